@@ -163,7 +163,7 @@ public final class RegisteredBulkhead implements Bulkhead {
 
     private final class Figures implements Metrics {
 
-        /** Below the limit's own zero only after the limit was lowered: nothing is available then either. */
+        /** Zero also while more is in use than allowed, after the limit was lowered. */
         @Override
         public int getAvailableConcurrentCalls() {
             return Math.max(0, bulkhead.maxConcurrentCalls() - bulkhead.inUse());

@@ -1,0 +1,224 @@
+package io.weir.circuitbreaker;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.github.resilience4j.circuitbreaker.IllegalStateTransitionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
+
+/**
+ * A backend's circuit breaker: Resilience4j's state machine, with calls counted while they are under way and recovery
+ * looked for.
+ *
+ * <p>Who {@linkplain #acquire acquires} a permission gives it back exactly once: by {@link #succeeded}, {@link #failed}
+ * or {@link #ignored}. Callable from any thread; nothing blocks.
+ */
+public final class Breaker {
+
+    /** What {@link #acquire} gave. */
+    public enum Permission {
+        /** An ordinary call. */
+        CALL,
+        /** A call that finds out whether the backend is back. */
+        PROBE,
+        /** None. */
+        REFUSED
+    }
+
+    private final CircuitBreaker breaker;
+    private final Recovery recovery;
+    private final boolean callersProbe;
+    private final long slowNanos;
+    private final LongSupplier nanoClock;
+    private final AtomicInteger overdue = new AtomicInteger();
+
+    /**
+     * A breaker around Resilience4j's.
+     *
+     * @param breaker Resilience4j's, with the configuration of {@link BreakerConfigs}
+     * @param properties the trickle
+     * @param nanoClock {@link System#nanoTime} but for tests
+     * @param random from 0 to 1
+     */
+    public Breaker(
+            CircuitBreaker breaker, RecoveryProperties properties, LongSupplier nanoClock, DoubleSupplier random) {
+        this.breaker = breaker;
+        this.recovery = new Recovery(properties.probeInterval(), properties.maxProbes(), random);
+        this.callersProbe = properties.healthPath() == null;
+        this.slowNanos =
+                breaker.getCircuitBreakerConfig().getSlowCallDurationThreshold().toNanos();
+        this.nanoClock = nanoClock;
+        breaker.getEventPublisher().onStateTransition(event -> {
+            if (event.getStateTransition().getToState() == State.OPEN) {
+                recovery.opened(nanoClock.getAsLong());
+            }
+        });
+    }
+
+    /**
+     * Whether a call would be let through now, without taking anything: asked before queueing, so that nobody waits
+     * for a permit only to be refused. A refusal counts in Resilience4j's {@code not_permitted_calls}.
+     */
+    public boolean permits(long nowNanos) {
+        State state = breaker.getState();
+        if (state == State.CLOSED || state == State.HALF_OPEN) {
+            return true;
+        }
+        if (state == State.OPEN && callersProbe && recovery.isDue(nowNanos)) {
+            return true;
+        }
+        if (!breaker.tryAcquirePermission()) {
+            return false;
+        }
+        // Disabled, or open for long enough to have half-opened just now.
+        breaker.releasePermission();
+        return true;
+    }
+
+    /** Takes the permission for a call that is about to be dispatched. */
+    public Permission acquire(long nowNanos) {
+        if (breaker.getState() == State.OPEN && callersProbe && recovery.tryStart(nowNanos)) {
+            return Permission.PROBE;
+        }
+        return breaker.tryAcquirePermission() ? Permission.CALL : Permission.REFUSED;
+    }
+
+    /** Takes the permission for one of the gateway's own probes, if one is due. */
+    public boolean acquireHealthProbe(long nowNanos) {
+        return breaker.getState() == State.OPEN && recovery.tryStart(nowNanos);
+    }
+
+    /** The backend answered, within this time of its own. */
+    public void succeeded(Permission permission, long backendNanos) {
+        if (permission == Permission.CALL) {
+            breaker.onSuccess(backendNanos, TimeUnit.NANOSECONDS);
+            return;
+        }
+        recovery.ended();
+        if (backendNanos < slowNanos && halfOpen() && breaker.tryAcquirePermission()) {
+            // The probe is the first of the calls that half-open decides by.
+            breaker.onSuccess(backendNanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    /** The backend failed, after this time of its own. */
+    public void failed(Permission permission, long backendNanos, BackendFailure failure) {
+        if (permission == Permission.CALL) {
+            breaker.onError(backendNanos, TimeUnit.NANOSECONDS, failure);
+        } else {
+            // A probe that fails changes nothing: the breaker is open, or was half-opened by a later one.
+            recovery.ended();
+        }
+    }
+
+    /** The call says nothing about the backend. */
+    public void ignored(Permission permission) {
+        if (permission == Permission.CALL) {
+            breaker.releasePermission();
+        } else {
+            recovery.ended();
+        }
+    }
+
+    /** From when a call is slow. */
+    public long slowNanos() {
+        return slowNanos;
+    }
+
+    /**
+     * A call under way has had the slow-call threshold of the backend's time. {@link #overdueEnded()} must follow
+     * exactly once, when it ends.
+     *
+     * <p>If the calls that are overdue now, taken for the slow calls that they will be recorded as, bring the slow-call rate
+     * to its threshold, the breaker opens.
+     */
+    public void overdueBegan() {
+        int now = overdue.incrementAndGet();
+        if (breaker.getState() == State.CLOSED && slowRate(now) >= config().getSlowCallRateThreshold()) {
+            try {
+                breaker.transitionToOpenState();
+            } catch (IllegalStateTransitionException e) {
+                // Somebody else has moved it since: then theirs holds.
+            }
+        }
+    }
+
+    /** An overdue call is over. */
+    public void overdueEnded() {
+        overdue.decrementAndGet();
+    }
+
+    /** The share of slow calls in percent if the overdue ones ended now; -1 if there are too few calls to say. */
+    private float slowRate(int overdueNow) {
+        CircuitBreaker.Metrics metrics = breaker.getMetrics();
+        int calls = metrics.getNumberOfBufferedCalls() + overdueNow;
+        if (calls < config().getMinimumNumberOfCalls()) {
+            return -1;
+        }
+        if (config().getSlidingWindowType() == SlidingWindowType.COUNT_BASED) {
+            // They would push the oldest calls out of the window.
+            calls = Math.min(calls, config().getSlidingWindowSize());
+        }
+        int slow = Math.min(metrics.getNumberOfSlowCalls() + overdueNow, calls);
+        return 100f * slow / calls;
+    }
+
+    /** Time until the next probe; zero if the breaker is not open, or one is due. */
+    public long nanosToNextProbe() {
+        return breaker.getState() == State.OPEN ? recovery.nanosToNextProbe(nanoClock.getAsLong()) : 0;
+    }
+
+    /** Probes under way. */
+    public int probesUnderWay() {
+        return recovery.underWay();
+    }
+
+    /** Calls under way that have had the slow-call threshold of the backend's time. */
+    public int overdue() {
+        return overdue.get();
+    }
+
+    /** Resilience4j's state. */
+    public State state() {
+        return breaker.getState();
+    }
+
+    /** Refuses every call until {@linkplain #release() released}. */
+    public void forceOpen() {
+        breaker.transitionToForcedOpenState();
+    }
+
+    /** Permits every call, and cannot open, until {@linkplain #release() released}. */
+    public void forceClosed() {
+        breaker.transitionToDisabledState();
+    }
+
+    /** Ends what was forced: closed, with an empty window. */
+    public void release() {
+        breaker.transitionToClosedState();
+    }
+
+    /** Resilience4j's breaker. */
+    public CircuitBreaker resilience4j() {
+        return breaker;
+    }
+
+    private boolean halfOpen() {
+        if (breaker.getState() == State.OPEN) {
+            try {
+                breaker.transitionToHalfOpenState();
+            } catch (IllegalStateTransitionException e) {
+                // Another probe was first, or an operator has forced it.
+            }
+        }
+        return breaker.getState() == State.HALF_OPEN;
+    }
+
+    private CircuitBreakerConfig config() {
+        return breaker.getCircuitBreakerConfig();
+    }
+}

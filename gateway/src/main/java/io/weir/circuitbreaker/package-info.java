@@ -1,0 +1,33 @@
+/**
+ * Stops calls to a backend that fails, and finds out when they may go on.
+ *
+ * <p>The state machine is Resilience4j's, with its own property names, metrics, endpoints and events. Weir adds three
+ * things around it that an edge needs, in {@link io.weir.circuitbreaker.Breaker}:
+ *
+ * <ul>
+ *   <li><b>It sees a hang while it happens.</b> Resilience4j counts calls when they end; a backend that hangs ends none
+ *       until the deadline. Calls still under way beyond {@code slow-call-duration-threshold} are counted as the slow
+ *       calls that they will be (Resilience4j issue 1597 asks for it), so that a hang opens the breaker at the
+ *       threshold, with the calls that were in flight, not at the deadline with the ones after.
+ *   <li><b>It looks for recovery.</b> Resilience4j waits a fixed time, then lets N calls through. While it is open, {@link
+ *       io.weir.circuitbreaker.Recovery} lets a thin, jittered trickle of probes through; the first that succeeds half-opens,
+ *       and Resilience4j's thresholds close. A backend that heals is back in about a probe's interval, however long
+ *       the fault was, and is not flooded.
+ *   <li><b>Only the backend moves it.</b> What counts, and as what, is decided by the engine: the gateway's own refusals
+ *       never count, and neither do callers who leave or wish for impossible deadlines.
+ * </ul>
+ *
+ * <p>Concurrency: Resilience4j's state is one atomic reference, its window is chosen lock-free (the default one takes a
+ * lock, on an event loop). Recovery's next moment is one atomic long, taken by CAS, so that one caller becomes the probe.
+ * The count of overdue calls is an atomic integer; that it is read beside Resilience4j's window without a common snapshot is
+ * benign: it can open a few calls early or late.
+ *
+ * <p>Why not Envoy's outlier ejection or HAProxy's error-limit with checks: both take the backend out for a time that
+ * is set beforehand, and lose that much traffic after the heal.
+ *
+ * <p>Limitations: each gateway decides by itself; breakers are not shared between replicas.
+ */
+@NullMarked
+package io.weir.circuitbreaker;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,52 @@
+package io.weir.config;
+
+import io.weir.bulkhead.BulkheadProperties;
+import io.weir.circuitbreaker.CircuitBreakerProperties;
+import io.weir.circuitbreaker.RecoveryProperties;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.upstream.ConnectionProperties;
+import io.weir.upstream.UpstreamProtocol;
+import jakarta.validation.Valid;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotNull;
+import java.net.URI;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code weir.backends.<name>}: one backend and its compartment. A name is 1 to 63 of {@code a-z 0-9 -}.
+ *
+ * @param uri where the backend is: {@code http://host:port} or {@code https://host:port}, without a path. Required.
+ * @param protocol {@code http1} or {@code h2} (over clear text with prior knowledge, over TLS by ALPN). HTTP/1.1 unless
+ *     the backend needs streams, as gRPC does.
+ * @param deadline time for an exchange, from the request's head to the answer's last byte; 1ms to 10m. Two seconds is
+ *     longer than a page waits, and short enough that a hang does not collect callers.
+ * @param bulkhead the cap on concurrent calls, and the queue in front of it.
+ * @param maxStreams streams and WebSockets under way at once ({@code mode: stream}); 0 to 1000000. They are long, so
+ *     they do not take the permits of calls.
+ * @param streamIdleTimeout a stream in which nothing moves for this long ends; 100ms to 1d.
+ * @param circuitBreaker when calls stop.
+ * @param recovery how it is found that they may go on.
+ * @param connection the backend's own pool.
+ * @param retryBudget how many retries it bears.
+ */
+public record BackendProperties(
+        @NotNull URI uri,
+        @DefaultValue("http1") UpstreamProtocol protocol,
+
+        @DefaultValue("2s") @DurationMin(millis = 1) @DurationMax(minutes = 10)
+        Duration deadline,
+
+        @DefaultValue @Valid BulkheadProperties bulkhead,
+        @DefaultValue("256") @Min(0) @Max(1_000_000) int maxStreams,
+
+        @DefaultValue("60s") @DurationMin(millis = 100) @DurationMax(days = 1)
+        Duration streamIdleTimeout,
+
+        @DefaultValue @Valid CircuitBreakerProperties circuitBreaker,
+        @DefaultValue @Valid RecoveryProperties recovery,
+        @DefaultValue @Valid ConnectionProperties connection,
+        @DefaultValue @Valid RetryBudgetProperties retryBudget) {}

@@ -1,0 +1,45 @@
+package io.weir.config;
+
+import io.weir.drain.DrainProperties;
+import io.weir.edge.EdgeProperties;
+import io.weir.observe.AccessLogProperties;
+import io.weir.observe.LittlesLawProperties;
+import io.weir.observe.ManagementProperties;
+import io.weir.overload.OverloadProperties;
+import jakarta.validation.Valid;
+import java.util.Map;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code weir}: the whole of the gateway's own configuration.
+ *
+ * @param backends the backends, by name. A route reaches one by {@code uri: backend://<name>}.
+ * @param routes what Weir does for single routes, by the route's id.
+ * @param allowUnprotectedRoutes whether routes may have an {@code http://} URI, and so no compartment at all. Only for
+ *     showing what happens without one.
+ * @param edge limits on callers.
+ * @param overload when the gateway protects itself.
+ * @param drain how the gateway stops.
+ * @param accessLog a line of JSON per request.
+ * @param littlesLaw the live figures of Little's law.
+ * @param management who may use the management port.
+ */
+@ConfigurationProperties("weir")
+public record WeirProperties(
+        @DefaultValue @Valid Map<String, BackendProperties> backends,
+        @DefaultValue @Valid Map<String, RouteProperties> routes,
+        @DefaultValue("false") boolean allowUnprotectedRoutes,
+        @DefaultValue @Valid EdgeProperties edge,
+        @DefaultValue @Valid OverloadProperties overload,
+        @DefaultValue @Valid DrainProperties drain,
+        @DefaultValue @Valid AccessLogProperties accessLog,
+        @DefaultValue @Valid LittlesLawProperties littlesLaw,
+        @DefaultValue @Valid ManagementProperties management) {
+
+    /** Copies the maps. */
+    public WeirProperties {
+        backends = Map.copyOf(backends);
+        routes = Map.copyOf(routes);
+    }
+}

@@ -1,0 +1,5 @@
+/** TODO */
+@NullMarked
+package io.weir.config;
+
+import org.jspecify.annotations.NullMarked;

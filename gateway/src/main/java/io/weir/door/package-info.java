@@ -1,0 +1,5 @@
+/** TODO */
+@NullMarked
+package io.weir.door;
+
+import org.jspecify.annotations.NullMarked;

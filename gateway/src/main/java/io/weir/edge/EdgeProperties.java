@@ -1,0 +1,64 @@
+package io.weir.edge;
+
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import java.time.Duration;
+import java.util.List;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * {@code weir.edge}: limits on callers, and what is believed of them.
+ *
+ * @param maxConnections callers' connections at once; 1 to 10000000. Over it, new connections are closed at once.
+ * @param maxUriLength length of the request line; 256B to 1MB; over it: 414.
+ * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.
+ * @param maxHeaderCount number of header fields; 1 to 10000; over it: 431.
+ * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, never held, so it is a
+ *     limit on the backends' behalf.
+ * @param maxConcurrentStreams streams at once on an HTTP/2 connection; 1 to 10000.
+ * @param headTimeout time for a request's head, from its first byte (or from the connection, for the first); 100ms to
+ *     5m; over it: 408. Against callers who send a byte at a time.
+ * @param bodyIdleTimeout a body that brings nothing for this long ends the exchange; 100ms to 10m; {@code
+ *     client-too-slow}.
+ * @param readIdleTimeout an answer of which the caller takes nothing for this long ends the exchange; 100ms to 10m;
+ *     {@code client-too-slow}.
+ * @param keepAliveTimeout a connection idle between requests for this long is closed; 100ms to 1h. Above that of usual
+ *     load balancers in front (60 s), so that they close first.
+ * @param trustedProxies CIDRs whose forwarded headers ({@code X-Forwarded-*}, {@code Forwarded}) are believed; default:
+ *     none.
+ * @param allowEncodedSlashes whether {@code %2F} and {@code %5C} may stand in a path; they are refused otherwise, since gateway and backend
+ *     may read them differently.
+ * @param serverTiming whether answers carry {@code Server-Timing} with the queue's and the backend's time.
+ */
+public record EdgeProperties(
+        @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
+        @DefaultValue("8KB") DataSize maxUriLength,
+        @DefaultValue("16KB") DataSize maxHeaderSize,
+        @DefaultValue("100") @Min(1) @Max(10_000) int maxHeaderCount,
+        @DefaultValue("10GB") DataSize maxBodySize,
+        @DefaultValue("100") @Min(1) @Max(10_000) int maxConcurrentStreams,
+
+        @DefaultValue("10s") @DurationMin(millis = 100) @DurationMax(minutes = 5)
+        Duration headTimeout,
+
+        @DefaultValue("15s") @DurationMin(millis = 100) @DurationMax(minutes = 10)
+        Duration bodyIdleTimeout,
+
+        @DefaultValue("15s") @DurationMin(millis = 100) @DurationMax(minutes = 10)
+        Duration readIdleTimeout,
+
+        @DefaultValue("75s") @DurationMin(millis = 100) @DurationMax(hours = 1)
+        Duration keepAliveTimeout,
+
+        @DefaultValue List<String> trustedProxies,
+        @DefaultValue("false") boolean allowEncodedSlashes,
+        @DefaultValue("false") boolean serverTiming) {
+
+    /** Copies the list. */
+    public EdgeProperties {
+        trustedProxies = List.copyOf(trustedProxies);
+    }
+}

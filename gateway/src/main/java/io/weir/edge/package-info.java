@@ -1,0 +1,5 @@
+/** TODO */
+@NullMarked
+package io.weir.edge;
+
+import org.jspecify.annotations.NullMarked;

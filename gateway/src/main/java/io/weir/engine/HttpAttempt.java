@@ -1,0 +1,363 @@
+package io.weir.engine;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufHolder;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.deadline.CallerTimeout;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.netty.Connection;
+import reactor.netty.NettyOutbound;
+import reactor.netty.http.client.HttpClientRequest;
+import reactor.netty.http.client.HttpClientResponse;
+
+/**
+ * A try over Reactor Netty's client.
+ *
+ * <p>Concurrency: the exchange's event loop drives it; Reactor Netty calls back on the connection's, which may be another. Those
+ * callbacks touch volatile fields only and hop. What arrives after {@link #cancel()} is closed and released where it
+ * arrives.
+ */
+final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener {
+
+    private final Exchange exchange;
+    private final Backend backend;
+    private final Caller caller;
+    private final EventLoop loop;
+
+    private @Nullable Subscription subscription;
+    private @Nullable HttpClientResponse response;
+    private @Nullable Connection connection;
+    private @Nullable Collector collector;
+    private boolean headReceived;
+    private volatile boolean cancelled;
+    private volatile boolean connected;
+    private volatile @Nullable Relay upload;
+    private volatile @Nullable Relay download;
+
+    HttpAttempt(Exchange exchange, Backend backend, Caller caller, EventLoop loop) {
+        this.exchange = exchange;
+        this.backend = backend;
+        this.caller = caller;
+        this.loop = loop;
+    }
+
+    @Override
+    public void start() {
+        backend.pool()
+                .client()
+                .request(caller.method())
+                .uri(caller.target())
+                .send(this::send)
+                .responseConnection(this::received)
+                .subscribe(this);
+    }
+
+    @Override
+    public void cancel() {
+        cancelled = true;
+        Relay down = download;
+        Collector collecting = collector;
+        if (down != null) {
+            down.stop();
+        } else if (collecting != null) {
+            collecting.stop();
+        } else if (headReceived) {
+            discard();
+        } else {
+            Subscription current = subscription;
+            if (current != null) {
+                current.cancel();
+            }
+        }
+        Relay up = upload;
+        if (up != null) {
+            up.stop();
+        }
+    }
+
+    @Override
+    public boolean connected() {
+        return connected;
+    }
+
+    @Override
+    public long callerNanos(long now) {
+        Relay up = upload;
+        Relay down = download;
+        return (up == null ? 0 : up.sourceNanos(now)) + (down == null ? 0 : down.sinkNanos(now));
+    }
+
+    @Override
+    public boolean waitsForUpload() {
+        Relay up = upload;
+        return up != null && up.waitsForSource();
+    }
+
+    @Override
+    public boolean heldUpByCaller() {
+        Relay down = download;
+        return down != null && !down.ended() && !down.waitsForSource();
+    }
+
+    @Override
+    public long lastMovedNanos() {
+        Relay up = upload;
+        Relay down = download;
+        long last = Long.MIN_VALUE;
+        if (up != null) {
+            last = up.lastNanos();
+        }
+        if (down != null && (up == null || down.lastNanos() - last > 0)) {
+            last = down.lastNanos();
+        }
+        return last;
+    }
+
+    @Override
+    public long answerBytes() {
+        Relay down = download;
+        Collector collecting = collector;
+        return down != null ? down.bytes() : collecting != null ? collecting.bytes : 0;
+    }
+
+    /** Takes the whole of the answer's body, which is small or empty, and tells {@link Exchange#answeredWhole}. */
+    void collect() {
+        Collector collecting = new Collector();
+        collector = collecting;
+        connection().inbound().receiveObject().subscribe(collecting);
+    }
+
+    /** The answer's body as it comes; its end is told to {@link Exchange#backendDone}. */
+    Publisher<ByteBuf> relay() {
+        Relay relay = new Relay(
+                connection().inbound().receiveObject(),
+                Long.MAX_VALUE,
+                this,
+                exchange.engine().nanoClock());
+        download = relay;
+        return relay;
+    }
+
+    private Publisher<Void> send(HttpClientRequest request, NettyOutbound out) {
+        connected = true;
+        if (cancelled) {
+            return Mono.never();
+        }
+        HttpHeaders headers = request.requestHeaders();
+        headers.clear();
+        caller.writeHead(headers, backend);
+        CallerTimeout.write(headers, Math.max(1, exchange.leftNanos()));
+        if (!caller.hasBody()) {
+            return out;
+        }
+        if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            headers.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+        }
+        Relay relay = new Relay(
+                caller.body(),
+                exchange.engine().limits().maxBodyBytes(),
+                this,
+                exchange.engine().nanoClock());
+        upload = relay;
+        // Not send(): for GET, HEAD and DELETE that would hold the whole body in memory.
+        return out.sendObject(relay);
+    }
+
+    private Publisher<Void> received(HttpClientResponse head, Connection from) {
+        if (loop.inEventLoop()) {
+            headReceived(head, from);
+        } else {
+            loop.execute(() -> headReceived(head, from));
+        }
+        return Mono.empty();
+    }
+
+    private void headReceived(HttpClientResponse head, Connection from) {
+        headReceived = true;
+        response = head;
+        connection = from;
+        if (cancelled) {
+            discard();
+        } else {
+            exchange.headReceived(this, head.status().code(), head.responseHeaders());
+        }
+    }
+
+    @Override
+    public void onSubscribe(Subscription s) {
+        subscription = s;
+        s.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(Void nothing) {}
+
+    @Override
+    public void onComplete() {}
+
+    @Override
+    public void onError(Throwable failure) {
+        if (loop.inEventLoop()) {
+            failed(failure);
+        } else {
+            loop.execute(() -> failed(failure));
+        }
+    }
+
+    private void failed(Throwable failure) {
+        if (!cancelled) {
+            exchange.attemptFailed(this, failure);
+        }
+    }
+
+    @Override
+    public void relayEnded(Relay relay, @Nullable Throwable failure) {
+        if (relay == upload) {
+            if (failure != null) {
+                run(() -> exchange.uploadFailed(this, failure));
+            }
+        } else if (failure == null) {
+            HttpHeaders trailers = trailers();
+            run(() -> exchange.backendDone(this, trailers));
+        } else {
+            run(() -> exchange.backendBroke(this, failure));
+        }
+    }
+
+    private void run(Runnable event) {
+        if (loop.inEventLoop()) {
+            if (!cancelled) {
+                event.run();
+            }
+        } else {
+            loop.execute(() -> {
+                if (!cancelled) {
+                    event.run();
+                }
+            });
+        }
+    }
+
+    /** What came after the body; Reactor Netty has it by the time that the body completes. */
+    private HttpHeaders trailers() {
+        HttpClientResponse from = response;
+        if (from == null || from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            return EmptyHttpHeaders.INSTANCE;
+        }
+        HttpHeaders[] found = {EmptyHttpHeaders.INSTANCE};
+        from.trailerHeaders().subscribe(trailers -> found[0] = trailers);
+        return found[0];
+    }
+
+    private Connection connection() {
+        Connection current = connection;
+        if (current == null) {
+            throw new IllegalStateException("no answer has begun");
+        }
+        return current;
+    }
+
+    /** Closes the connection, whose answer nobody reads. */
+    private void discard() {
+        connection().dispose();
+    }
+
+    /** Gathers a small body. On the connection's event loop, but for {@link #stop}. */
+    private final class Collector implements CoreSubscriber<Object> {
+
+        private volatile @Nullable Subscription upstream;
+        private @Nullable ByteBuf gathered;
+        private volatile long bytes;
+        private volatile boolean stopped;
+
+        @Override
+        public void onSubscribe(Subscription s) {
+            upstream = s;
+            s.request(Long.MAX_VALUE);
+        }
+
+        @Override
+        public void onNext(Object item) {
+            if (stopped) {
+                return;
+            }
+            ByteBuf buffer = item instanceof ByteBufHolder holder ? holder.content() : (ByteBuf) item;
+            bytes += buffer.readableBytes();
+            ByteBuf before = gathered;
+            if (before == null) {
+                gathered = buffer.retain();
+            } else if (before instanceof CompositeByteBuf composite) {
+                composite.addComponent(true, buffer.retain());
+            } else {
+                gathered = buffer.alloc()
+                        .compositeBuffer()
+                        .addComponent(true, before)
+                        .addComponent(true, buffer.retain());
+            }
+        }
+
+        @Override
+        public void onComplete() {
+            ByteBuf body = take();
+            if (stopped) {
+                body.release();
+                return;
+            }
+            HttpHeaders trailers = trailers();
+            if (loop.inEventLoop()) {
+                deliver(body, trailers);
+            } else {
+                loop.execute(() -> deliver(body, trailers));
+            }
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            take().release();
+            run(() -> exchange.attemptFailed(HttpAttempt.this, failure));
+        }
+
+        private void deliver(ByteBuf body, HttpHeaders trailers) {
+            if (cancelled) {
+                body.release();
+            } else {
+                exchange.answeredWhole(HttpAttempt.this, body, trailers);
+            }
+        }
+
+        /** Cancels, on the connection's event loop, so that no buffer is gathered and released at once. */
+        void stop() {
+            stopped = true;
+            EventLoop of = connection().channel().eventLoop();
+            if (of.inEventLoop()) {
+                stopNow();
+            } else {
+                of.execute(this::stopNow);
+            }
+        }
+
+        private void stopNow() {
+            Subscription s = upstream;
+            if (s != null) {
+                s.cancel();
+            }
+            take().release();
+        }
+
+        private ByteBuf take() {
+            ByteBuf body = gathered;
+            gathered = null;
+            return body == null ? Unpooled.EMPTY_BUFFER : body;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package io.weir.fallback;
+
+import io.weir.outcome.Reason;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Size;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code weir.routes.<id>.fallback}: what a caller gets instead of a refusal. Off unless written. Either a static answer
+ * ({@code status}, {@code body}, ...) or another {@code backend}, not both.
+ *
+ * @param backend the name of another backend that is asked while budget is left; default: none.
+ * @param status the static answer's status; 200 to 599.
+ * @param contentType the static answer's {@code Content-Type}; default: {@code application/json}.
+ * @param body the static answer's body; at most 64 KiB; default: empty.
+ * @param headers further headers of the static answer.
+ * @param on the reasons that lead here; default: all that come from a backend's trouble. A static answer is also given
+ *     at the deadline, another backend is not asked then.
+ * @param maxConcurrentCalls fallbacks under way at once; 1 to 1000000. A fallback has a limit of its own, or it would
+ *     carry one backend's trouble to the next.
+ */
+public record FallbackProperties(
+        @Nullable String backend,
+        @DefaultValue("200") @Min(200) @Max(599) int status,
+        @DefaultValue("application/json") String contentType,
+        @DefaultValue("") @Size(max = 65_536) String body,
+        @DefaultValue Map<String, String> headers,
+
+        @DefaultValue({
+            "circuit-open",
+            "bulkhead-full",
+            "queue-timeout",
+            "deadline-exceeded",
+            "connect-timeout",
+            "connect-failed",
+            "connection-lost"
+        })
+        Set<Reason> on,
+
+        @DefaultValue("64") @Min(1) @Max(1_000_000) int maxConcurrentCalls) {
+
+    /** Copies the collections. */
+    public FallbackProperties {
+        headers = Map.copyOf(headers);
+        on = Set.copyOf(on);
+    }
+}

@@ -1,0 +1,5 @@
+/** TODO */
+@NullMarked
+package io.weir.observe;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,34 @@
+package io.weir.outcome;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+
+/** Writes text into JSON strings (RFC 8259, section 7). */
+public final class Json {
+
+    private static final char[] HEX = "0123456789abcdef".toCharArray();
+
+    private Json() {}
+
+    /** Appends the text, escaped, without the quotes around it. */
+    public static void writeEscaped(ByteBuf out, CharSequence text) {
+        int plainFrom = 0;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c >= 0x20 && c != '"' && c != '\\') {
+                continue;
+            }
+            ByteBufUtil.writeUtf8(out, text, plainFrom, i);
+            plainFrom = i + 1;
+            out.writeByte('\\');
+            if (c == '"' || c == '\\') {
+                out.writeByte(c);
+            } else {
+                ByteBufUtil.writeAscii(out, "u00");
+                out.writeByte(HEX[c >> 4]);
+                out.writeByte(HEX[c & 0xf]);
+            }
+        }
+        ByteBufUtil.writeUtf8(out, text, plainFrom, text.length());
+    }
+}

@@ -1,0 +1,125 @@
+package io.weir.outcome;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import java.util.EnumMap;
+import java.util.Map;
+
+/**
+ * Writes a {@link Refusal} as the caller sees it: {@code application/problem+json} (RFC 9457) with {@code Proxy-Status} (RFC
+ * 9209), {@code Cache-Control: no-store} and, for a 503, {@code Retry-After}.
+ */
+public final class Problem {
+
+    /** The problem types' common start; what follows is the reason's word. */
+    public static final String TYPE_PREFIX = "urn:weir:";
+
+    /** RFC 9209. */
+    public static final AsciiString PROXY_STATUS = AsciiString.cached("proxy-status");
+
+    /** RFC 9457's media type. */
+    public static final AsciiString PROBLEM_JSON = AsciiString.cached("application/problem+json");
+
+    private static final AsciiString GRPC_STATUS = AsciiString.cached("grpc-status");
+    private static final AsciiString GRPC_MESSAGE = AsciiString.cached("grpc-message");
+    private static final AsciiString APPLICATION_GRPC = AsciiString.cached("application/grpc");
+
+    /** What does not depend on the moment, made once. */
+    private static final Map<Reason, Prebuilt> PREBUILT = new EnumMap<>(Reason.class);
+
+    static {
+        for (Reason reason : Reason.values()) {
+            PREBUILT.put(reason, Prebuilt.of(reason));
+        }
+    }
+
+    private Problem() {}
+
+    /** Adds the head's fields, without the status and {@code Content-Length}. */
+    public static void writeHead(Refusal refusal, HttpHeaders headers) {
+        Prebuilt prebuilt = prebuilt(refusal);
+        headers.set(HttpHeaderNames.CONTENT_TYPE, PROBLEM_JSON);
+        headers.set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        headers.set(PROXY_STATUS, prebuilt.proxyStatus);
+        if (refusal.retryAfterMillis() > 0) {
+            headers.set(HttpHeaderNames.RETRY_AFTER, Long.toString(RetryAfter.seconds(refusal.retryAfterMillis())));
+        }
+    }
+
+    /** The body; the caller of this owns it. */
+    public static ByteBuf body(Refusal refusal, ByteBufAllocator allocator) {
+        Prebuilt prebuilt = prebuilt(refusal);
+        String detail = refusal.detail();
+        ByteBuf body = allocator.ioBuffer(prebuilt.start.length + (detail == null ? 64 : 64 + detail.length() * 2));
+        body.writeBytes(prebuilt.start);
+        if (detail != null) {
+            ByteBufUtil.writeAscii(body, ",\"detail\":\"");
+            Json.writeEscaped(body, detail);
+            body.writeByte('"');
+        }
+        if (refusal.retryAfterMillis() > 0) {
+            ByteBufUtil.writeAscii(body, ",\"retry-after-ms\":");
+            ByteBufUtil.writeAscii(body, Long.toString(refusal.retryAfterMillis()));
+        }
+        body.writeByte('}');
+        return body;
+    }
+
+    /**
+     * Makes the head a gRPC answer without messages ("trailers-only"): status 200, the outcome in {@code grpc-status}.
+     */
+    public static void writeGrpc(Refusal refusal, HttpHeaders headers) {
+        Prebuilt prebuilt = prebuilt(refusal);
+        headers.set(HttpHeaderNames.CONTENT_TYPE, APPLICATION_GRPC);
+        headers.set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
+        headers.set(PROXY_STATUS, prebuilt.proxyStatus);
+        headers.set(GRPC_STATUS, prebuilt.grpcStatus);
+        headers.set(GRPC_MESSAGE, refusal.reason().word());
+        if (refusal.retryAfterMillis() > 0) {
+            headers.set(HttpHeaderNames.RETRY_AFTER, Long.toString(RetryAfter.seconds(refusal.retryAfterMillis())));
+        }
+    }
+
+    /** Whether a request's {@code Content-Type} is gRPC's, so that it understands a gRPC status only. */
+    public static boolean isGrpc(HttpHeaders request) {
+        String type = request.get(HttpHeaderNames.CONTENT_TYPE);
+        return type != null && type.startsWith("application/grpc");
+    }
+
+    private static Prebuilt prebuilt(Refusal refusal) {
+        Prebuilt prebuilt = PREBUILT.get(refusal.reason());
+        if (prebuilt == null) {
+            throw new IllegalStateException("reason: " + refusal.reason() + " (expected: one that was made at start)");
+        }
+        return prebuilt;
+    }
+
+    private record Prebuilt(byte[] start, AsciiString proxyStatus, String grpcStatus) {
+
+        static Prebuilt of(Reason reason) {
+            String start = "{\"type\":\"" + TYPE_PREFIX + reason.word() + "\",\"title\":\"" + reason.title()
+                    + "\",\"status\":" + reason.status().code();
+            String proxyStatus = "weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + '"';
+            return new Prebuilt(
+                    start.getBytes(StandardCharsets.UTF_8), AsciiString.cached(proxyStatus), grpcStatus(reason));
+        }
+
+        /** The gRPC status that the gRPC protocol gives an HTTP status, but for those that say more. */
+        private static String grpcStatus(Reason reason) {
+            return switch (reason) {
+                case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CLIENT_TOO_SLOW -> "4";
+                case NO_ROUTE -> "12";
+                case PAYLOAD_TOO_LARGE, URI_TOO_LONG, HEADERS_TOO_LARGE -> "8";
+                case BAD_REQUEST, INTERNAL_ERROR -> "13";
+                case CLIENT_CLOSED -> "1";
+                default -> "14";
+            };
+        }
+    }
+}

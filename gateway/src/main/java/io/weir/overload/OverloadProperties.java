@@ -1,0 +1,24 @@
+package io.weir.overload;
+
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code weir.overload}: when the gateway protects itself, and sheds with {@code gateway-overloaded}.
+ *
+ * @param maxInFlight exchanges in the gateway at once, waiting or dispatched, streams included; 1 to 10000000.
+ * @param maxEventLoopDelay an event loop that runs its tasks later than this is overloaded; 1ms to 1m. A quarter of a
+ *     second is far from normal (well under a millisecond) and still short for a caller.
+ * @param maxMemory share of direct or heap memory in use above which new work is refused; percent; 10 to 100.
+ */
+public record OverloadProperties(
+        @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxInFlight,
+
+        @DefaultValue("250ms") @DurationMin(millis = 1) @DurationMax(minutes = 1)
+        Duration maxEventLoopDelay,
+
+        @DefaultValue("90") @Min(10) @Max(100) int maxMemory) {}

@@ -1,0 +1,21 @@
+package io.weir.retry;
+
+import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code weir.backends.<name>.retry-budget}: how many retries a backend bears, over all its routes.
+ *
+ * @param share retries as a share of the first attempts; percent; 0 to 100. At 20 a failing backend sees at most a
+ *     fifth more load, not a multiple.
+ * @param floor retries a second that are always allowed; 0 to 1000. So that a backend with little traffic can be
+ *     retried at all.
+ */
+public record RetryBudgetProperties(
+        @DefaultValue("20") @DecimalMin("0") @DecimalMax("100")
+        float share,
+
+        @DefaultValue("3") @Min(0) @Max(1000) int floor) {}

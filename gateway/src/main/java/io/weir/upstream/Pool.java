@@ -1,0 +1,149 @@
+package io.weir.upstream;
+
+import io.netty.channel.ChannelOption;
+import io.netty.handler.ssl.SslContext;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.netty.NettyPipeline;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.client.HttpClient;
+import reactor.netty.resources.ConnectionPoolMetrics;
+import reactor.netty.resources.ConnectionProvider;
+import reactor.netty.resources.LoopResources;
+
+/** A backend's own connections, and the client that uses them. Thread-safe. */
+public final class Pool {
+
+    private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
+    private static final Duration EVICTION_INTERVAL = Duration.ofSeconds(1);
+
+    private final ConnectionProvider provider;
+    private final HttpClient client;
+    private final int maxConnections;
+    private final AtomicReference<@Nullable ConnectionPoolMetrics> metrics = new AtomicReference<>();
+
+    /**
+     * A pool without connections yet.
+     *
+     * @param name the backend's name
+     * @param uri where the backend is
+     * @param permits calls and streams that may be under way at once
+     * @param tls for an {@code https} backend; null: the JVM's trust store
+     * @param loops the event loops, those of the server
+     */
+    public Pool(
+            String name,
+            URI uri,
+            UpstreamProtocol protocol,
+            ConnectionProperties properties,
+            int permits,
+            @Nullable SslContext tls,
+            LoopResources loops) {
+        this.maxConnections = permits + properties.headroom();
+        this.provider = ConnectionProvider.builder("weir-" + name)
+                .maxConnections(maxConnections)
+                // Requests wait for permits, not here; room for the moment between a permit's return and its
+                // connection's.
+                .pendingAcquireMaxCount(properties.headroom())
+                .pendingAcquireTimeout(properties.connectTimeout())
+                .maxIdleTime(properties.maxIdle())
+                .maxLifeTime(properties.maxLife())
+                .evictInBackground(EVICTION_INTERVAL)
+                .lifo()
+                .metrics(true, () -> new Registrar(metrics))
+                .build();
+        boolean secure = "https".equals(uri.getScheme().toLowerCase(Locale.ROOT));
+        InetSocketAddress address = InetSocketAddress.createUnresolved(uri.getHost(), port(uri, secure));
+        int connectMillis = Math.toIntExact(properties.connectTimeout().toMillis());
+        HttpClient configured = HttpClient.create(provider)
+                .remoteAddress(() -> address)
+                .runOn(loops)
+                .disableRetry(true)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, connectMillis)
+                .option(ChannelOption.TCP_NODELAY, true)
+                .httpResponseDecoder(spec -> spec.maxHeaderSize(MAX_ANSWER_HEAD_BYTES))
+                .protocol(protocol(protocol, secure))
+                .doOnChannelInit((observer, channel, remote) -> {
+                    if (protocol == UpstreamProtocol.HTTP1) {
+                        channel.pipeline()
+                                .addBefore(
+                                        NettyPipeline.ReactiveBridge, "weir.informational", new InformationalFilter());
+                    }
+                });
+        this.client = secure
+                ? configured.secure(spec -> (tls == null
+                                ? spec.sslContext(reactor.netty.tcp.SslProvider.defaultClientProvider()
+                                        .getSslContext())
+                                : spec.sslContext(tls))
+                        .handshakeTimeout(properties.connectTimeout()))
+                : configured;
+    }
+
+    /** The client; a request through it uses one connection of this pool. */
+    public HttpClient client() {
+        return client;
+    }
+
+    /** Connections that may be open at once. */
+    public int maxConnections() {
+        return maxConnections;
+    }
+
+    /** Connections in use. */
+    public int acquired() {
+        ConnectionPoolMetrics current = metrics.get();
+        return current == null ? 0 : current.acquiredSize();
+    }
+
+    /** Connections open and not in use. */
+    public int idle() {
+        ConnectionPoolMetrics current = metrics.get();
+        return current == null ? 0 : current.idleSize();
+    }
+
+    /** Requests that wait for a connection. More than a moment's is a defect. */
+    public int pending() {
+        ConnectionPoolMetrics current = metrics.get();
+        return current == null ? 0 : current.pendingAcquireSize();
+    }
+
+    /** Closes the idle connections now, and those in use when they are given back. */
+    public Mono<Void> close() {
+        return provider.disposeLater();
+    }
+
+    private static int port(URI uri, boolean secure) {
+        if (uri.getPort() != -1) {
+            return uri.getPort();
+        }
+        return secure ? 443 : 80;
+    }
+
+    private static HttpProtocol protocol(UpstreamProtocol protocol, boolean secure) {
+        if (protocol == UpstreamProtocol.HTTP1) {
+            return HttpProtocol.HTTP11;
+        }
+        return secure ? HttpProtocol.H2 : HttpProtocol.H2C;
+    }
+
+    /** Takes the pool's figures from where Reactor Netty publishes them. */
+    private record Registrar(AtomicReference<@Nullable ConnectionPoolMetrics> metrics)
+            implements ConnectionProvider.MeterRegistrar {
+
+        @Override
+        public void registerMetrics(
+                String poolName, String id, java.net.SocketAddress remoteAddress, ConnectionPoolMetrics registered) {
+            metrics.set(registered);
+        }
+
+        @Override
+        public void deRegisterMetrics(String poolName, String id, java.net.SocketAddress remoteAddress) {
+            metrics.set(null);
+        }
+    }
+}
