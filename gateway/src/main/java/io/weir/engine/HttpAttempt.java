@@ -292,7 +292,8 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
                 return;
             }
             ByteBuf buffer = item instanceof ByteBufHolder holder ? holder.content() : (ByteBuf) item;
-            bytes += buffer.readableBytes();
+            long soFar = bytes + buffer.readableBytes();
+            bytes = soFar;
             ByteBuf before = gathered;
             if (before == null) {
                 gathered = buffer.retain();
