@@ -1,0 +1,21 @@
+package io.weir.sim;
+
+import io.weir.sim.database.PostgresKeeper;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
+
+/** Starts the service that {@code sim.stack} names. */
+@SpringBootApplication(proxyBeanMethods = false)
+@ConfigurationPropertiesScan
+public class SimulatorApplication {
+
+    public static void main(String[] arguments) {
+        if (arguments.length > 0 && arguments[0].equals(PostgresKeeper.COMMAND)) {
+            // The process that a first comer starts to keep the shared database: no Spring, so that it is up at once.
+            PostgresKeeper.main(arguments);
+            return;
+        }
+        SpringApplication.run(SimulatorApplication.class, arguments);
+    }
+}

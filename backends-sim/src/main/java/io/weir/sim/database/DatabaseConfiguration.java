@@ -1,0 +1,78 @@
+package io.weir.sim.database;
+
+import io.weir.sim.stack.Stack;
+import io.weir.sim.stack.StackEnvironment;
+import io.weir.sim.stack.StartProblem;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.EventListener;
+import org.springframework.core.env.Environment;
+
+/** Finds the database: an outside one by its URL, or the one that this machine's simulators share. */
+@Configuration(proxyBeanMethods = false)
+class DatabaseConfiguration {
+
+    /** The database in use, left when the context closes: after the pools, which depend on it. */
+    static final class Database implements AutoCloseable {
+        private final DatabaseLocation location;
+        private final SharedPostgres.@Nullable Lease lease;
+
+        private Database(DatabaseLocation location, SharedPostgres.@Nullable Lease lease) {
+            this.location = location;
+            this.lease = lease;
+        }
+
+        @Override
+        public void close() {
+            if (lease != null) {
+                lease.close();
+            }
+        }
+    }
+
+    @Bean
+    Database database(DatabaseProperties properties) {
+        if (properties.url() == null) {
+            SharedPostgres.Lease lease = SharedPostgres.join(properties);
+            return new Database(lease.location(), lease);
+        }
+        try {
+            return new Database(
+                    DatabaseLocation.parse(properties.url(), properties.username(), properties.password()), null);
+        } catch (IllegalArgumentException e) {
+            throw new StartProblem(String.valueOf(e.getMessage()), "Write the URL in that form.", e);
+        }
+    }
+
+    @Bean
+    DatabaseLocation databaseLocation(Database database) {
+        return database.location;
+    }
+
+    /** With {@code sim.stack=postgres} there is nothing but the database, and this line is what scripts wait for. */
+    @Configuration(proxyBeanMethods = false)
+    static class Announcement {
+        private static final Logger log = LoggerFactory.getLogger(Announcement.class);
+
+        private final DatabaseLocation location;
+        private final Stack stack;
+
+        Announcement(DatabaseLocation location, Environment environment) {
+            this.location = location;
+            this.stack = StackEnvironment.stackOf(environment);
+        }
+
+        @EventListener(ApplicationReadyEvent.class)
+        @SuppressWarnings("SystemOut") // The answer of a command, for scripts; the log goes its own way.
+        void ready() {
+            log.info("{} is ready, with the database {}", stack.id(), location);
+            if (stack == Stack.POSTGRES) {
+                System.out.println("PostgreSQL is ready at " + location.url());
+            }
+        }
+    }
+}

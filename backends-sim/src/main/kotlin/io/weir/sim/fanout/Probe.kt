@@ -1,0 +1,3 @@
+package io.weir.sim.fanout
+
+internal class Probe
