@@ -154,7 +154,8 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     @Override
     public void request(long n) {
         if (WANTED.getAndAdd(this, n) == 0) {
-            sinkNanos = sinkNanos + (nanoClock.getAsLong() - sinkSince);
+            long held = sinkNanos + (nanoClock.getAsLong() - sinkSince);
+            sinkNanos = held;
         }
         Subscription s = upstream;
         if (s != null) {
