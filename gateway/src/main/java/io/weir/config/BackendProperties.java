@@ -25,7 +25,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param deadline time for an exchange, from the request's head to the answer's last byte; 1ms to 10m. Two seconds is
  *     longer than a page waits, and short enough that a hang does not collect callers.
  * @param bulkhead the cap on concurrent calls, and the queue in front of it.
- * @param maxStreams streams and WebSockets under way at once ({@code mode: stream}); 0 to 1000000. They are long, so
+ * @param maxStreams streams and WebSockets under way at once ({@code mode: stream}); 1 to 1000000. They are long, so
  *     they do not take the permits of calls.
  * @param streamIdleTimeout a stream in which nothing moves for this long ends; 100ms to 1d.
  * @param circuitBreaker when calls stop.
@@ -41,7 +41,7 @@ public record BackendProperties(
         Duration deadline,
 
         @DefaultValue @Valid BulkheadProperties bulkhead,
-        @DefaultValue("256") @Min(0) @Max(1_000_000) int maxStreams,
+        @DefaultValue("256") @Min(1) @Max(1_000_000) int maxStreams,
 
         @DefaultValue("60s") @DurationMin(millis = 100) @DurationMax(days = 1)
         Duration streamIdleTimeout,

@@ -5,7 +5,11 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.outcome.Refusal;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import reactor.netty.http.websocket.WebsocketInbound;
+import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
  * The caller's side of an exchange, as a door presents it to the engine.
@@ -27,7 +31,7 @@ public interface Caller {
     /** Whether the request has a body. */
     boolean hasBody();
 
-    /** The request's body, of byte buffers or holders of them that are released after {@code onNext}; subscribed once. */
+    /** The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link OwnedBuffer}s; subscribed once. */
     Publisher<?> body();
 
     /** The path and query to ask the backend for; called once the exchange has its permit. */
@@ -47,6 +51,17 @@ public interface Caller {
 
     /** The gateway's own answer. */
     void refuse(Refusal refusal);
+
+    /** Whether the caller asks for a WebSocket. */
+    boolean asksForWebSocket();
+
+    /**
+     * The backend has opened a WebSocket: opens the caller's. When the tunnel has ended, {@link Exchange#tunnelClosed()} follows.
+     *
+     * @param subprotocol what the backend has chosen; null: none
+     * @param tunnel passes frames, given the caller's two directions
+     */
+    void upgrade(@Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel);
 
     /** Breaks off an answer that has begun, so that nobody mistakes half of it for the whole. */
     void reset();

@@ -5,11 +5,15 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
+import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.circuitbreaker.BackendFailure;
@@ -68,6 +72,7 @@ public final class Exchange implements Runnable {
     private final Caller caller;
     private final EventLoop loop;
     private final boolean stream;
+    private final boolean webSocket;
     private final long arrivedAt;
 
     private Phase phase = Phase.NEW;
@@ -116,7 +121,8 @@ public final class Exchange implements Runnable {
         this.route = route;
         this.caller = caller;
         this.loop = caller.channel().eventLoop();
-        this.stream = route.mode() == Mode.STREAM;
+        this.webSocket = caller.asksForWebSocket();
+        this.stream = webSocket || route.mode() == Mode.STREAM;
         this.arrivedAt = arrivedAt;
         this.deadline = Deadline.of(arrivedAt, route.deadlineNanos(), CallerTimeout.NONE);
         this.backend = route.backend();
@@ -260,7 +266,9 @@ public final class Exchange implements Runnable {
         attempts++;
         attemptAt = now;
         phase = Phase.DISPATCHED;
-        Attempt next = new HttpAttempt(this, backend, caller, loop);
+        Attempt next = webSocket
+                ? new WebSocketAttempt(this, backend, caller, loop)
+                : new HttpAttempt(this, backend, caller, loop);
         attempt = next;
         next.start();
         if (phase == Phase.DISPATCHED) {
@@ -315,6 +323,27 @@ public final class Exchange implements Runnable {
         return bytes == 0 || (!stream && bytes >= 0 && bytes <= WHOLE_ANSWER_MAX_BYTES);
     }
 
+    /** The backend has opened a WebSocket. */
+    void tunnelOpened(WebSocketAttempt from, @Nullable String subprotocol) {
+        long now = engine.nanoTime();
+        settleSucceeded(now);
+        phase = Phase.ANSWERING;
+        status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
+        flushedAt = now;
+        arm(now);
+        caller.upgrade(subprotocol, from::tunnel);
+    }
+
+    /** Both sides of the tunnel are closed. From any thread. */
+    public void tunnelClosed() {
+        loop.execute(() -> {
+            if (phase != Phase.DONE) {
+                settleIgnored();
+                end(null, null, status);
+            }
+        });
+    }
+
     /** A small answer is complete. */
     void answeredWhole(HttpAttempt from, ByteBuf body, HttpHeaders trailers) {
         answerBytes = body.readableBytes();
@@ -353,6 +382,10 @@ public final class Exchange implements Runnable {
 
     /** The try came to nothing before its answer had begun for the caller. */
     void attemptFailed(Attempt from, Throwable failure) {
+        if (failure instanceof WebSocketClientHandshakeException refused && refused.response() != null) {
+            answeredWithoutUpgrade(refused.response());
+            return;
+        }
         attemptFailed(Failures.reason(failure, from.connected()), Failures.describe(failure), failure);
     }
 
@@ -371,6 +404,26 @@ public final class Exchange implements Runnable {
         } else {
             refuse(why, what);
         }
+    }
+
+    /** The backend answered a WebSocket's handshake with something else: that is its answer. Its body is lost. */
+    private void answeredWithoutUpgrade(HttpResponse answer) {
+        long now = engine.nanoTime();
+        int code = answer.status().code();
+        if (backend.failureStatuses().get(code)) {
+            settleFailed(now, Failure.ofStatus(code));
+        } else {
+            settleSucceeded(now);
+        }
+        cancelAttempt();
+        releasePermits(now);
+        phase = Phase.FLUSHING;
+        flushedAt = now;
+        status = code;
+        arm(now);
+        HttpHeaders headers = new DefaultHttpHeaders().set(answer.headers());
+        headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
+        caller.answer(code, headers, Unpooled.EMPTY_BUFFER);
     }
 
     /** The request's body is too large, or the caller broke off while sending it. */
@@ -443,6 +496,24 @@ public final class Exchange implements Runnable {
         if (phase == Phase.FLUSHING) {
             end(reason, detail, status);
         }
+    }
+
+    /**
+     * The door is through with the exchange, whatever the engine still waits for: filters took what they wanted of the answer, or failed. On the
+     * exchange's event loop.
+     *
+     * @param why null if the answer is complete as far as the door goes
+     */
+    public void abandoned(@Nullable Reason why) {
+        if (phase != Phase.DONE) {
+            settleCallersDoing(engine.nanoTime());
+            end(why, null, why == null ? answerStatus : why.status().code());
+        }
+    }
+
+    /** Whether the backend is still asked, or answers. On the exchange's event loop. */
+    public boolean isUnderWay() {
+        return phase != Phase.FLUSHING && phase != Phase.DONE;
     }
 
     /** Ends a stream because the gateway stops. From any thread. */
@@ -805,9 +876,21 @@ public final class Exchange implements Runnable {
     /** Breaks off an answer that has begun. */
     private void breakOff(Reason why, @Nullable String what) {
         settleIgnored();
+        if (attempt instanceof WebSocketAttempt tunnel) {
+            // It ends with a close frame on both sides.
+            tunnel.closeWith(closeStatus(why));
+            end(why, what, status);
+            return;
+        }
         cancelAttempt();
         end(why, what, status);
         caller.reset();
+    }
+
+    private static WebSocketCloseStatus closeStatus(Reason why) {
+        return why == Reason.SHUTTING_DOWN
+                ? WebSocketCloseStatus.ENDPOINT_UNAVAILABLE
+                : new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
     }
 
     private void cancelAttempt() {
@@ -979,6 +1062,11 @@ public final class Exchange implements Runnable {
     /** Time with backends, attempts and the waits between them. */
     public long backendNanos() {
         return backendNanos;
+    }
+
+    /** Time with the backend up to now, while it answers. */
+    public long backendNanosSoFar() {
+        return asked && permit != null ? backendNanos + engine.nanoTime() - dispatchedAt : backendNanos;
     }
 
     /** Time in all, from the decoded head to the end. */

@@ -2,7 +2,6 @@ package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufHolder;
-import io.netty.util.ReferenceCountUtil;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +67,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     /**
      * A relay of a body.
      *
-     * @param source of byte buffers, or holders of them, that are released after {@code onNext}
+     * @param source of byte buffers, or holders of them, lent for the time of {@code onNext}, or of {@link OwnedBuffer}s
      * @param limit bytes that may pass
      */
     Relay(Publisher<?> source, long limit, Listener listener, LongSupplier nanoClock) {
@@ -109,8 +108,9 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
 
     @Override
     public void onNext(Object item) {
-        ByteBuf buffer = item instanceof ByteBufHolder holder ? holder.content() : (ByteBuf) item;
+        ByteBuf buffer = take(item);
         if (stopped || ended) {
+            buffer.release();
             return;
         }
         long passed = bytes + buffer.readableBytes();
@@ -118,6 +118,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         long now = nanoClock.getAsLong();
         lastAt = now;
         if (passed > limit) {
+            buffer.release();
             onError(new TooLarge(limit));
             Subscription s = upstream;
             if (s != null) {
@@ -128,7 +129,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         if (WANTED.decrementAndGet(this) == 0) {
             sinkSince = now;
         }
-        sink().onNext(ReferenceCountUtil.retain(buffer));
+        sink().onNext(buffer);
     }
 
     @Override
@@ -208,6 +209,13 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
             return 0;
         }
         return (ended ? endedAt : now) - startedAt - sinkNanos(now);
+    }
+
+    private static ByteBuf take(Object item) {
+        if (item instanceof OwnedBuffer owned) {
+            return owned.buffer();
+        }
+        return item instanceof ByteBufHolder holder ? holder.content().retain() : ((ByteBuf) item).retain();
     }
 
     private void end() {

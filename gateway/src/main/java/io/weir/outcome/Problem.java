@@ -100,7 +100,17 @@ public final class Problem {
         return prebuilt;
     }
 
-    private record Prebuilt(byte[] start, AsciiString proxyStatus, String grpcStatus) {
+    private static final class Prebuilt {
+
+        private final byte[] start;
+        private final AsciiString proxyStatus;
+        private final String grpcStatus;
+
+        Prebuilt(byte[] start, AsciiString proxyStatus, String grpcStatus) {
+            this.start = start;
+            this.proxyStatus = proxyStatus;
+            this.grpcStatus = grpcStatus;
+        }
 
         static Prebuilt of(Reason reason) {
             String start = "{\"type\":\"" + TYPE_PREFIX + reason.word() + "\",\"title\":\"" + reason.title()

@@ -1,0 +1,287 @@
+package io.weir.door;
+
+import io.netty.handler.codec.http.HttpHeaders;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.cloud.gateway.filter.FilterDefinition;
+import org.springframework.cloud.gateway.filter.factory.AbstractGatewayFilterFactory.NameConfig;
+import org.springframework.cloud.gateway.filter.factory.AbstractNameValueGatewayFilterFactory.NameValueConfig;
+import org.springframework.cloud.gateway.filter.factory.AddRequestHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.AddResponseHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.PrefixPathGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.PreserveHostHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.RemoveRequestHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.RemoveResponseHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.RewritePathGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.SetPathGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.SetRequestHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.SetResponseHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.StripPrefixGatewayFilterFactory;
+import org.springframework.cloud.gateway.handler.predicate.HeaderRoutePredicateFactory;
+import org.springframework.cloud.gateway.handler.predicate.HostRoutePredicateFactory;
+import org.springframework.cloud.gateway.handler.predicate.MethodRoutePredicateFactory;
+import org.springframework.cloud.gateway.handler.predicate.PathRoutePredicateFactory;
+import org.springframework.cloud.gateway.handler.predicate.PredicateDefinition;
+import org.springframework.cloud.gateway.handler.predicate.QueryRoutePredicateFactory;
+import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
+import org.springframework.cloud.gateway.route.RouteDefinition;
+import org.springframework.cloud.gateway.support.ConfigurationService;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.util.StringUtils;
+import org.springframework.web.util.UriTemplate;
+import org.springframework.web.util.pattern.PathPattern;
+import org.springframework.web.util.pattern.PathPatternParser;
+
+/**
+ * Compiles Spring Cloud Gateway's route definitions, as far as their predicates and filters are the usual ones of an edge.
+ *
+ * <p>Their arguments are bound by Spring Cloud Gateway's own factories, so that they are read just as they are there. A factory that somebody
+ * has replaced is not the usual one any more, and its routes take the general door.
+ */
+public final class RouteCompiler {
+
+    /** A definition compiled; {@code why} says why not, and is null if it is. */
+    record Compilation(
+            RouteMatcher matcher,
+            List<CompiledRoute.PathFilter> path,
+            boolean pathVariables,
+            List<Consumer<HttpHeaders>> request,
+            List<Consumer<HttpHeaders>> response,
+            boolean preserveHost,
+            @Nullable String why) {}
+
+    private final Map<String, RoutePredicateFactory<?>> predicates;
+    private final Map<String, GatewayFilterFactory<?>> filters;
+    private final ConfigurationService configuration;
+    private final boolean hostIncludesPort;
+    private final PathPatternParser parser = new PathPatternParser();
+
+    /**
+     * A compiler for the factories that there are, by their names.
+     *
+     * @param hostIncludesPort {@code spring.cloud.gateway.server.webflux.predicate.host.include-port}
+     */
+    public RouteCompiler(
+            Map<String, RoutePredicateFactory<?>> predicates,
+            Map<String, GatewayFilterFactory<?>> filters,
+            ConfigurationService configuration,
+            boolean hostIncludesPort) {
+        this.predicates = Map.copyOf(predicates);
+        this.filters = Map.copyOf(filters);
+        this.configuration = configuration;
+        this.hostIncludesPort = hostIncludesPort;
+    }
+
+    /** Compiles a route, with the default filters that come before its own of the same rank. */
+    Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
+        Draft draft = new Draft();
+        definition.getPredicates().forEach(predicate -> predicate(draft, predicate));
+        // As Spring Cloud Gateway sorts them: by position, the defaults first among equals.
+        List<FilterDefinition> own = definition.getFilters();
+        for (int i = 0; i < Math.max(defaults.size(), own.size()); i++) {
+            if (i < defaults.size()) {
+                filter(draft, defaults.get(i));
+            }
+            if (i < own.size()) {
+                filter(draft, own.get(i));
+            }
+        }
+        return draft.compilation();
+    }
+
+    private void predicate(Draft draft, PredicateDefinition definition) {
+        RoutePredicateFactory<?> factory = predicates.get(definition.getName());
+        if (factory == null) {
+            throw new IllegalArgumentException("predicate: " + definition.getName() + " (expected: a known one)");
+        }
+        Object config = bind(factory, definition);
+        if (factory.getClass() == PathRoutePredicateFactory.class
+                && config instanceof PathRoutePredicateFactory.Config path) {
+            draft.paths.add(path.getPatterns().stream().map(this::pattern).toList());
+        } else if (factory.getClass() == MethodRoutePredicateFactory.class
+                && config instanceof MethodRoutePredicateFactory.Config method) {
+            draft.methods.add(Set.of(method.getMethods()));
+        } else if (factory.getClass() == HostRoutePredicateFactory.class
+                && config instanceof HostRoutePredicateFactory.Config host
+                && host.getPatterns().stream().noneMatch(pattern -> pattern.contains("{"))) {
+            draft.others.add(RouteMatcher.host(host.getPatterns(), hostIncludesPort));
+        } else if (factory.getClass() == HeaderRoutePredicateFactory.class
+                && config instanceof HeaderRoutePredicateFactory.Config header
+                && header.getHeader() != null) {
+            draft.others.add(RouteMatcher.header(header.getHeader(), header.getRegexp()));
+        } else if (factory.getClass() == QueryRoutePredicateFactory.class
+                && config instanceof QueryRoutePredicateFactory.Config query
+                && query.getPredicate() == null
+                && query.getParam() != null) {
+            draft.others.add(RouteMatcher.query(query.getParam(), query.getRegexp()));
+        } else {
+            draft.complete = false;
+            draft.notCompiled("predicate " + definition.getName());
+        }
+    }
+
+    private PathPattern pattern(String pattern) {
+        return parser.parse(pattern);
+    }
+
+    private void filter(Draft draft, FilterDefinition definition) {
+        GatewayFilterFactory<?> factory = filters.get(definition.getName());
+        if (factory == null) {
+            throw new IllegalArgumentException("filter: " + definition.getName() + " (expected: a known one)");
+        }
+        Object config = bind(factory, definition);
+        Class<?> type = factory.getClass();
+        boolean known = pathFilter(draft, type, config) || headerFilter(draft, type, config);
+        if (!known && type == PreserveHostHeaderGatewayFilterFactory.class) {
+            draft.preserveHost = true;
+            known = true;
+        }
+        if (!known) {
+            draft.notCompiled("filter " + definition.getName());
+        }
+    }
+
+    private static boolean pathFilter(Draft draft, Class<?> type, Object config) {
+        if (type == StripPrefixGatewayFilterFactory.class
+                && config instanceof StripPrefixGatewayFilterFactory.Config strip) {
+            int parts = strip.getParts();
+            draft.path.add((path, variables) -> stripPrefix(path, parts));
+        } else if (type == PrefixPathGatewayFilterFactory.class
+                && config instanceof PrefixPathGatewayFilterFactory.Config prefix
+                && !draft.prefixed) {
+            UriTemplate template = new UriTemplate(String.valueOf(prefix.getPrefix()));
+            draft.prefixed = true;
+            draft.pathVariables |= !template.getVariableNames().isEmpty();
+            draft.path.add((path, variables) -> template.expand(variables).getRawPath() + path);
+        } else if (type == SetPathGatewayFilterFactory.class
+                && config instanceof SetPathGatewayFilterFactory.Config set) {
+            UriTemplate template = new UriTemplate(String.valueOf(set.getTemplate()));
+            draft.pathVariables |= !template.getVariableNames().isEmpty();
+            draft.path.add((path, variables) -> template.expand(variables).getRawPath());
+        } else if (type == RewritePathGatewayFilterFactory.class
+                && config instanceof RewritePathGatewayFilterFactory.Config rewrite) {
+            Pattern pattern = Pattern.compile(String.valueOf(rewrite.getRegexp()));
+            String replacement = String.valueOf(rewrite.getReplacement()).replace("$\\", "$");
+            draft.path.add((path, variables) -> pattern.matcher(path).replaceAll(replacement));
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    private static boolean headerFilter(Draft draft, Class<?> type, Object config) {
+        if (config instanceof NameValueConfig pair) {
+            String name = pair.getName();
+            String value = pair.getValue();
+            if (name == null || value == null || value.contains("{")) {
+                // The value has the path's variables in it.
+                return false;
+            }
+            if (type == AddRequestHeaderGatewayFilterFactory.class) {
+                draft.request.add(headers -> headers.add(name, value));
+            } else if (type == SetRequestHeaderGatewayFilterFactory.class) {
+                draft.request.add(headers -> headers.set(name, value));
+            } else if (type == SetResponseHeaderGatewayFilterFactory.class) {
+                draft.response.add(headers -> headers.set(name, value));
+            } else if (type == AddResponseHeaderGatewayFilterFactory.class) {
+                boolean override =
+                        !(config instanceof AddResponseHeaderGatewayFilterFactory.Config add) || add.isOverride();
+                draft.response.add(headers -> {
+                    if (override) {
+                        headers.add(name, value);
+                    } else if (headers.getAll(name).stream().noneMatch(StringUtils::hasText)) {
+                        headers.add(name, value);
+                    }
+                });
+            } else {
+                return false;
+            }
+            return true;
+        }
+        if (config instanceof NameConfig one && one.getName() != null) {
+            String name = one.getName();
+            if (type == RemoveRequestHeaderGatewayFilterFactory.class) {
+                draft.request.add(headers -> headers.remove(name));
+                return true;
+            }
+            if (type == RemoveResponseHeaderGatewayFilterFactory.class) {
+                draft.response.add(headers -> headers.remove(name));
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** As Spring Cloud Gateway's StripPrefix does it. */
+    private static String stripPrefix(String path, int parts) {
+        String[] segments = StringUtils.tokenizeToStringArray(path, "/");
+        StringBuilder stripped = new StringBuilder("/");
+        for (int i = parts; i < segments.length; i++) {
+            if (stripped.length() > 1) {
+                stripped.append('/');
+            }
+            stripped.append(segments[i]);
+        }
+        if (stripped.length() > 1 && path.endsWith("/")) {
+            stripped.append('/');
+        }
+        return stripped.toString();
+    }
+
+    private <C> C bind(RoutePredicateFactory<C> factory, PredicateDefinition definition) {
+        return configuration
+                .with(factory)
+                .name(definition.getName())
+                .properties(definition.getArgs())
+                .bind();
+    }
+
+    private <C> C bind(GatewayFilterFactory<C> factory, FilterDefinition definition) {
+        return configuration
+                .with(factory)
+                .name(definition.getName())
+                .properties(definition.getArgs())
+                .bind();
+    }
+
+    /** A compilation in the making. */
+    private static final class Draft {
+        private final List<List<PathPattern>> paths = new ArrayList<>();
+        private final List<Set<HttpMethod>> methods = new ArrayList<>();
+        private final List<Predicate<ServerHttpRequest>> others = new ArrayList<>();
+        private final List<CompiledRoute.PathFilter> path = new ArrayList<>();
+        private final List<Consumer<HttpHeaders>> request = new ArrayList<>();
+        private final List<Consumer<HttpHeaders>> response = new ArrayList<>();
+        private boolean complete = true;
+        private boolean prefixed;
+        private boolean pathVariables;
+        private boolean preserveHost;
+        private @Nullable String why;
+
+        void notCompiled(String reason) {
+            if (why == null) {
+                why = reason;
+            }
+        }
+
+        Compilation compilation() {
+            return new Compilation(
+                    new RouteMatcher(List.copyOf(paths), List.copyOf(methods), List.copyOf(others), complete),
+                    List.copyOf(path),
+                    pathVariables,
+                    List.copyOf(request),
+                    // What a filter does to the answer comes after what those inside it do.
+                    List.copyOf(response.reversed()),
+                    preserveHost,
+                    why);
+        }
+    }
+}

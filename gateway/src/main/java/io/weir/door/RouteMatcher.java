@@ -1,0 +1,112 @@
+package io.weir.door;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.server.PathContainer;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.util.AntPathMatcher;
+import org.springframework.util.StringUtils;
+import org.springframework.web.util.pattern.PathPattern;
+import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
+
+/**
+ * A route's predicates, as far as they are the usual ones: Path, Host, Method, Header, Query, each read as Spring Cloud Gateway reads it.
+ *
+ * @param paths alternatives for each Path predicate
+ * @param methods alternatives for each Method predicate
+ * @param others the rest
+ * @param complete whether these are all of the route's predicates; otherwise a match means no more than "maybe"
+ */
+record RouteMatcher(
+        List<List<PathPattern>> paths,
+        List<Set<HttpMethod>> methods,
+        List<Predicate<ServerHttpRequest>> others,
+        boolean complete) {
+
+    boolean matches(ServerHttpRequest request, PathContainer path) {
+        for (Set<HttpMethod> alternatives : methods) {
+            if (!alternatives.contains(request.getMethod())) {
+                return false;
+            }
+        }
+        for (List<PathPattern> alternatives : paths) {
+            if (firstMatch(alternatives, path) == null) {
+                return false;
+            }
+        }
+        for (Predicate<ServerHttpRequest> other : others) {
+            if (!other.test(request)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The variables of the patterns that match. */
+    Map<String, String> variables(PathContainer path) {
+        Map<String, String> variables = new java.util.HashMap<>();
+        for (List<PathPattern> alternatives : paths) {
+            PathPattern match = firstMatch(alternatives, path);
+            PathMatchInfo info = match == null ? null : match.matchAndExtract(path);
+            if (info != null) {
+                variables.putAll(info.getUriVariables());
+            }
+        }
+        return variables;
+    }
+
+    private static @Nullable PathPattern firstMatch(List<PathPattern> alternatives, PathContainer path) {
+        for (PathPattern pattern : alternatives) {
+            if (pattern.matches(path)) {
+                return pattern;
+            }
+        }
+        return null;
+    }
+
+    static Predicate<ServerHttpRequest> host(List<String> patterns, boolean includePort) {
+        AntPathMatcher matcher = new AntPathMatcher(".");
+        return request -> {
+            String host = host(request, includePort);
+            return host != null && patterns.stream().anyMatch(pattern -> matcher.match(pattern, host));
+        };
+    }
+
+    private static @Nullable String host(ServerHttpRequest request, boolean includePort) {
+        if (includePort) {
+            return request.getHeaders().getFirst("Host");
+        }
+        var address = request.getHeaders().getHost();
+        return address == null ? null : address.getHostString();
+    }
+
+    static Predicate<ServerHttpRequest> header(String name, @Nullable String regexp) {
+        Pattern pattern = StringUtils.hasText(regexp) ? Pattern.compile(regexp) : null;
+        return request -> {
+            List<String> values = request.getHeaders().getValuesAsList(name);
+            if (pattern == null) {
+                return !values.isEmpty();
+            }
+            return values.stream().anyMatch(value -> pattern.matcher(value).matches());
+        };
+    }
+
+    static Predicate<ServerHttpRequest> query(String name, @Nullable String regexp) {
+        Pattern pattern = StringUtils.hasText(regexp) ? Pattern.compile(regexp) : null;
+        return request -> {
+            List<String> values = request.getQueryParams().get(name);
+            if (pattern == null) {
+                return request.getQueryParams().containsKey(name);
+            }
+            return values != null
+                    && values.stream()
+                            .anyMatch(value ->
+                                    value != null && pattern.matcher(value).matches());
+        };
+    }
+}

@@ -1,0 +1,225 @@
+package io.weir.engine;
+
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
+import io.netty.handler.codec.http.websocketx.WebSocketFrame;
+import io.weir.deadline.CallerTimeout;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.netty.Connection;
+import reactor.netty.http.client.WebsocketClientSpec;
+import reactor.netty.http.websocket.WebsocketInbound;
+import reactor.netty.http.websocket.WebsocketOutbound;
+
+/**
+ * A try to open a WebSocket at the backend, and the tunnel that it becomes.
+ *
+ * <p>Frames pass as they are, pings and pongs included; a side that closes has its status passed on to the other. Extensions are not
+ * offered, so that frames need not be translated.
+ *
+ * <p>Concurrency: as in {@link HttpAttempt}. Frames flow on the two connections' event loops; what they leave behind for the exchange
+ * is volatile.
+ */
+final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
+
+    /** The largest frame that passes. */
+    static final int MAX_FRAME_BYTES = 1024 * 1024;
+
+    private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
+
+    private final Exchange exchange;
+    private final Backend backend;
+    private final Caller caller;
+    private final EventLoop loop;
+
+    private @Nullable Subscription subscription;
+    private @Nullable Connection connection;
+    private volatile boolean cancelled;
+    private volatile boolean connected;
+    private volatile long lastMoved;
+    private volatile long bytes;
+    private volatile @Nullable WebsocketOutbound callerSide;
+    private WebSocketCloseStatus closing = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
+
+    WebSocketAttempt(Exchange exchange, Backend backend, Caller caller, EventLoop loop) {
+        this.exchange = exchange;
+        this.backend = backend;
+        this.caller = caller;
+        this.loop = loop;
+    }
+
+    @Override
+    public void start() {
+        String protocols = caller.headers().get(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
+        WebsocketClientSpec.Builder spec =
+                WebsocketClientSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
+        if (protocols != null) {
+            spec.protocols(protocols);
+        }
+        lastMoved = exchange.engine().nanoTime();
+        backend.pool()
+                .client()
+                .headers(this::writeHead)
+                .websocket(spec.build())
+                .uri(caller.target())
+                .connect()
+                .subscribe(this);
+    }
+
+    private void writeHead(HttpHeaders headers) {
+        caller.writeHead(headers, backend);
+        CallerTimeout.write(headers, Math.max(1, exchange.leftNanos()));
+        // The handshake is the gateway's own; so are its key and what it offers.
+        headers.remove(HttpHeaderNames.SEC_WEBSOCKET_KEY)
+                .remove(HttpHeaderNames.SEC_WEBSOCKET_VERSION)
+                .remove(HttpHeaderNames.SEC_WEBSOCKET_EXTENSIONS)
+                .remove(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
+    }
+
+    @Override
+    public void cancel() {
+        cancelled = true;
+        WebsocketOutbound towardsCaller = callerSide;
+        if (towardsCaller != null) {
+            close(towardsCaller, closing).subscribe();
+        }
+        Connection open = connection;
+        if (open != null) {
+            close((WebsocketOutbound) open.outbound(), closing).subscribe();
+        } else {
+            Subscription current = subscription;
+            if (current != null) {
+                current.cancel();
+            }
+        }
+    }
+
+    /** With what status {@link #cancel} closes the tunnel. */
+    void closeWith(WebSocketCloseStatus status) {
+        closing = status;
+    }
+
+    @Override
+    public boolean connected() {
+        return connected;
+    }
+
+    @Override
+    public long callerNanos(long now) {
+        return 0;
+    }
+
+    @Override
+    public boolean waitsForUpload() {
+        return false;
+    }
+
+    @Override
+    public long lastMovedNanos() {
+        return lastMoved;
+    }
+
+    @Override
+    public long answerBytes() {
+        return bytes;
+    }
+
+    @Override
+    public boolean heldUpByCaller() {
+        return false;
+    }
+
+    @Override
+    public void onSubscribe(Subscription s) {
+        subscription = s;
+        s.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(Connection opened) {
+        connected = true;
+        run(() -> opened(opened));
+    }
+
+    private void opened(Connection open) {
+        if (cancelled) {
+            open.dispose();
+            return;
+        }
+        connection = open;
+        WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
+        exchange.tunnelOpened(this, fromBackend.selectedSubprotocol());
+    }
+
+    @Override
+    public void onComplete() {}
+
+    @Override
+    public void onError(Throwable failure) {
+        run(() -> {
+            if (!cancelled) {
+                exchange.attemptFailed(this, failure);
+            }
+        });
+    }
+
+    private void run(Runnable event) {
+        if (loop.inEventLoop()) {
+            event.run();
+        } else {
+            loop.execute(event);
+        }
+    }
+
+    /** Passes frames in both directions; completes when both sides are closed. */
+    Publisher<Void> tunnel(WebsocketInbound fromCaller, WebsocketOutbound toCaller) {
+        Connection open = connection;
+        if (open == null) {
+            throw new IllegalStateException("no tunnel is open");
+        }
+        callerSide = toCaller;
+        WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
+        WebsocketOutbound toBackend = (WebsocketOutbound) open.outbound();
+        if (cancelled) {
+            return close(toCaller, closing);
+        }
+        Mono<Void> up = toBackend.sendObject(frames(fromCaller, false)).then().onErrorComplete();
+        Mono<Void> down = toCaller.sendObject(frames(fromBackend, true)).then().onErrorComplete();
+        return Mono.when(
+                up.then(passClose(fromCaller, toBackend, WebSocketCloseStatus.ENDPOINT_UNAVAILABLE)),
+                down.then(passClose(fromBackend, toCaller, BAD_GATEWAY)));
+    }
+
+    private Flux<WebSocketFrame> frames(WebsocketInbound from, boolean answer) {
+        return from.receiveFrames().doOnNext(frame -> {
+            lastMoved = exchange.engine().nanoTime();
+            if (answer) {
+                long soFar = bytes + frame.content().readableBytes();
+                bytes = soFar;
+            }
+            frame.retain();
+        });
+    }
+
+    /** Closes one side as the other was closed; as {@code broken} if that just broke off. */
+    private static Mono<Void> passClose(WebsocketInbound from, WebsocketOutbound to, WebSocketCloseStatus broken) {
+        return Mono.defer(() -> from.receiveCloseStatus()
+                .defaultIfEmpty(broken)
+                .flatMap(status -> close(to, sendable(status, broken))));
+    }
+
+    private static WebSocketCloseStatus sendable(WebSocketCloseStatus status, WebSocketCloseStatus broken) {
+        return status.code() == WebSocketCloseStatus.ABNORMAL_CLOSURE.code() ? broken : status;
+    }
+
+    private static Mono<Void> close(WebsocketOutbound side, WebSocketCloseStatus status) {
+        boolean without = status.code() == WebSocketCloseStatus.EMPTY.code() || status.code() < 0;
+        return (without ? side.sendClose() : side.sendClose(status.code(), status.reasonText())).onErrorComplete();
+    }
+}

@@ -1,0 +1,182 @@
+package io.weir.observe;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Timer;
+import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.circuitbreaker.Breaker;
+import io.weir.engine.BackendObserver;
+import io.weir.outcome.Reason;
+import io.weir.retry.RetryBudget;
+import io.weir.upstream.Pool;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What metrics and JMX tell of a backend and its compartment.
+ *
+ * <p>Built before the {@link io.weir.engine.Backend} that it observes, of the same parts. What happens is counted on the way and allocates nothing;
+ * what is, is read when somebody asks.
+ */
+public final class BackendMeters implements BackendObserver, AutoCloseable {
+
+    /** The words for the breaker's states, forced ones included; one of them holds. */
+    static final List<String> BREAKER_STATES = List.of("closed", "open", "half-open", "forced-open", "forced-closed");
+
+    /** A backend that fails more of its calls than this, in percent, does not tell how long a call takes. */
+    private static final float TRUSTED_FAILURE_RATE = 10;
+
+    private final MeterBook.Page page;
+    private final String name;
+    private final LittlesLaw law;
+    private final Timer queueWait;
+    private final Timer budgetLeft;
+    private final Timer serviceTime;
+    private final Counter retriesAllowed;
+    private final Counter retriesDenied;
+    // Concurrency: two threads that find a reason new get the same counter, whoever writes it last.
+    private final AtomicReferenceArray<@Nullable Counter> shed =
+            new AtomicReferenceArray<>(Outcomes.words().size());
+
+    /**
+     * The meters of a backend.
+     *
+     * @param name its name
+     * @param bulkhead the cap on calls
+     * @param streams the cap on streams
+     * @param nanoClock {@link System#nanoTime} but for tests
+     */
+    public BackendMeters(
+            MeterBook book,
+            String name,
+            QueueingBulkhead bulkhead,
+            QueueingBulkhead streams,
+            Breaker breaker,
+            Pool pool,
+            RetryBudget retryBudget,
+            LittlesLawProperties law,
+            LongSupplier nanoClock) {
+        this.name = name;
+        this.law = new LittlesLaw(law, () -> tellsServiceTime(breaker), nanoClock);
+        this.page = book.open();
+        this.queueWait = page.timer(Meters.QUEUE_WAIT, name);
+        this.budgetLeft = page.timer(Meters.BUDGET_LEFT, name);
+        this.serviceTime = page.timer(Meters.SERVICE_TIME, name);
+        this.retriesAllowed = page.counter(Meters.RETRIES, name, "allowed");
+        this.retriesDenied = page.counter(Meters.RETRIES, name, "denied");
+        page.gauge(Meters.PERMITS_USED, bulkhead::inUse, name);
+        page.gauge(Meters.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
+        page.gauge(Meters.QUEUE_LENGTH, bulkhead::queued, name);
+        page.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
+        page.gauge(Meters.STREAMS_USED, streams::inUse, name);
+        page.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
+        page.gauge(Meters.RETRY_BUDGET, retryBudget::available, name);
+        gauges(breaker);
+        gauges(pool);
+        gauges(this.law);
+        page.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(this.law, bulkhead));
+    }
+
+    private void gauges(Breaker breaker) {
+        for (String state : BREAKER_STATES) {
+            page.gauge(Meters.BREAKER_STATE, () -> state.equals(stateWord(breaker)) ? 1 : 0, name, state);
+        }
+        page.gauge(Meters.BREAKER_FORCED, () -> isForced(breaker) ? 1 : 0, name);
+        page.gauge(Meters.BREAKER_PROBES, breaker::probesUnderWay, name);
+        page.gauge(Meters.CALLS_OVERDUE, breaker::overdue, name);
+    }
+
+    private void gauges(Pool pool) {
+        page.gauge(Meters.POOL_CONNECTIONS, pool::acquired, name, "acquired");
+        page.gauge(Meters.POOL_CONNECTIONS, pool::idle, name, "idle");
+        page.gauge(Meters.POOL_PENDING, pool::pending, name);
+        page.gauge(Meters.POOL_LIMIT, pool::maxConnections, name);
+    }
+
+    private void gauges(LittlesLaw of) {
+        double second = TimeUnit.SECONDS.toNanos(1);
+        page.gauge(Meters.LAW_ARRIVAL_RATE, () -> of.figures().arrivalRate(), name);
+        page.gauge(Meters.LAW_SERVICE_TIME, () -> of.figures().serviceNanos() / second, name);
+        page.gauge(Meters.LAW_WAITING_TIME, () -> of.figures().waitingNanos() / second, name);
+        page.gauge(Meters.LAW_ACTIVE_CALLS, () -> of.figures().activeCalls(), name);
+        page.gauge(Meters.LAW_WAITING_RATIO, () -> of.figures().waitingShare(), name);
+        page.gauge(Meters.LAW_UNCONGESTED_TIME, () -> of.figures().uncongestedNanos() / second, name);
+        page.gauge(Meters.LAW_SUGGESTED_LIMIT, () -> of.figures().suggestedLimit(), name);
+    }
+
+    @Override
+    public void dispatched(long queueNanos, long leftNanos) {
+        queueWait.record(queueNanos, TimeUnit.NANOSECONDS);
+        budgetLeft.record(leftNanos, TimeUnit.NANOSECONDS);
+        law.waited(queueNanos);
+    }
+
+    @Override
+    public void served(long backendNanos) {
+        serviceTime.record(backendNanos, TimeUnit.NANOSECONDS);
+        law.served(backendNanos);
+    }
+
+    @Override
+    public void retried(boolean allowed) {
+        (allowed ? retriesAllowed : retriesDenied).increment();
+    }
+
+    @Override
+    public long uncongestedNanos() {
+        return law.typicalNanos();
+    }
+
+    /** An exchange with this backend was shed. */
+    void shed(Reason reason) {
+        int index = Outcomes.index(reason);
+        Counter counter = shed.get(index);
+        if (counter == null) {
+            counter = page.counterIfOpen(Meters.SHED, name, reason.word());
+            if (counter == null) {
+                return;
+            }
+            shed.set(index, counter);
+        }
+        counter.increment();
+    }
+
+    /** The backend's live figures. */
+    public LittlesLaw law() {
+        return law;
+    }
+
+    /** The backend is gone: so are its series and its MBean. */
+    @Override
+    public void close() {
+        page.close();
+    }
+
+    /** The word for the state that the breaker is in. */
+    static String stateWord(Breaker breaker) {
+        return switch (breaker.state()) {
+            case CLOSED -> "closed";
+            case OPEN -> "open";
+            case HALF_OPEN -> "half-open";
+            case FORCED_OPEN -> "forced-open";
+            // Either permits every call and never opens.
+            case DISABLED, METRICS_ONLY -> "forced-closed";
+        };
+    }
+
+    /** Whether an operator holds the breaker. */
+    static boolean isForced(Breaker breaker) {
+        return switch (breaker.state()) {
+            case CLOSED, OPEN, HALF_OPEN -> false;
+            case FORCED_OPEN, DISABLED, METRICS_ONLY -> true;
+        };
+    }
+
+    private static boolean tellsServiceTime(Breaker breaker) {
+        return breaker.state() == CircuitBreaker.State.CLOSED
+                && breaker.resilience4j().getMetrics().getFailureRate() <= TRUSTED_FAILURE_RATE;
+    }
+}

@@ -1,0 +1,81 @@
+package io.weir.observe;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Timer;
+import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.engine.Exchange;
+import io.weir.engine.RouteObserver;
+import io.weir.outcome.Reason;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What metrics tell of a route's exchanges: how many, how long, with which outcome, how many bytes.
+ *
+ * <p>One per route, built when the configuration is read. A timer is created when its outcome first happens, so that the series of outcomes
+ * that never happen do not exist; from then on an exchange costs a read of an array and the record itself, and allocates nothing.
+ */
+public final class ExchangeMeters implements RouteObserver, AutoCloseable {
+
+    private final MeterBook.Page page;
+    private final String route;
+    private final String backend;
+    private final String door;
+    private final Counter bytes;
+    // Concurrency: two threads that find an outcome new get the same timer, whoever writes it last.
+    private final AtomicReferenceArray<@Nullable Timer> timers =
+            new AtomicReferenceArray<>(Outcomes.words().size());
+
+    /**
+     * The meters of a route.
+     *
+     * @param route its id
+     * @param backend the name of the backend that it leads to
+     * @param door {@code compiled} or {@code general}
+     * @param limit its own cap on calls; null: none
+     */
+    public ExchangeMeters(MeterBook book, String route, String backend, String door, @Nullable QueueingBulkhead limit) {
+        this.page = book.open();
+        this.route = route;
+        this.backend = backend;
+        this.door = door;
+        this.bytes = page.counter(Meters.RESPONSE_BYTES, backend, route);
+        if (limit != null) {
+            page.gauge(Meters.ROUTE_PERMITS_USED, limit::inUse, backend, route);
+            page.gauge(Meters.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
+        }
+    }
+
+    @Override
+    public void ended(Exchange exchange) {
+        Timer timer = timer(Outcomes.index(exchange));
+        if (timer != null) {
+            timer.record(exchange.totalNanos(), TimeUnit.NANOSECONDS);
+        }
+        long sent = exchange.answerBytes();
+        if (sent > 0) {
+            bytes.increment(sent);
+        }
+        Reason reason = exchange.reason();
+        if (reason != null && reason.isShedding() && exchange.backend().observer() instanceof BackendMeters meters) {
+            meters.shed(reason);
+        }
+    }
+
+    /** The route is gone: so are its series. What is still in flight is not counted any more. */
+    @Override
+    public void close() {
+        page.close();
+    }
+
+    private @Nullable Timer timer(int outcome) {
+        Timer timer = timers.get(outcome);
+        if (timer == null) {
+            timer = page.timerIfOpen(
+                    Meters.REQUESTS, backend, route, Outcomes.words().get(outcome), door);
+            timers.set(outcome, timer);
+        }
+        return timer;
+    }
+}

@@ -1,0 +1,54 @@
+package io.weir.observe;
+
+/**
+ * Buckets for times, each a sixteenth of a power of two wide: a time read from them is off by at most a thirty-second part. From a microsecond to
+ * a quarter of an hour; what is shorter or longer is in the first or the last.
+ */
+final class LogBuckets {
+
+    private static final int SUB_BITS = 4;
+    private static final int SUBS = 1 << SUB_BITS;
+    private static final int MIN_EXPONENT = 10;
+    private static final int MAX_EXPONENT = 39;
+
+    /** How many there are. */
+    static final int COUNT = (MAX_EXPONENT - MIN_EXPONENT + 1) * SUBS;
+
+    private LogBuckets() {}
+
+    /** The bucket of a time. */
+    static int index(long nanos) {
+        int exponent = Long.SIZE - 1 - Long.numberOfLeadingZeros(nanos | 1);
+        if (nanos <= 0 || exponent < MIN_EXPONENT) {
+            return 0;
+        }
+        if (exponent > MAX_EXPONENT) {
+            return COUNT - 1;
+        }
+        int sub = (int) (nanos >>> (exponent - SUB_BITS)) & (SUBS - 1);
+        return (exponent - MIN_EXPONENT) * SUBS + sub;
+    }
+
+    /** The middle of a bucket. */
+    static long nanos(int index) {
+        int exponent = MIN_EXPONENT + index / SUBS;
+        long middle = 2L * (SUBS + index % SUBS) + 1;
+        return middle << (exponent - SUB_BITS - 1);
+    }
+
+    /** The median of the times that were counted; 0 if there are none. */
+    static long median(long[] counts) {
+        long all = 0;
+        for (long count : counts) {
+            all += count;
+        }
+        long rank = (all + 1) / 2;
+        for (int i = 0; i < counts.length && rank > 0; i++) {
+            rank -= counts[i];
+            if (rank <= 0) {
+                return nanos(i);
+            }
+        }
+        return 0;
+    }
+}

@@ -1,0 +1,231 @@
+package io.weir.observe;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+import javax.management.InstanceAlreadyExistsException;
+import javax.management.InstanceNotFoundException;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Creates the gateway's {@link Meters} and MBeans, and removes them with the route or backend that they tell about.
+ *
+ * <p>When the configuration changes, a route or backend and its successor of the same name live side by side for a while: the old one
+ * ends what it has begun. A meter registry knows names only, so the old one's end would take the new one's meters with it, and a new
+ * gauge would go on telling about the old one. Here each meter belongs to the {@link Page} that asked for it last: a gauge passes to
+ * the successor at once, a counter or timer goes on counting, and a page's end removes what is still its own.
+ */
+// Concurrency: everything is guarded by the book's monitor, which is held for as long as a meter takes to be created or removed:
+// at the start, at a change of configuration, and once for each outcome that a route has.
+public final class MeterBook {
+
+    private static final Duration[] BUCKETS = Meters.BUCKETS.toArray(Duration[]::new);
+
+    private final MeterRegistry registry;
+    private final MBeanServer beans;
+    private final Map<Key, Held> held = new HashMap<>();
+
+    /** A book that registers MBeans with the JVM's server. */
+    public MeterBook(MeterRegistry registry) {
+        this(registry, ManagementFactory.getPlatformMBeanServer());
+    }
+
+    MeterBook(MeterRegistry registry, MBeanServer beans) {
+        this.registry = registry;
+        this.beans = beans;
+    }
+
+    /** An empty page, for one route, one backend, or the edge. */
+    public Page open() {
+        return new Page();
+    }
+
+    private record Key(String name, List<String> tagValues) {}
+
+    private record Held(Page by, Runnable removal) {}
+
+    /** The meters and MBeans of one owner. */
+    public final class Page implements AutoCloseable {
+
+        private final List<Key> keys = new ArrayList<>();
+        private boolean closed;
+
+        private Page() {}
+
+        /** A timer with the {@linkplain Meters#BUCKETS usual buckets}. */
+        Timer timer(Meters meter, String... tagValues) {
+            return open(timerIfOpen(meter, tagValues), meter);
+        }
+
+        /** The same; null once the page is closed. */
+        @Nullable Timer timerIfOpen(Meters meter, String... tagValues) {
+            Tags tags = tags(meter, Meters.Kind.TIMER, tagValues);
+            return shared(meter, tagValues, () -> Timer.builder(meter.meterName())
+                    .description(meter.meaning())
+                    .tags(tags)
+                    .serviceLevelObjectives(BUCKETS)
+                    .register(registry));
+        }
+
+        /** A counter. */
+        Counter counter(Meters meter, String... tagValues) {
+            return open(counterIfOpen(meter, tagValues), meter);
+        }
+
+        /** The same; null once the page is closed. */
+        @Nullable Counter counterIfOpen(Meters meter, String... tagValues) {
+            Tags tags = tags(meter, Meters.Kind.COUNTER, tagValues);
+            return shared(meter, tagValues, () -> Counter.builder(meter.meterName())
+                    .description(meter.meaning())
+                    .baseUnit(meter.unit())
+                    .tags(tags)
+                    .register(registry));
+        }
+
+        /** A counter that something else counts. */
+        void counter(Meters meter, DoubleSupplier count, String... tagValues) {
+            Tags tags = tags(meter, Meters.Kind.COUNTER, tagValues);
+            exclusive(meter, tagValues, () -> FunctionCounter.builder(
+                            meter.meterName(), count, DoubleSupplier::getAsDouble)
+                    .description(meter.meaning())
+                    .baseUnit(meter.unit())
+                    .tags(tags)
+                    .register(registry));
+        }
+
+        /** A gauge. */
+        void gauge(Meters meter, Supplier<Number> value, String... tagValues) {
+            Tags tags = tags(meter, Meters.Kind.GAUGE, tagValues);
+            exclusive(meter, tagValues, () -> Gauge.builder(meter.meterName(), value)
+                    .description(meter.meaning())
+                    .baseUnit(meter.unit())
+                    .tags(tags)
+                    .register(registry));
+        }
+
+        /** An MXBean. */
+        void bean(ObjectName name, Object bean) {
+            synchronized (MeterBook.this) {
+                checkOpen(name);
+                Key key = new Key(name.getCanonicalName(), List.of());
+                removeHeld(key);
+                register(name, bean);
+                hold(key, () -> unregister(name));
+            }
+        }
+
+        /** Removes what no successor has taken over. */
+        @Override
+        public void close() {
+            synchronized (MeterBook.this) {
+                closed = true;
+                for (Key key : keys) {
+                    Held current = held.get(key);
+                    if (current != null && current.by() == this) {
+                        removeHeld(key);
+                    }
+                }
+                keys.clear();
+            }
+        }
+
+        private <M extends Meter> @Nullable M shared(Meters meter, String[] tagValues, Supplier<M> creation) {
+            synchronized (MeterBook.this) {
+                if (closed) {
+                    return null;
+                }
+                M created = creation.get();
+                hold(new Key(meter.meterName(), List.of(tagValues)), () -> registry.remove(created));
+                return created;
+            }
+        }
+
+        private void exclusive(Meters meter, String[] tagValues, Supplier<? extends Meter> creation) {
+            synchronized (MeterBook.this) {
+                checkOpen(meter);
+                Key key = new Key(meter.meterName(), List.of(tagValues));
+                removeHeld(key);
+                Meter created = creation.get();
+                hold(key, () -> registry.remove(created));
+            }
+        }
+
+        private void hold(Key key, Runnable removal) {
+            held.put(key, new Held(this, removal));
+            keys.add(key);
+        }
+
+        private void removeHeld(Key key) {
+            Held current = held.remove(key);
+            if (current != null) {
+                current.removal().run();
+            }
+        }
+
+        private void checkOpen(Object what) {
+            if (closed) {
+                throw new IllegalStateException(what + ": asked for by an owner that is gone");
+            }
+        }
+
+        private <M> M open(@Nullable M created, Meters meter) {
+            if (created == null) {
+                throw new IllegalStateException(meter + ": asked for by an owner that is gone");
+            }
+            return created;
+        }
+    }
+
+    private void register(ObjectName name, Object bean) {
+        try {
+            try {
+                beans.registerMBean(bean, name);
+            } catch (InstanceAlreadyExistsException e) {
+                // Another gateway in this JVM; the latest one shows.
+                beans.unregisterMBean(name);
+                beans.registerMBean(bean, name);
+            }
+        } catch (JMException e) {
+            throw new IllegalStateException("MBean " + name + " cannot be registered", e);
+        }
+    }
+
+    private void unregister(ObjectName name) {
+        try {
+            beans.unregisterMBean(name);
+        } catch (InstanceNotFoundException e) {
+            // Another gateway in this JVM took the name, and is gone too.
+        } catch (JMException e) {
+            throw new IllegalStateException("MBean " + name + " cannot be unregistered", e);
+        }
+    }
+
+    private static Tags tags(Meters meter, Meters.Kind kind, String... values) {
+        List<String> keys = meter.tags();
+        if (meter.kind() != kind || keys.size() != values.length) {
+            throw new IllegalArgumentException(
+                    meter + ": " + kind + List.of(values) + " (expected: " + meter.kind() + keys + ")");
+        }
+        String[] pairs = new String[2 * values.length];
+        for (int i = 0; i < values.length; i++) {
+            pairs[2 * i] = keys.get(i);
+            pairs[2 * i + 1] = values[i];
+        }
+        return Tags.of(pairs);
+    }
+}
