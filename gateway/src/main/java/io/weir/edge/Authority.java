@@ -1,0 +1,82 @@
+package io.weir.edge;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** A host and perhaps a port, as {@code Host}, {@code :authority} and absolute-form targets have it (RFC 3986, 3.2). */
+final class Authority {
+
+    private static final boolean[] HOST_CHARS = new boolean[128];
+
+    static {
+        Arrays.fill(HOST_CHARS, 'a', 'z' + 1, true);
+        Arrays.fill(HOST_CHARS, 'A', 'Z' + 1, true);
+        Arrays.fill(HOST_CHARS, '0', '9' + 1, true);
+        for (char c : "-._~%!$&'()*+,;=".toCharArray()) {
+            HOST_CHARS[c] = true;
+        }
+    }
+
+    private Authority() {}
+
+    /** Whether it is a host, of a name's or an address's characters, without user information, and digits for a port. */
+    static boolean isValid(CharSequence authority) {
+        int length = authority.length();
+        if (length == 0) {
+            return false;
+        }
+        int hostEnd = authority.charAt(0) == '[' ? literalEnd(authority) : nameEnd(authority);
+        if (hostEnd <= 0) {
+            return false;
+        }
+        if (hostEnd == length) {
+            return true;
+        }
+        if (authority.charAt(hostEnd) != ':') {
+            return false;
+        }
+        for (int i = hostEnd + 1; i < length; i++) {
+            if (!isDigit(authority.charAt(i))) {
+                return false;
+            }
+        }
+        return length - hostEnd - 1 <= 5;
+    }
+
+    /** The port's digits, or null. */
+    static @Nullable String port(String authority) {
+        int colon = authority.lastIndexOf(':');
+        if (colon < 0 || colon == authority.length() - 1 || authority.indexOf(']', colon) >= 0) {
+            return null;
+        }
+        return authority.substring(colon + 1);
+    }
+
+    private static int nameEnd(CharSequence authority) {
+        int length = authority.length();
+        int i = 0;
+        while (i < length && authority.charAt(i) < 128 && HOST_CHARS[authority.charAt(i)]) {
+            i++;
+        }
+        return i;
+    }
+
+    /** Behind the bracket that ends an address of IPv6, or -1. */
+    private static int literalEnd(CharSequence authority) {
+        int length = authority.length();
+        for (int i = 1; i < length; i++) {
+            char c = authority.charAt(i);
+            if (c == ']') {
+                return i > 2 ? i + 1 : -1;
+            }
+            if (c != ':' && (c >= 128 || !HOST_CHARS[c])) {
+                return -1;
+            }
+        }
+        return -1;
+    }
+
+    private static boolean isDigit(char c) {
+        return c >= '0' && c <= '9';
+    }
+}

@@ -1,0 +1,52 @@
+package io.weir.edge;
+
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.util.AsciiString;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** {@code X-Request-Id}, by which one request is found in every log that it has left its traces in. */
+public final class RequestId {
+
+    /** The field. */
+    public static final AsciiString X_REQUEST_ID = AsciiString.cached("x-request-id");
+
+    private static final int MAX_CHARS = 128;
+    private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+
+    private RequestId() {}
+
+    /** The caller's, if it is 1 to 128 visible characters of ASCII, and one for this request otherwise. */
+    public static String of(HttpHeaders headers) {
+        String theirs = headers.get(X_REQUEST_ID);
+        return theirs != null && isUsable(theirs) ? theirs : make();
+    }
+
+    private static boolean isUsable(String id) {
+        if (id.isEmpty() || id.length() > MAX_CHARS) {
+            return false;
+        }
+        for (int i = 0; i < id.length(); i++) {
+            char c = id.charAt(i);
+            if (c <= ' ' || c >= 0x7f) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** 128 random bits: unique enough to find a request by, and no secret. */
+    private static String make() {
+        byte[] digits = new byte[32];
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        write(random.nextLong(), digits, 0);
+        write(random.nextLong(), digits, 16);
+        return new String(digits, StandardCharsets.ISO_8859_1);
+    }
+
+    private static void write(long bits, byte[] digits, int from) {
+        for (int i = 0; i < 16; i++) {
+            digits[from + i] = HEX[(int) (bits >>> (60 - 4 * i)) & 0xf];
+        }
+    }
+}

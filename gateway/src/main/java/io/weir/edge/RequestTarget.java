@@ -1,0 +1,351 @@
+package io.weir.edge;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a request asks for, as it is matched and passed on: the path in the one spelling that it can have, and the query untouched.
+ *
+ * <p>Gateway and backend must not read one path differently, or whoever is kept from {@code /admin} asks for
+ * {@code /x/%2e%2e/admin}. So unreserved characters are decoded, hexadecimal digits are upper case, characters that a URI cannot have
+ * ({@code "<>[]^`{|}}) are encoded, slashes are merged, and dot segments are removed (RFC 3986, 5.2.4 and 6.2.2), in this order of
+ * effects: decode, merge, remove. What nobody means well is refused: {@code ..} above the root, dot segments with parameters ({@code
+ * /..;/}, which servlet containers take for dot segments), malformed encoding, control characters, backslashes, raw characters that are not visible ASCII, and encoded slashes or
+ * backslashes unless they are allowed; dot segments beside those are refused even then.
+ *
+ * <p>The query is passed on as it came, since signatures are made over it; only what would break a request line is refused. A
+ * fragment, which has no business here, is dropped.
+ *
+ * <p>Almost every target is in its one spelling already: a single scan finds that out and allocates nothing but this object, and the path where there is a
+ * query.
+ */
+public final class RequestTarget {
+
+    private static final byte PLAIN = 0;
+    private static final byte SLASH = 1;
+    private static final byte PERCENT = 2;
+    private static final byte PATH_END = 3;
+    private static final byte ENCODED = 4;
+    private static final byte REFUSED = 5;
+
+    private static final byte[] CLASSES = new byte[128];
+    private static final boolean[] UNRESERVED = new boolean[128];
+    private static final char[] HEX = "0123456789ABCDEF".toCharArray();
+    private static final String TARGET_EXPECTED = "a path, or a URI of http or https with a host";
+
+    static {
+        Arrays.fill(CLASSES, REFUSED);
+        for (char c = 0; c < 128; c++) {
+            UNRESERVED[c] = isLetterOrDigit(c) || "-._~".indexOf(c) >= 0;
+            if (UNRESERVED[c] || "!$&'()*+,;=:@".indexOf(c) >= 0) {
+                CLASSES[c] = PLAIN;
+            } else if ("\"<>[]^`{|}".indexOf(c) >= 0) {
+                CLASSES[c] = ENCODED;
+            }
+        }
+        CLASSES['/'] = SLASH;
+        CLASSES['%'] = PERCENT;
+        CLASSES['?'] = PATH_END;
+        CLASSES['#'] = PATH_END;
+    }
+
+    private final String path;
+    private final String pathAndQuery;
+    private final @Nullable String authority;
+
+    private RequestTarget(String path, String pathAndQuery, @Nullable String authority) {
+        this.path = path;
+        this.pathAndQuery = pathAndQuery;
+        this.authority = authority;
+    }
+
+    /**
+     * Reads the target of a request line, or {@code :path}.
+     *
+     * @param rawTarget as it came: in origin-form, or in absolute-form
+     * @param allowEncodedSlashes whether {@code %2F} and {@code %5C} may stand in the path; they stay as they are then
+     * @throws MalformedTargetException if it cannot be matched or passed on
+     */
+    public static RequestTarget parse(String rawTarget, boolean allowEncodedSlashes) {
+        if (!rawTarget.isEmpty() && rawTarget.charAt(0) == '/') {
+            return parseOrigin(rawTarget, null, allowEncodedSlashes);
+        }
+        int start = authorityStart(rawTarget);
+        int end = start;
+        while (end < rawTarget.length() && "/?#".indexOf(rawTarget.charAt(end)) < 0) {
+            end++;
+        }
+        String authority = rawTarget.substring(start, end);
+        if (!Authority.isValid(authority)) {
+            throw new MalformedTargetException("target", rawTarget, end, TARGET_EXPECTED);
+        }
+        String origin = rawTarget.substring(end);
+        return parseOrigin(origin.startsWith("/") ? origin : "/" + origin, authority, allowEncodedSlashes);
+    }
+
+    /** The path, in its one spelling; it begins with a slash. */
+    public String path() {
+        return path;
+    }
+
+    /** The query as it came, without the question mark; null if there is none. */
+    public @Nullable String rawQuery() {
+        return path.length() == pathAndQuery.length() ? null : pathAndQuery.substring(path.length() + 1);
+    }
+
+    /** What the backend is asked for. */
+    public String pathAndQuery() {
+        return pathAndQuery;
+    }
+
+    /** The authority of a target in absolute-form, which wins over {@code Host}; null for any other. */
+    public @Nullable String authority() {
+        return authority;
+    }
+
+    @Override
+    public String toString() {
+        return authority == null ? pathAndQuery : "//" + authority + pathAndQuery;
+    }
+
+    private static int authorityStart(String target) {
+        if (target.regionMatches(true, 0, "http://", 0, 7)) {
+            return 7;
+        }
+        if (target.regionMatches(true, 0, "https://", 0, 8)) {
+            return 8;
+        }
+        throw new MalformedTargetException("target", target, target.length(), TARGET_EXPECTED);
+    }
+
+    private static RequestTarget parseOrigin(String target, @Nullable String authority, boolean allowEncodedSlashes) {
+        int length = target.length();
+        boolean clean = true;
+        int i = 0;
+        scan:
+        while (i < length) {
+            char c = target.charAt(i);
+            switch (c < 128 ? CLASSES[c] : REFUSED) {
+                case PLAIN -> i++;
+                case SLASH -> clean &= !needsWork(target, ++i);
+                case PERCENT -> {
+                    clean &= isPlainEscape(target, i);
+                    i++;
+                }
+                case ENCODED -> {
+                    clean = false;
+                    i++;
+                }
+                case PATH_END -> {
+                    break scan;
+                }
+                default ->
+                    throw new MalformedTargetException(
+                            "path",
+                            target,
+                            i + 1,
+                            c == '\\' ? "no backslash" : "visible ASCII characters, others percent-encoded");
+            }
+        }
+        int end = i < length && target.charAt(i) == '?' ? queryEnd(target, i + 1) : i;
+        if (clean) {
+            String whole = end == length ? target : target.substring(0, end);
+            return new RequestTarget(i == end ? whole : target.substring(0, i), whole, authority);
+        }
+        String path = new Normalizer(target, i, allowEncodedSlashes).normalize();
+        return new RequestTarget(path, i == end ? path : path + target.substring(i, end), authority);
+    }
+
+    /** Where the query ends: at a fragment, or with the target. */
+    private static int queryEnd(String target, int from) {
+        for (int i = from; i < target.length(); i++) {
+            char c = target.charAt(i);
+            if (c == '#') {
+                return i;
+            }
+            if (c <= ' ' || c >= 0x7f) {
+                throw new MalformedTargetException(
+                        "query", target, i + 1, "visible ASCII characters, others percent-encoded");
+            }
+        }
+        return target.length();
+    }
+
+    /** Whether a segment may be a dot segment, or is empty, without being the last. */
+    private static boolean needsWork(String target, int segment) {
+        if (segment == target.length()) {
+            return false;
+        }
+        char first = target.charAt(segment);
+        if (first != '.') {
+            return first == '/';
+        }
+        int i = segment + 1;
+        if (i < target.length() && target.charAt(i) == '.') {
+            i++;
+        }
+        return i == target.length() || "/?#;%".indexOf(target.charAt(i)) >= 0;
+    }
+
+    /** Whether an escape stays as it is, whatever is allowed. */
+    private static boolean isPlainEscape(String target, int percent) {
+        if (percent + 2 >= target.length()) {
+            return false;
+        }
+        char high = target.charAt(percent + 1);
+        char low = target.charAt(percent + 2);
+        int value = hex(high) << 4 | hex(low);
+        // Lower-case digits are above upper-case ones.
+        return value >= 0x20
+                && high < 'a'
+                && low < 'a'
+                && value != 0x7f
+                && value != '/'
+                && value != '\\'
+                && !(value < 128 && UNRESERVED[value]);
+    }
+
+    private static int hex(char c) {
+        if (c >= '0' && c <= '9') {
+            return c - '0';
+        }
+        char upper = (char) (c & ~0x20);
+        return upper >= 'A' && upper <= 'F' ? upper - 'A' + 10 : -1;
+    }
+
+    private static boolean isLetterOrDigit(char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    }
+
+    /** Brings a path that needs it into its one spelling, segment by segment. */
+    private static final class Normalizer {
+
+        private final String target;
+        private final int end;
+        private final boolean allowEncodedSlashes;
+        private final StringBuilder out;
+
+        Normalizer(String target, int end, boolean allowEncodedSlashes) {
+            this.target = target;
+            this.end = end;
+            this.allowEncodedSlashes = allowEncodedSlashes;
+            this.out = new StringBuilder(end + 16);
+        }
+
+        String normalize() {
+            int i = 0;
+            boolean directory = true;
+            while (i < end) {
+                // At a slash.
+                int start = out.length();
+                out.append('/');
+                i = appendSegment(i + 1);
+                directory = removeIfNotNeeded(start, i);
+            }
+            if (directory && (out.isEmpty() || out.charAt(out.length() - 1) != '/')) {
+                out.append('/');
+            }
+            return out.toString();
+        }
+
+        private int appendSegment(int from) {
+            int i = from;
+            while (i < end) {
+                char c = target.charAt(i);
+                if (c == '/') {
+                    break;
+                }
+                if (c == '%') {
+                    appendEscape(i);
+                    i += 3;
+                } else {
+                    if (CLASSES[c] == ENCODED) {
+                        appendEncoded(c);
+                    } else {
+                        out.append(c);
+                    }
+                    i++;
+                }
+            }
+            return i;
+        }
+
+        private void appendEscape(int percent) {
+            int high = percent + 2 < end ? hex(target.charAt(percent + 1)) : -1;
+            int low = percent + 2 < end ? hex(target.charAt(percent + 2)) : -1;
+            if (high < 0 || low < 0) {
+                throw refused(percent + 3, "two hex digits after %");
+            }
+            int value = high << 4 | low;
+            if (value < 0x20 || value == 0x7f) {
+                throw refused(percent + 3, "no encoded control characters");
+            }
+            if (!allowEncodedSlashes && (value == '/' || value == '\\')) {
+                throw refused(percent + 3, "no encoded slash or backslash");
+            }
+            if (value < 128 && UNRESERVED[value]) {
+                out.append((char) value);
+            } else {
+                appendEncoded((char) value);
+            }
+        }
+
+        private void appendEncoded(char c) {
+            out.append('%').append(HEX[c >> 4]).append(HEX[c & 0xf]);
+        }
+
+        /** Takes back an empty or a dot segment; returns whether what is left names a directory, as far as we know. */
+        private boolean removeIfNotNeeded(int start, int at) {
+            int segment = start + 1;
+            int length = out.length() - segment;
+            refuseHiddenDots(segment, at);
+            if (length == 0 || (length == 1 && out.charAt(segment) == '.')) {
+                out.setLength(start);
+                return true;
+            }
+            if (length == 2 && out.charAt(segment) == '.' && out.charAt(segment + 1) == '.') {
+                if (start == 0) {
+                    throw refused(at, "no .. above the root");
+                }
+                out.setLength(out.lastIndexOf("/", start - 1));
+                return true;
+            }
+            return false;
+        }
+
+        /** Dot segments for whoever ignores parameters, or decodes slashes before looking for dots. */
+        private void refuseHiddenDots(int segment, int at) {
+            int part = segment;
+            int nameEnd = -1;
+            for (int i = segment; i <= out.length(); i++) {
+                boolean slash = isEncodedSlash(i);
+                if (slash || i == out.length()) {
+                    boolean hidden = nameEnd >= 0 || slash || part != segment;
+                    if (hidden && isDots(part, nameEnd >= 0 ? nameEnd : i)) {
+                        throw refused(at, "no dot segment with parameters or encoded slashes");
+                    }
+                    part = i + 3;
+                    nameEnd = -1;
+                } else if (nameEnd < 0 && out.charAt(i) == ';') {
+                    nameEnd = i;
+                }
+            }
+        }
+
+        private boolean isEncodedSlash(int i) {
+            return i + 2 < out.length()
+                    && out.charAt(i) == '%'
+                    && ((out.charAt(i + 1) == '2' && out.charAt(i + 2) == 'F')
+                            || (out.charAt(i + 1) == '5' && out.charAt(i + 2) == 'C'));
+        }
+
+        private boolean isDots(int from, int to) {
+            int length = to - from;
+            return (length == 1 || length == 2) && out.charAt(from) == '.' && out.charAt(to - 1) == '.';
+        }
+
+        private MalformedTargetException refused(int until, String expected) {
+            return new MalformedTargetException("path", target, Math.min(until, end), expected);
+        }
+    }
+}

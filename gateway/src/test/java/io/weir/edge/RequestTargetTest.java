@@ -1,0 +1,256 @@
+package io.weir.edge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.net.URI;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.http.server.PathContainer;
+
+class RequestTargetTest {
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "/",
+                "/a",
+                "/a/b/c.html",
+                "/a/",
+                "/.well-known/acme",
+                "/...",
+                "/a..b/..c/c..",
+                "/a%20b/%C3%A9/%25",
+                "/;v=1/a;b=..",
+                "/~user/-._~!$&'()*+,;=:@",
+            })
+    void returnsTheSameInstanceWhenNothingNeedsDoing(String raw) {
+        RequestTarget target = RequestTarget.parse(raw, false);
+
+        assertThat(target.path()).isSameAs(raw);
+        assertThat(target.pathAndQuery()).isSameAs(raw);
+        assertThat(target.rawQuery()).isNull();
+        assertThat(target.authority()).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/a?,                 /a,      ''",
+        "/a?b,                /a,      b",
+        "/a?b=c&d=%zz,        /a,      b=c&d=%zz",
+        "/a?b=/../c?d|e,      /a,      b=/../c?d|e",
+        "/?a=//b,             /,       a=//b",
+    })
+    void leavesTheQueryAsItCame(String raw, String path, String query) {
+        RequestTarget target = RequestTarget.parse(raw, false);
+
+        assertThat(target.path()).isEqualTo(path);
+        assertThat(target.rawQuery()).isEqualTo(query);
+        assertThat(target.pathAndQuery()).isSameAs(raw);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/%61%7E%2d,            /a~-",
+        "/%c3%a9,               /%C3%A9",
+        "/a%2b,                 /a%2B",
+        "//,                    /",
+        "//a///b//,             /a/b/",
+        "/./a/./b/.,            /a/b/",
+        "/a/b/../c,             /a/c",
+        "/a/b/..,               /a/",
+        "/a/b/../,              /a/",
+        "/a/..,                 /",
+        "/a/b/%2e%2E/c,         /a/c",
+        "/a/b/.%2e/c,           /a/c",
+        "/a/%2e/b,              /a/b",
+        "/a//../b,              /b",
+        "/a/b/c/./../../g,      /a/g",
+        "/a<b>|c^`{d}[e],       /a%3Cb%3E%7Cc%5E%60%7Bd%7D%5Be%5D",
+        "/a/%2e;b,              ",
+        "/a#b,                  /a",
+        "/a/..#b,               /",
+    })
+    void bringsAPathIntoItsOneSpelling(String raw, String expected) {
+        if (expected == null) {
+            assertThatThrownBy(() -> RequestTarget.parse(raw, false)).isInstanceOf(MalformedTargetException.class);
+            return;
+        }
+        assertThat(RequestTarget.parse(raw, false).path()).isEqualTo(expected);
+        assertThat(RequestTarget.parse(raw, false).pathAndQuery()).isEqualTo(expected);
+    }
+
+    @Test
+    void keepsTheQueryOfAPathThatNeededWork() {
+        RequestTarget target = RequestTarget.parse("//a/./b?c=//d#e", false);
+
+        assertThat(target.path()).isEqualTo("/a/b");
+        assertThat(target.rawQuery()).isEqualTo("c=//d");
+        assertThat(target.pathAndQuery()).isEqualTo("/a/b?c=//d");
+    }
+
+    @Test
+    void dropsAFragmentBehindAQuery() {
+        assertThat(RequestTarget.parse("/a?b#c?d", false).pathAndQuery()).isEqualTo("/a?b");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "http://a.example,               a.example,      /",
+        "HTTP://a.example:8080/b//c?d,   a.example:8080, /b/c?d",
+        "https://[2001:db8::1]:8443?b,   [2001:db8::1]:8443, /?b",
+        "http://a.example#b,             a.example,      /",
+    })
+    void reducesAbsoluteFormToOriginForm(String raw, String authority, String pathAndQuery) {
+        RequestTarget target = RequestTarget.parse(raw, false);
+
+        assertThat(target.authority()).isEqualTo(authority);
+        assertThat(target.pathAndQuery()).isEqualTo(pathAndQuery);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "*",
+                "a.example:443",
+                "a/b",
+                "ftp://a/b",
+                "http:///b",
+                "http://",
+                "http://user@a/b",
+                "http://a:b/c",
+                "http://a:123456/c",
+                "http://[::1/c",
+                "http://a b/c",
+                "?a",
+            })
+    void refusesOtherForms(String raw) {
+        assertThatThrownBy(() -> RequestTarget.parse(raw, false))
+                .isInstanceOf(MalformedTargetException.class)
+                .hasMessageStartingWith("target: ")
+                .hasMessageEndingWith("(expected: a path, or a URI of http or https with a host)");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '#',
+            value = {
+                "/a%2# path: /a%2 (expected: two hex digits after %)",
+                "/a%# path: /a% (expected: two hex digits after %)",
+                "/a%zz/b# path: /a%zz (expected: two hex digits after %)",
+                "/a%2?b# path: /a%2 (expected: two hex digits after %)",
+                "/a%00b# path: /a%00 (expected: no encoded control characters)",
+                "/a%0d%0ab# path: /a%0d (expected: no encoded control characters)",
+                "/a%7f# path: /a%7f (expected: no encoded control characters)",
+                "/a\\b# path: /a\\ (expected: no backslash)",
+                "/a%2fb# path: /a%2f (expected: no encoded slash or backslash)",
+                "/a%5Cb# path: /a%5C (expected: no encoded slash or backslash)",
+                "/a b# path: /a  (expected: visible ASCII characters, others percent-encoded)",
+                "/a\u00e9# path: /a\u00e9 (expected: visible ASCII characters, others percent-encoded)",
+                "/a?b c# query: /a?b  (expected: visible ASCII characters, others percent-encoded)",
+                "/a?b\u00e9# query: /a?b\u00e9 (expected: visible ASCII characters, others percent-encoded)",
+                "/..# path: /.. (expected: no .. above the root)",
+                "/a/../../b# path: /a/../.. (expected: no .. above the root)",
+                "/%2e%2e/a# path: /%2e%2e (expected: no .. above the root)",
+                "/a/..;/b# path: /a/..; (expected: no dot segment with parameters or encoded slashes)",
+                "/a/%2e%2e;x=1/b# path: /a/%2e%2e;x=1 (expected: no dot segment with parameters or encoded slashes)",
+                "/a/.;/b# path: /a/.; (expected: no dot segment with parameters or encoded slashes)",
+            })
+    void saysWhatIsWrong(String raw, String message) {
+        assertThatThrownBy(() -> RequestTarget.parse(raw, false))
+                .isInstanceOf(MalformedTargetException.class)
+                .hasMessage(message.strip());
+    }
+
+    @Test
+    void refusesEveryControlCharacterRawOrEncoded() {
+        for (char c = 0; c < 0x20; c++) {
+            String raw = "/a" + c;
+            String encoded = "/a%%%02x".formatted((int) c);
+            assertThatThrownBy(() -> RequestTarget.parse(raw, true)).isInstanceOf(MalformedTargetException.class);
+            assertThatThrownBy(() -> RequestTarget.parse(encoded, true)).isInstanceOf(MalformedTargetException.class);
+            assertThatThrownBy(() -> RequestTarget.parse("/?" + raw, true))
+                    .isInstanceOf(MalformedTargetException.class);
+        }
+    }
+
+    @Test
+    void showsTheEndOfALongPathAndNoStackTrace() {
+        assertThatThrownBy(() -> RequestTarget.parse("/" + "a".repeat(5000) + "%2", false))
+                .hasMessage("path: …" + "a".repeat(62) + "%2 (expected: two hex digits after %)")
+                .satisfies(e -> assertThat(e.getStackTrace()).isEmpty());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/a%2fb,        /a%2Fb",
+        "/a%5cb/../c,   /c",
+        "/a%2F%2Fb,     /a%2F%2Fb",
+        "/a%2F...,      /a%2F...",
+    })
+    void keepsEncodedSlashesWhereTheyAreAllowed(String raw, String expected) {
+        assertThat(RequestTarget.parse(raw, true).path()).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/a%2F..%2Fb", "/..%2Fa", "/a%5C..", "/a%2F%2e%2e", "/a%2F.%2Fb", "/a%2F..;x%2Fb", "/..%2f"})
+    void refusesDotSegmentsBesideEncodedSlashesEvenThere(String raw) {
+        assertThatThrownBy(() -> RequestTarget.parse(raw, true))
+                .hasMessageEndingWith("(expected: no dot segment with parameters or encoded slashes)");
+    }
+
+    /** Whatever is accepted has one spelling, names nothing above itself, and means the same to everybody who reads it. */
+    @Test
+    void neverYieldsAPathThatCanBeReadInTwoWays() {
+        long seed = new Random().nextLong();
+        Random random = new Random(seed);
+        String[] pieces = {
+            "/", "/", "/", ".", "..", "...", "%2e", "%2E", "%2f", "%5c", "%25", "%", "%2", "a", "b", ";", "=", "%3b",
+            "%61", "%c3%a9", "<", "{", "[", "?", "#", ":", "@", "\\", " ", "%00", "~", "%7E"
+        };
+        int accepted = 0;
+        for (int i = 0; i < 100_000; i++) {
+            StringBuilder raw = new StringBuilder("/");
+            for (int n = random.nextInt(12); n > 0; n--) {
+                raw.append(pieces[random.nextInt(pieces.length)]);
+            }
+            boolean allow = random.nextBoolean();
+            RequestTarget target;
+            try {
+                target = RequestTarget.parse(raw.toString(), allow);
+            } catch (MalformedTargetException e) {
+                continue;
+            }
+            accepted++;
+            String path = target.path();
+            String what = "seed " + seed + ": " + raw + " -> " + path;
+            assertThat(RequestTarget.parse(path, allow).path()).as(what).isEqualTo(path);
+            assertThat(path)
+                    .as(what)
+                    .doesNotContain("/../", "/./", "//")
+                    .doesNotEndWith("/..")
+                    .doesNotEndWith("/.");
+            PathContainer parsed = PathContainer.parsePath(path);
+            assertThat(parsed.value()).as(what).isEqualTo(path);
+            assertThat(parsed.elements())
+                    .as(what)
+                    .extracting(PathContainer.Element::value)
+                    .satisfies(values -> assertThat(String.join("", values)).isEqualTo(path))
+                    .noneMatch(value -> value.equals(".") || value.equals(".."));
+            assertThat(parsed.elements())
+                    .as(what)
+                    .filteredOn(PathContainer.PathSegment.class::isInstance)
+                    .extracting(element -> ((PathContainer.PathSegment) element).valueToMatch())
+                    .noneMatch(value -> ("/" + value.replace('\\', '/') + "/").matches(".*/\\.\\.?/.*"));
+            URI uri = URI.create(path);
+            assertThat(uri.getRawPath()).as(what).isEqualTo(path);
+            assertThat(uri.normalize().getRawPath()).as(what).isEqualTo(path);
+        }
+        assertThat(accepted).isGreaterThan(10_000);
+    }
+}
