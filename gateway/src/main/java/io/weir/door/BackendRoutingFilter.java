@@ -1,0 +1,66 @@
+package io.weir.door;
+
+import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.GATEWAY_REQUEST_URL_ATTR;
+import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.GATEWAY_ROUTE_ATTR;
+import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.PRESERVE_HOST_HEADER_ATTRIBUTE;
+import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.isAlreadyRouted;
+import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.setAlreadyRouted;
+
+import io.weir.engine.Engine;
+import io.weir.engine.Route;
+import io.weir.outcome.Reason;
+import io.weir.outcome.Refusal;
+import java.net.URI;
+import org.springframework.cloud.gateway.filter.GatewayFilterChain;
+import org.springframework.cloud.gateway.filter.GlobalFilter;
+import org.springframework.core.Ordered;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
+
+/** Hands a request for {@code backend://} to the engine, in place of NettyRoutingFilter; completes at the answer's head. */
+public final class BackendRoutingFilter implements GlobalFilter, Ordered {
+
+    /** The URI scheme of Weir's routes. */
+    public static final String SCHEME = "backend";
+
+    private final Engine engine;
+    private final GeneralDoor door;
+
+    /** The filter at the end of the chain. */
+    public BackendRoutingFilter(Engine engine, GeneralDoor door) {
+        this.engine = engine;
+        this.door = door;
+    }
+
+    @Override
+    public int getOrder() {
+        return Ordered.LOWEST_PRECEDENCE - 1;
+    }
+
+    @Override
+    public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
+        URI url = exchange.getRequiredAttribute(GATEWAY_REQUEST_URL_ATTR);
+        if (!SCHEME.equals(url.getScheme()) || isAlreadyRouted(exchange)) {
+            return chain.filter(exchange);
+        }
+        setAlreadyRouted(exchange);
+        org.springframework.cloud.gateway.route.Route matched = exchange.getRequiredAttribute(GATEWAY_ROUTE_ATTR);
+        GeneralDoor.Visit visit = door.visit(exchange);
+        Route route = visit.routes().route(matched.getId());
+        if (route == null) {
+            return Mono.error(new Refused(Refusal.of(Reason.NO_ROUTE, "route " + matched.getId() + " is gone")));
+        }
+        GeneralCaller caller = new GeneralCaller(
+                engine,
+                route,
+                visit.inbound(),
+                visit.arrivedAt(),
+                exchange,
+                url,
+                exchange.getAttributeOrDefault(PRESERVE_HOST_HEADER_ATTRIBUTE, false),
+                door.serverTiming());
+        visit.began(caller);
+        exchange.getAttributes().put(GeneralCaller.ATTRIBUTE, caller);
+        return caller.untilHead();
+    }
+}

@@ -1,0 +1,206 @@
+package io.weir.door;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.engine.Backend;
+import io.weir.engine.Caller;
+import io.weir.engine.Engine;
+import io.weir.engine.Exchange;
+import io.weir.outcome.Refusal;
+import java.util.Map;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
+import org.springframework.http.server.PathContainer;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.websocket.WebsocketInbound;
+import reactor.netty.http.websocket.WebsocketOutbound;
+
+/**
+ * The compiled door's caller: reads from and writes to Reactor Netty's server itself.
+ *
+ * <p>It is the {@code Mono} that the door returns: subscribed, the exchange begins; complete, Reactor Netty ends the answer; cancelled, the caller
+ * has left.
+ */
+final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, Subscription {
+
+    private final Inbound inbound;
+    private final CompiledRoute route;
+    private final boolean serverTiming;
+    private final Exchange exchange;
+    private @Nullable CoreSubscriber<? super Void> actual;
+    private boolean completed;
+
+    CompiledCaller(Engine engine, CompiledRoute route, Inbound inbound, long arrivedAt, boolean serverTiming) {
+        this.inbound = inbound;
+        this.route = route;
+        this.serverTiming = serverTiming;
+        this.exchange = new Exchange(engine, route.route(), this, arrivedAt);
+    }
+
+    @Override
+    public void subscribe(CoreSubscriber<? super Void> subscriber) {
+        actual = subscriber;
+        subscriber.onSubscribe(this);
+        exchange.start();
+    }
+
+    @Override
+    public void request(long n) {}
+
+    @Override
+    public void cancel() {
+        exchange.callerLeft();
+    }
+
+    @Override
+    public Channel channel() {
+        return inbound.channel();
+    }
+
+    @Override
+    public HttpMethod method() {
+        return inbound.request().method();
+    }
+
+    @Override
+    public HttpHeaders headers() {
+        return inbound.request().requestHeaders();
+    }
+
+    @Override
+    public boolean hasBody() {
+        return inbound.hasBody();
+    }
+
+    @Override
+    public Publisher<?> body() {
+        return inbound.request().receiveObject();
+    }
+
+    @Override
+    public Inbound inbound() {
+        return inbound;
+    }
+
+    @Override
+    public String target() {
+        String path = inbound.target().path();
+        if (route.path().isEmpty()) {
+            return inbound.target().pathAndQuery();
+        }
+        Map<String, String> variables = route.pathVariables()
+                ? route.matcher().variables(PathContainer.parsePath(path))
+                : Map.of();
+        for (CompiledRoute.PathFilter filter : route.path()) {
+            path = filter.apply(path, variables);
+        }
+        if (!path.startsWith("/")) {
+            path = '/' + path;
+        }
+        String query = inbound.target().rawQuery();
+        return query == null ? path : path + '?' + query;
+    }
+
+    @Override
+    public void writeHead(HttpHeaders toBackend, Backend backend) {
+        toBackend.set(inbound.request().requestHeaders());
+        for (Consumer<HttpHeaders> filter : route.request()) {
+            filter.accept(toBackend);
+        }
+        inbound.finishHead(toBackend, backend, route.preserveHost());
+    }
+
+    @Override
+    public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body) {
+        writeHead(status, headers);
+        inbound.response().send(body).then().subscribe(new Written());
+    }
+
+    @Override
+    public void answer(int status, HttpHeaders headers, ByteBuf body) {
+        writeHead(status, headers);
+        inbound.response().sendObject(body).then().subscribe(new Written());
+    }
+
+    private void writeHead(int status, HttpHeaders headers) {
+        inbound.writeHead(status, headers);
+        HttpHeaders head = inbound.response().responseHeaders();
+        for (Consumer<HttpHeaders> filter : route.response()) {
+            filter.accept(head);
+        }
+        if (serverTiming) {
+            inbound.writeServerTiming(head, exchange.queueNanos(), exchange.backendNanosSoFar());
+        }
+    }
+
+    @Override
+    public void trailers(HttpHeaders trailers) {
+        inbound.response().trailerHeaders(Trailers.into(trailers));
+    }
+
+    @Override
+    public void refuse(Refusal refusal) {
+        ByteBuf body = inbound.writeRefusal(refusal);
+        inbound.response().sendObject(body).then().subscribe(new Written());
+    }
+
+    @Override
+    public boolean asksForWebSocket() {
+        return inbound.asksForWebSocket();
+    }
+
+    @Override
+    public void upgrade(
+            @Nullable String subprotocol,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        inbound.upgrade(subprotocol, tunnel)
+                .doFinally(signal -> exchange.tunnelClosed())
+                .subscribe(null, failure -> exchange.callerLeft(), this::complete);
+    }
+
+    @Override
+    public void reset() {
+        completed = true;
+        inbound.reset();
+    }
+
+    /** What was to be written is with Reactor Netty. */
+    private final class Written implements CoreSubscriber<Void> {
+
+        @Override
+        public void onSubscribe(Subscription s) {
+            s.request(Long.MAX_VALUE);
+        }
+
+        @Override
+        public void onNext(Void nothing) {}
+
+        @Override
+        public void onComplete() {
+            boolean wasActive = channel().isActive();
+            complete();
+            inbound.awaitFlush(exchange, wasActive);
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            // Either the connection is gone, or the backend broke off and the exchange has reset it.
+            exchange.callerLeft();
+            complete();
+        }
+    }
+
+    private void complete() {
+        CoreSubscriber<? super Void> subscriber = actual;
+        if (!completed && subscriber != null) {
+            completed = true;
+            subscriber.onComplete();
+        }
+    }
+}

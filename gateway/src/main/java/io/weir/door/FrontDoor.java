@@ -1,0 +1,106 @@
+package io.weir.door;
+
+import io.netty.buffer.ByteBuf;
+import io.weir.edge.EdgeProperties;
+import io.weir.edge.Forwarding;
+import io.weir.edge.RequestTarget;
+import io.weir.engine.Engine;
+import io.weir.outcome.Reason;
+import io.weir.outcome.Refusal;
+import java.net.URI;
+import java.util.function.Supplier;
+import org.springframework.http.server.reactive.HttpHandler;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+
+/** The handler that every request comes to first: it normalises the path, finds the route, and opens the door that the route takes. */
+public final class FrontDoor implements HttpHandler {
+
+    static final String COMPILED = "compiled";
+    static final String GENERAL = "general";
+    static final String NONE = "none";
+
+    private final HttpHandler webFlux;
+    private final Engine engine;
+    private final Supplier<Routes> routes;
+    private final GeneralDoor generalDoor;
+    private final EdgeProperties properties;
+    private final Forwarding forwarding;
+    private final EdgeRefusals refusals;
+
+    /**
+     * The front door.
+     *
+     * @param webFlux WebFlux's own handler, for what takes the general door
+     * @param routes the routes as they are now
+     */
+    public FrontDoor(
+            HttpHandler webFlux,
+            Engine engine,
+            Supplier<Routes> routes,
+            GeneralDoor generalDoor,
+            EdgeProperties properties,
+            EdgeRefusals refusals) {
+        this.webFlux = webFlux;
+        this.engine = engine;
+        this.routes = routes;
+        this.generalDoor = generalDoor;
+        this.properties = properties;
+        this.forwarding = new Forwarding(properties);
+        this.refusals = refusals;
+    }
+
+    @Override
+    public Mono<Void> handle(ServerHttpRequest request, ServerHttpResponse response) {
+        long arrivedAt = engine.nanoTime();
+        HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
+        HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
+        RequestTarget target;
+        try {
+            target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
+        } catch (IllegalArgumentException e) {
+            Inbound inbound = new Inbound(in, out, Inbound.UNREADABLE, forwarding, NONE);
+            return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound);
+        }
+        Routes current = routes.get();
+        return switch (current.table().match(request, target.path())) {
+            case RouteTable.Compiled compiled ->
+                new CompiledCaller(
+                        engine,
+                        compiled.route(),
+                        new Inbound(in, out, target, forwarding, COMPILED),
+                        arrivedAt,
+                        properties.serverTiming());
+            case RouteTable.Other.GENERAL -> {
+                Inbound inbound = new Inbound(in, out, target, forwarding, GENERAL);
+                yield generalDoor.through(
+                        new GeneralDoor.Visit(inbound, current, arrivedAt),
+                        webFlux.handle(normalised(request, in, target), response));
+            }
+            case RouteTable.Other.NONE ->
+                refuse(Refusal.of(Reason.NO_ROUTE, null), new Inbound(in, out, target, forwarding, NONE));
+        };
+    }
+
+    /** The request with the path that was matched, so that nobody behind matches another. */
+    private static ServerHttpRequest normalised(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
+        if (in.uri().equals(target.pathAndQuery())) {
+            return request;
+        }
+        URI seen = request.getURI();
+        return request.mutate()
+                .uri(URI.create(seen.getScheme() + "://" + seen.getRawAuthority() + target.pathAndQuery()))
+                .build();
+    }
+
+    private Mono<Void> refuse(Refusal refusal, Inbound inbound) {
+        refusals.refused(refusal, inbound);
+        ByteBuf body = inbound.writeRefusal(refusal);
+        return inbound.response().sendObject(body).then();
+    }
+}

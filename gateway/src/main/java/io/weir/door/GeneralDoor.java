@@ -1,0 +1,167 @@
+package io.weir.door;
+
+import io.netty.util.AttributeKey;
+import io.weir.engine.Exchange;
+import io.weir.outcome.Reason;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.netty.channel.ChannelOperations;
+import reactor.netty.http.server.HttpServerRequest;
+
+/**
+ * What spans a request's way through Spring Cloud Gateway: it knows the request when it comes out at the routing filter, and the exchange when
+ * the chain ends, in whatever way it ends.
+ */
+public final class GeneralDoor {
+
+    private static final AttributeKey<@Nullable Visit> VISIT = AttributeKey.valueOf(GeneralDoor.class, "visit");
+
+    private final boolean serverTiming;
+
+    /**
+     * The door.
+     *
+     * @param serverTiming whether answers carry {@code Server-Timing}
+     */
+    public GeneralDoor(boolean serverTiming) {
+        this.serverTiming = serverTiming;
+    }
+
+    boolean serverTiming() {
+        return serverTiming;
+    }
+
+    /** One request's way through the chain. */
+    static final class Visit {
+
+        private final Inbound inbound;
+        private final Routes routes;
+        private final long arrivedAt;
+        private @Nullable GeneralCaller caller;
+
+        Visit(Inbound inbound, Routes routes, long arrivedAt) {
+            this.inbound = inbound;
+            this.routes = routes;
+            this.arrivedAt = arrivedAt;
+        }
+
+        Inbound inbound() {
+            return inbound;
+        }
+
+        Routes routes() {
+            return routes;
+        }
+
+        long arrivedAt() {
+            return arrivedAt;
+        }
+
+        void began(GeneralCaller begun) {
+            caller = begun;
+        }
+
+        @Nullable GeneralCaller caller() {
+            return caller;
+        }
+    }
+
+    /** The visit of a request that is in the chain. */
+    Visit visit(ServerWebExchange exchange) {
+        HttpServerRequest request = ServerHttpRequestDecorator.getNativeRequest(exchange.getRequest());
+        Visit visit = ((ChannelOperations<?, ?>) request).channel().attr(VISIT).get();
+        if (visit == null) {
+            throw new IllegalStateException("a request that did not come in by the front door");
+        }
+        return visit;
+    }
+
+    /** Sees a request through the chain. */
+    Mono<Void> through(Visit visit, Mono<Void> chain) {
+        visit.inbound().channel().attr(VISIT).set(visit);
+        return new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super Void> actual) {
+                chain.subscribe(new Span(visit, actual));
+            }
+        };
+    }
+
+    /** The chain's end and the caller's leaving, told to the exchange if there is one by then. */
+    private static final class Span implements CoreSubscriber<Void>, Subscription {
+
+        private final Visit visit;
+        private final CoreSubscriber<? super Void> actual;
+        private @Nullable Subscription upstream;
+
+        Span(Visit visit, CoreSubscriber<? super Void> actual) {
+            this.visit = visit;
+            this.actual = actual;
+        }
+
+        @Override
+        public void onSubscribe(Subscription s) {
+            if (Operators.validate(upstream, s)) {
+                upstream = s;
+                actual.onSubscribe(this);
+            }
+        }
+
+        @Override
+        public void onNext(Void nothing) {}
+
+        @Override
+        public void onComplete() {
+            boolean wasActive = visit.inbound().channel().isActive();
+            actual.onComplete();
+            ended(wasActive, null);
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            boolean wasActive = visit.inbound().channel().isActive();
+            actual.onError(failure);
+            ended(wasActive, Reason.INTERNAL_ERROR);
+        }
+
+        @Override
+        public void request(long n) {
+            Subscription s = upstream;
+            if (s != null) {
+                s.request(n);
+            }
+        }
+
+        @Override
+        public void cancel() {
+            Subscription s = upstream;
+            if (s != null) {
+                s.cancel();
+            }
+            GeneralCaller caller = visit.caller();
+            if (caller != null) {
+                caller.exchange().callerLeft();
+                caller.release();
+            }
+        }
+
+        private void ended(boolean wasActive, @Nullable Reason why) {
+            GeneralCaller caller = visit.caller();
+            if (caller == null) {
+                return;
+            }
+            caller.release();
+            Exchange exchange = caller.exchange();
+            if (why != null || exchange.isUnderWay()) {
+                exchange.abandoned(why);
+            } else {
+                visit.inbound().awaitFlush(exchange, wasActive);
+            }
+        }
+    }
+}

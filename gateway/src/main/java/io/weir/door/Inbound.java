@@ -1,0 +1,280 @@
+package io.weir.door;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.netty.util.AsciiString;
+import io.weir.deadline.CallerTimeout;
+import io.weir.edge.Forwarding;
+import io.weir.edge.HopByHop;
+import io.weir.edge.RequestId;
+import io.weir.edge.RequestTarget;
+import io.weir.edge.TraceParent;
+import io.weir.edge.Via;
+import io.weir.engine.Backend;
+import io.weir.engine.Exchange;
+import io.weir.observe.RequestFacts;
+import io.weir.outcome.Problem;
+import io.weir.outcome.Refusal;
+import java.net.InetSocketAddress;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.netty.channel.ChannelOperations;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+import reactor.netty.http.server.WebsocketServerSpec;
+import reactor.netty.http.websocket.WebsocketInbound;
+import reactor.netty.http.websocket.WebsocketOutbound;
+
+/**
+ * One request as it came in, and what both doors do with it in the same way: the head that goes to the backend, the gateway's own answer,
+ * breaking off, knowing when all is flushed.
+ *
+ * <p>Confined to the event loop of its connection.
+ */
+final class Inbound implements RequestFacts {
+
+    /** Stands for a target that cannot be read. */
+    static final RequestTarget UNREADABLE = RequestTarget.parse("/", false);
+
+    /** The largest WebSocket frame that passes. */
+    private static final int MAX_FRAME_BYTES = 1024 * 1024;
+
+    private static final AsciiString SERVER_TIMING = AsciiString.cached("server-timing");
+
+    private final HttpServerRequest request;
+    private final HttpServerResponse response;
+    private final Channel channel;
+    private final RequestTarget target;
+    private final Forwarding forwarding;
+    private final String door;
+    private @Nullable String requestId;
+
+    Inbound(
+            HttpServerRequest request,
+            HttpServerResponse response,
+            RequestTarget target,
+            Forwarding forwarding,
+            String door) {
+        this.request = request;
+        this.response = response;
+        this.channel = ((ChannelOperations<?, ?>) response).channel();
+        this.target = target;
+        this.forwarding = forwarding;
+        this.door = door;
+    }
+
+    HttpServerRequest request() {
+        return request;
+    }
+
+    HttpServerResponse response() {
+        return response;
+    }
+
+    Channel channel() {
+        return channel;
+    }
+
+    RequestTarget target() {
+        return target;
+    }
+
+    /** Whether the request has a body; an HTTP/2 one of unknown length is shown as chunked. */
+    boolean hasBody() {
+        HttpHeaders headers = request.requestHeaders();
+        if (headers.contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+            return true;
+        }
+        String length = headers.get(HttpHeaderNames.CONTENT_LENGTH);
+        return length != null && !"0".equals(length);
+    }
+
+    /** Whether the caller asks for a WebSocket. */
+    boolean asksForWebSocket() {
+        HttpHeaders headers = request.requestHeaders();
+        return headers.containsValue(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET, true);
+    }
+
+    /**
+     * Makes the head that goes to the backend of one that the route's filters have been through.
+     *
+     * @param preserveHost whether the backend sees the caller's {@code Host}
+     */
+    void finishHead(HttpHeaders toBackend, Backend backend, boolean preserveHost) {
+        String host = host();
+        HopByHop.strip(toBackend);
+        toBackend.remove(HttpHeaderNames.EXPECT);
+        toBackend.remove(CallerTimeout.X_REQUEST_TIMEOUT);
+        toBackend.set(HttpHeaderNames.HOST, preserveHost && host != null ? host : backend.authority());
+        toBackend.set(RequestId.X_REQUEST_ID, requestId());
+        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        if (peer != null) {
+            forwarding.write(
+                    toBackend, request.requestHeaders(), peer, request.connectionScheme(), host == null ? "" : host);
+        }
+        Via.append(toBackend);
+    }
+
+    /** Makes the answer's head of the backend's. */
+    void writeHead(int status, HttpHeaders fromBackend) {
+        HttpHeaders head = response.responseHeaders();
+        head.set(fromBackend);
+        HopByHop.strip(head);
+        Via.append(head);
+        response.status(HttpResponseStatus.valueOf(status));
+        finishAnswerHead(head);
+    }
+
+    /** What every answer carries; the framing, if the backend's was by chunks. */
+    void finishAnswerHead(HttpHeaders head) {
+        head.set(RequestId.X_REQUEST_ID, requestId());
+        if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            if (HttpVersion.HTTP_1_0.equals(request.version())) {
+                // It knows no chunks: the end of the connection is the end of the body.
+                response.keepAlive(false);
+            } else {
+                head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+            }
+        }
+    }
+
+    /** Says how long the request waited, and how long the backend took. */
+    void writeServerTiming(HttpHeaders head, long queueNanos, long backendNanos) {
+        head.add(SERVER_TIMING, "queue;dur=" + millis(queueNanos) + ", backend;dur=" + millis(backendNanos));
+    }
+
+    private static String millis(long nanos) {
+        long micros = nanos / 1_000;
+        return micros / 1_000 + "." + String.valueOf(1_000 + micros % 1_000).substring(1);
+    }
+
+    /** Writes the gateway's own answer into the head, and gives its body. */
+    ByteBuf writeRefusal(Refusal refusal) {
+        HttpHeaders head = response.responseHeaders();
+        head.set(RequestId.X_REQUEST_ID, requestId());
+        if (Problem.isGrpc(request.requestHeaders())) {
+            Problem.writeGrpc(refusal, head);
+            return Unpooled.EMPTY_BUFFER;
+        }
+        response.status(refusal.reason().status());
+        Problem.writeHead(refusal, head);
+        return HttpMethod.HEAD.equals(request.method())
+                ? Unpooled.EMPTY_BUFFER
+                : Problem.body(refusal, channel.alloc());
+    }
+
+    /** Opens the caller's WebSocket; completes when the tunnel has ended. */
+    Mono<Void> upgrade(
+            @Nullable String subprotocol,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        WebsocketServerSpec.Builder spec =
+                WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
+        if (subprotocol != null) {
+            spec.protocols(subprotocol);
+        }
+        response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
+        // Reactor Netty's own end of it is the handshake's; the tunnel's is told apart.
+        Sinks.Empty<Void> ended = Sinks.empty();
+        return response.sendWebsocket(
+                        (in, out) -> Flux.from(tunnel.apply(in, out))
+                                .doFinally(signal -> ended.tryEmitEmpty()),
+                        spec.build())
+                .then(ended.asMono());
+    }
+
+    /** Breaks off: RST for a connection, RST_STREAM for a stream. */
+    void reset() {
+        if (channel instanceof Http2StreamChannel) {
+            channel.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.INTERNAL_ERROR))
+                    .addListener(ChannelFutureListener.CLOSE);
+        } else {
+            // Nothing is sent after what was: a caller must not take this for the end of the answer.
+            channel.config().setOption(ChannelOption.SO_LINGER, 0);
+            channel.unsafe().close(channel.voidPromise());
+        }
+    }
+
+    /** Tells the exchange when what was written is flushed, or cannot be. The answer has been completed towards Reactor Netty. */
+    void awaitFlush(Exchange exchange, boolean wasActive) {
+        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
+        if (!(channel instanceof Http2StreamChannel)
+                && wasActive
+                && (buffer == null || buffer.totalPendingWriteBytes() == 0)) {
+            // Flushed while it was written, the usual case; and closed after that, if it was the last answer.
+            exchange.flushed();
+            return;
+        }
+        ((ChannelOperations<?, ?>) response)
+                .onTerminate()
+                .subscribe(null, failure -> exchange.callerLeft(), () -> {
+                    if (wasActive) {
+                        exchange.flushed();
+                    } else {
+                        exchange.callerLeft();
+                    }
+                });
+    }
+
+    @Nullable String host() {
+        String authority = target.authority();
+        return authority != null ? authority : request.requestHeaders().get(HttpHeaderNames.HOST);
+    }
+
+    @Override
+    public String requestMethod() {
+        return request.method().name();
+    }
+
+    @Override
+    public String requestPath() {
+        return target == UNREADABLE ? request.uri() : target.path();
+    }
+
+    @Override
+    public String door() {
+        return door;
+    }
+
+    @Override
+    public String protocol() {
+        return request.protocol();
+    }
+
+    @Override
+    public String requestId() {
+        String id = requestId;
+        if (id == null) {
+            id = RequestId.of(request.requestHeaders());
+            requestId = id;
+        }
+        return id;
+    }
+
+    @Override
+    public @Nullable String traceId() {
+        return TraceParent.traceId(request.requestHeaders());
+    }
+
+    @Override
+    public String callerAddress() {
+        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        return peer == null ? "" : forwarding.callerAddress(request.requestHeaders(), peer);
+    }
+}

@@ -1,0 +1,46 @@
+package io.weir.door;
+
+import io.weir.observe.RequestFacts;
+import org.jspecify.annotations.Nullable;
+
+/** A caller whose facts are those of its inbound request. */
+interface InboundFacts extends RequestFacts {
+
+    /** The request as it came in. */
+    Inbound inbound();
+
+    @Override
+    default String requestMethod() {
+        return inbound().requestMethod();
+    }
+
+    @Override
+    default String requestPath() {
+        return inbound().requestPath();
+    }
+
+    @Override
+    default String requestId() {
+        return inbound().requestId();
+    }
+
+    @Override
+    default @Nullable String traceId() {
+        return inbound().traceId();
+    }
+
+    @Override
+    default String callerAddress() {
+        return inbound().callerAddress();
+    }
+
+    @Override
+    default String door() {
+        return inbound().door();
+    }
+
+    @Override
+    default String protocol() {
+        return inbound().protocol();
+    }
+}

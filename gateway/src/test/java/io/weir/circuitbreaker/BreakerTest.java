@@ -1,0 +1,300 @@
+package io.weir.circuitbreaker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.circuitbreaker.Breaker.Permission;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class BreakerTest {
+
+    private static final long FAST = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long SLOW = TimeUnit.MILLISECONDS.toNanos(400);
+    private static final long INTERVAL = TimeUnit.MILLISECONDS.toNanos(200);
+    private final BackendFailure failure = new BackendFailure("connection-lost");
+
+    private final AtomicLong clock = new AtomicLong();
+
+    /** A window of twenty calls, ten to begin with, five when half-open, probes every 200 ms without jitter. */
+    private Breaker breaker(@Nullable String healthPath) {
+        CircuitBreakerProperties properties = new CircuitBreakerProperties(
+                50,
+                50,
+                Duration.ofMillis(400),
+                SlidingWindowType.COUNT_BASED,
+                20,
+                10,
+                5,
+                Duration.ofMinutes(10),
+                Duration.ofSeconds(5),
+                Set.of(500),
+                Set.of(14));
+        return new Breaker(
+                CircuitBreaker.of("orders", BreakerConfigs.of(properties, Duration.ofMillis(800), 20)),
+                new RecoveryProperties(Duration.ofNanos(INTERVAL), 2, healthPath),
+                clock::get,
+                () -> 0.5);
+    }
+
+    private Breaker opened(@Nullable String healthPath) {
+        Breaker breaker = breaker(healthPath);
+        fail(breaker, 10);
+        assertThat(breaker.state()).isEqualTo(State.OPEN);
+        return breaker;
+    }
+
+    private void fail(Breaker breaker, int calls) {
+        for (int i = 0; i < calls; i++) {
+            breaker.failed(breaker.acquire(clock.get()), FAST, failure);
+        }
+    }
+
+    private void succeed(Breaker breaker, int calls) {
+        for (int i = 0; i < calls; i++) {
+            breaker.succeeded(breaker.acquire(clock.get()), FAST);
+        }
+    }
+
+    @Test
+    void opensWhenFailuresReachTheirRate() {
+        Breaker breaker = breaker(null);
+        succeed(breaker, 5);
+        fail(breaker, 4);
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+
+        fail(breaker, 1);
+
+        assertThat(breaker.state()).isEqualTo(State.OPEN);
+        assertThat(breaker.permits(clock.get())).isFalse();
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.REFUSED);
+    }
+
+    @Test
+    void ignoresCallsThatSayNothingAboutTheBackend() {
+        Breaker breaker = breaker(null);
+        for (int i = 0; i < 100; i++) {
+            breaker.ignored(breaker.acquire(clock.get()));
+        }
+
+        assertThat(breaker.resilience4j().getMetrics().getNumberOfBufferedCalls())
+                .isZero();
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void countsRefusalsWhereResilience4jsUsersLookForThem() {
+        Breaker breaker = opened(null);
+
+        breaker.permits(clock.get());
+        breaker.permits(clock.get());
+
+        assertThat(breaker.resilience4j().getMetrics().getNumberOfNotPermittedCalls())
+                .isEqualTo(2);
+    }
+
+    @Test
+    void opensOnAHangAsSoonAsTheCallsUnderWayAreOverdue() {
+        Breaker breaker = breaker(null);
+        succeed(breaker, 20);
+        for (int i = 0; i < 20; i++) {
+            breaker.acquire(clock.get());
+        }
+
+        for (int i = 0; i < 9; i++) {
+            breaker.overdueBegan();
+        }
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+        breaker.overdueBegan();
+
+        assertThat(breaker.state()).isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void doesNotOpenOnOverdueCallsThatAreTooFewToSay() {
+        Breaker breaker = breaker(null);
+        for (int i = 0; i < 9; i++) {
+            breaker.overdueBegan();
+        }
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+
+        for (int i = 0; i < 9; i++) {
+            breaker.overdueEnded();
+        }
+        assertThat(breaker.overdue()).isZero();
+    }
+
+    @Test
+    void doesNotOpenOnOverdueCallsWhileForcedClosed() {
+        Breaker breaker = breaker(null);
+        breaker.forceClosed();
+        for (int i = 0; i < 50; i++) {
+            breaker.overdueBegan();
+        }
+        fail(breaker, 100);
+
+        assertThat(breaker.permits(clock.get())).isTrue();
+        breaker.release();
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void letsOneProbeThroughEveryInterval() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL - 1);
+        assertThat(breaker.permits(clock.get())).isFalse();
+        assertThat(breaker.nanosToNextProbe()).isEqualTo(1);
+
+        clock.set(INTERVAL);
+        assertThat(breaker.permits(clock.get())).isTrue();
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.PROBE);
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.REFUSED);
+
+        clock.set(2 * INTERVAL);
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.PROBE);
+        assertThat(breaker.probesUnderWay()).isEqualTo(2);
+    }
+
+    @Test
+    void letsNoMoreProbesThroughThanAreAllowedAtOnce() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL);
+        Permission first = breaker.acquire(clock.get());
+        clock.set(2 * INTERVAL);
+        breaker.acquire(clock.get());
+        clock.set(3 * INTERVAL);
+        assertThat(breaker.permits(clock.get())).isFalse();
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.REFUSED);
+
+        breaker.ignored(first);
+
+        assertThat(breaker.permits(clock.get())).isTrue();
+    }
+
+    @Test
+    void halfOpensOnTheFirstProbeThatSucceedsAndClosesByResilience4jsThreshold() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL);
+        breaker.succeeded(breaker.acquire(clock.get()), FAST);
+        assertThat(breaker.state()).isEqualTo(State.HALF_OPEN);
+
+        succeed(breaker, 3);
+        assertThat(breaker.state()).isEqualTo(State.HALF_OPEN);
+        succeed(breaker, 1);
+
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+        assertThat(breaker.probesUnderWay()).isZero();
+    }
+
+    @Test
+    void doesNotFloodABackendThatHasJustComeBack() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL);
+        breaker.succeeded(breaker.acquire(clock.get()), FAST);
+
+        int through = 0;
+        for (int i = 0; i < 100; i++) {
+            if (breaker.acquire(clock.get()) == Permission.CALL) {
+                through++;
+            }
+        }
+
+        // The probe was the first of five.
+        assertThat(through).isEqualTo(4);
+    }
+
+    @Test
+    void opensAgainWhenTheCallsThatDecideFail() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL);
+        breaker.succeeded(breaker.acquire(clock.get()), FAST);
+        fail(breaker, 4);
+
+        assertThat(breaker.state()).isEqualTo(State.OPEN);
+        assertThat(breaker.nanosToNextProbe()).isEqualTo(INTERVAL);
+    }
+
+    @Test
+    void staysOpenOnProbesThatFailOrAreSlow() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL);
+        breaker.failed(breaker.acquire(clock.get()), FAST, failure);
+        clock.set(2 * INTERVAL);
+        breaker.succeeded(breaker.acquire(clock.get()), SLOW);
+
+        assertThat(breaker.state()).isEqualTo(State.OPEN);
+        assertThat(breaker.probesUnderWay()).isZero();
+    }
+
+    @Test
+    void isNotOpenedAgainByAnOldProbeThatFailsAfterTheHeal() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL);
+        Permission hung = breaker.acquire(clock.get());
+        clock.set(2 * INTERVAL);
+        breaker.succeeded(breaker.acquire(clock.get()), FAST);
+        succeed(breaker, 4);
+
+        breaker.failed(hung, SLOW, failure);
+
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+        assertThat(breaker.resilience4j().getMetrics().getNumberOfFailedCalls()).isZero();
+    }
+
+    @Test
+    void cannotStickHalfOpenWhenItsCallsSayNothing() {
+        Breaker breaker = opened(null);
+        clock.set(INTERVAL);
+        breaker.succeeded(breaker.acquire(clock.get()), FAST);
+        for (int i = 0; i < 50; i++) {
+            breaker.ignored(breaker.acquire(clock.get()));
+        }
+
+        succeed(breaker, 4);
+
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void leavesProbingToTheGatewayWhereAHealthPathIsSet() {
+        Breaker breaker = opened("/health");
+        clock.set(INTERVAL);
+        assertThat(breaker.permits(clock.get())).isFalse();
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.REFUSED);
+
+        assertThat(breaker.acquireHealthProbe(clock.get())).isTrue();
+        breaker.succeeded(Permission.PROBE, FAST);
+
+        assertThat(breaker.state()).isEqualTo(State.HALF_OPEN);
+    }
+
+    @Test
+    void refusesEverythingWhileForcedOpen() {
+        Breaker breaker = breaker(null);
+        breaker.forceOpen();
+        clock.set(10 * INTERVAL);
+
+        assertThat(breaker.permits(clock.get())).isFalse();
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.REFUSED);
+
+        breaker.release();
+        assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.CALL);
+    }
+
+    @Test
+    void jittersTheIntervalByATenth() {
+        Recovery early = new Recovery(Duration.ofMillis(100), 1, () -> 0);
+        Recovery late = new Recovery(Duration.ofMillis(100), 1, () -> 1);
+        early.opened(0);
+        late.opened(0);
+
+        assertThat(early.nanosToNextProbe(0)).isEqualTo(90_000_000);
+        assertThat(late.nanosToNextProbe(0)).isEqualTo(110_000_000);
+    }
+}

@@ -1,0 +1,68 @@
+package io.weir.retry;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class RetryBudgetTest {
+
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    @Test
+    void allowsAShareOfTheFirstAttempts() {
+        RetryBudget budget = new RetryBudget(new RetryBudgetProperties(20, 0), 0);
+        for (int i = 0; i < 50; i++) {
+            budget.deposit();
+        }
+
+        assertThat(withdrawals(budget, 100, 0)).isEqualTo(10);
+    }
+
+    @Test
+    void doesNotSaveUpForAStormInALongCalm() {
+        RetryBudget budget = new RetryBudget(new RetryBudgetProperties(20, 0), 0);
+        for (int i = 0; i < 1_000_000; i++) {
+            budget.deposit();
+        }
+
+        assertThat(withdrawals(budget, 1_000, 0)).isEqualTo(20);
+    }
+
+    @Test
+    void allowsTheFloorEverySecondWithoutAnyTraffic() {
+        RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 3), 0);
+
+        assertThat(withdrawals(budget, 100, 0)).isEqualTo(3);
+        assertThat(withdrawals(budget, 100, SECOND / 3 + 1)).isEqualTo(1);
+        assertThat(withdrawals(budget, 100, 100 * SECOND)).isEqualTo(3);
+    }
+
+    @Test
+    void allowsNothingWhereShareAndFloorAreZero() {
+        RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 0), 0);
+        budget.deposit();
+
+        assertThat(budget.tryWithdraw(SECOND)).isFalse();
+    }
+
+    @Test
+    void spendsTheShareBeforeTheFloor() {
+        RetryBudget budget = new RetryBudget(new RetryBudgetProperties(100, 1), 0);
+        budget.deposit();
+        budget.deposit();
+
+        assertThat(budget.available()).isEqualTo(2);
+        assertThat(withdrawals(budget, 10, 0)).isEqualTo(3);
+    }
+
+    private static int withdrawals(RetryBudget budget, int tries, long now) {
+        int allowed = 0;
+        for (int i = 0; i < tries; i++) {
+            if (budget.tryWithdraw(now)) {
+                allowed++;
+            }
+        }
+        return allowed;
+    }
+}
