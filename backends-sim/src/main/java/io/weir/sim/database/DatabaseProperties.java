@@ -1,5 +1,6 @@
 package io.weir.sim.database;
 
+import io.weir.sim.problem.Setting;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -36,15 +37,20 @@ public record DatabaseProperties(
         @DefaultValue("1000") int maxConnections) {
 
     public DatabaseProperties {
-        require(poolSize >= 1 && poolSize <= 1000, "pool-size", poolSize, "1 to 1000");
-        require(
+        Setting.require(poolSize >= 1 && poolSize <= 1000, "sim.database.pool-size", poolSize, "1 to 1000");
+        Setting.require(
                 poolMinimum >= 0 && poolMinimum <= poolSize,
-                "pool-minimum",
+                "sim.database.pool-minimum",
                 poolMinimum,
                 "0 to pool-size, " + poolSize);
-        require(acquireTimeout.toMillis() >= 250, "acquire-timeout", acquireTimeout, "at least 250ms");
-        require(startTimeout.isPositive(), "start-timeout", startTimeout, "more than 0");
-        require(maxConnections >= 10 && maxConnections <= 10_000, "max-connections", maxConnections, "10 to 10000");
+        Setting.require(
+                acquireTimeout.toMillis() >= 250, "sim.database.acquire-timeout", acquireTimeout, "at least 250ms");
+        Setting.require(startTimeout.isPositive(), "sim.database.start-timeout", startTimeout, "more than 0");
+        Setting.require(
+                maxConnections >= 10 && maxConnections <= 10_000,
+                "sim.database.max-connections",
+                maxConnections,
+                "10 to 10000");
     }
 
     /** Where the users of the shared database meet. */
@@ -52,12 +58,5 @@ public record DatabaseProperties(
         return stateDir != null
                 ? stateDir
                 : Path.of(System.getProperty("java.io.tmpdir"), "weir-sim-" + System.getProperty("user.name"));
-    }
-
-    private static void require(boolean holds, String property, Object value, String expected) {
-        if (!holds) {
-            throw new IllegalArgumentException(
-                    "sim.database." + property + ": " + value + " (expected: " + expected + ")");
-        }
     }
 }

@@ -2,6 +2,7 @@ package io.weir.sim.database;
 
 import io.r2dbc.pool.ConnectionPool;
 import io.r2dbc.pool.ConnectionPoolConfiguration;
+import io.r2dbc.postgresql.PostgresqlConnectionFactory;
 import io.weir.sim.stack.ConditionalOnStack;
 import io.weir.sim.stack.Stack;
 import java.util.concurrent.ExecutionException;
@@ -11,6 +12,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.r2dbc.core.DatabaseClient;
+import reactor.core.publisher.Mono;
 
 /** The pool of the R2DBC stacks. */
 @Configuration(proxyBeanMethods = false)
@@ -18,27 +20,32 @@ import org.springframework.r2dbc.core.DatabaseClient;
 class R2dbcDatabaseConfiguration {
 
     @Bean(destroyMethod = "dispose")
-    ConnectionPool connectionFactory(
-            DatabaseProperties properties, DatabaseLocation location, Environment environment) {
-        return new ConnectionPool(ConnectionPoolConfiguration.builder(
-                        R2dbcSessions.unpooled(location, environment.getRequiredProperty("spring.application.name")))
+    ConnectionPool connectionFactory(DatabaseProperties properties, DatabaseLocation location, Environment environment)
+            throws InterruptedException, ExecutionException, TimeoutException {
+        PostgresqlConnectionFactory unpooled =
+                R2dbcSessions.unpooled(location, environment.getRequiredProperty("spring.application.name"));
+        // Over a session of its own: the first connection of a cold process may take longer than the pool lets one
+        // wait.
+        finish(DatabaseClient.create(unpooled).sql(RecordsSchema.script()).then(), properties);
+        ConnectionPool pool = new ConnectionPool(ConnectionPoolConfiguration.builder(unpooled)
                 .name("records")
                 .maxSize(properties.poolSize())
                 .initialSize(properties.poolMinimum())
                 .minIdle(properties.poolMinimum())
                 .maxAcquireTime(properties.acquireTimeout())
                 .build());
+        finish(pool.warmup(), properties);
+        return pool;
     }
 
-    /** Made before anything can ask for records. */
-    @Bean
-    DatabaseClient databaseClient(ConnectionPool pool, DatabaseProperties properties)
+    /** The start waits for it, as it does for JDBC. */
+    private static void finish(Mono<?> step, DatabaseProperties properties)
             throws InterruptedException, ExecutionException, TimeoutException {
-        DatabaseClient client = DatabaseClient.create(pool);
-        client.sql(RecordsSchema.script())
-                .then()
-                .toFuture()
-                .get(properties.startTimeout().toMillis(), TimeUnit.MILLISECONDS);
-        return client;
+        step.toFuture().get(properties.startTimeout().toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    @Bean
+    DatabaseClient databaseClient(ConnectionPool pool) {
+        return DatabaseClient.create(pool);
     }
 }

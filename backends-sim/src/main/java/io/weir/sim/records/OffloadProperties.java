@@ -1,5 +1,6 @@
 package io.weir.sim.records;
 
+import io.weir.sim.problem.Setting;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
@@ -17,12 +18,11 @@ public record OffloadProperties(
         @DefaultValue("10000") int queueCapacity) {
 
     public OffloadProperties {
-        if (threads < 1 || threads > 1000) {
-            throw new IllegalArgumentException("sim.offload.threads: " + threads + " (expected: 1 to 1000)");
-        }
-        if (queueCapacity < 1 || queueCapacity > 1_000_000) {
-            throw new IllegalArgumentException(
-                    "sim.offload.queue-capacity: " + queueCapacity + " (expected: 1 to 1000000)");
-        }
+        Setting.require(threads >= 1 && threads <= 1000, "sim.offload.threads", threads, "1 to 1000");
+        Setting.require(
+                queueCapacity >= 1 && queueCapacity <= 1_000_000,
+                "sim.offload.queue-capacity",
+                queueCapacity,
+                "1 to 1000000");
     }
 }

@@ -1,0 +1,46 @@
+package io.weir.sim.fanout;
+
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.springframework.web.reactive.function.client.WebClient;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** No thread waits: {@code WebClient}, put together with {@code Mono.zip} or one after the other. */
+final class WebClientFanOut implements FanOut {
+
+    private final WebClient client;
+    private final Duration timeout;
+
+    WebClientFanOut(WebClient client, Duration timeout) {
+        this.client = client;
+        this.timeout = timeout;
+    }
+
+    @Override
+    public CompletableFuture<List<String>> oneAfterTheOther(List<URI> services) {
+        return Flux.fromIterable(services)
+                .concatMap(this::ask)
+                .collectList()
+                .toFuture()
+                .thenApply(Objects::requireNonNull);
+    }
+
+    @Override
+    public CompletableFuture<List<String>> together(List<URI> services) {
+        return Mono.zip(
+                        services.stream().map(this::ask).toList(),
+                        answers -> List.of(answers).stream()
+                                .map(String.class::cast)
+                                .toList())
+                .toFuture()
+                .thenApply(Objects::requireNonNull);
+    }
+
+    private Mono<String> ask(URI service) {
+        return client.get().uri(service).retrieve().bodyToMono(String.class).timeout(timeout);
+    }
+}

@@ -1,0 +1,5 @@
+/** Faults. */
+@NullMarked
+package io.weir.sim.faults;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,3 +1,0 @@
-package io.weir.sim.fanout
-
-internal class Probe

@@ -1,0 +1,193 @@
+package io.weir.sim;
+
+import io.weir.sim.stack.Stack;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/** A running simulator, asked from outside: over its sockets, and in its database. */
+public final class Sim implements AutoCloseable {
+
+    private static final Map<Stack, Sim> shared = new EnumMap<>(Stack.class);
+    private static final HttpClient http =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+    /** Keeps the database up between tests; ends with the JVM. */
+    private static final ConfigurableApplicationContext database = run(Stack.POSTGRES);
+
+    private final ConfigurableApplicationContext context;
+    private final Stack stack;
+
+    private Sim(Stack stack, ConfigurableApplicationContext context) {
+        this.stack = stack;
+        this.context = context;
+    }
+
+    /** The services, without the one that is only a database. */
+    public static List<Stack> stacks() {
+        return List.of(
+                Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.MVC_R2DBC, Stack.WEBFLUX_JDBC, Stack.WEBFLUX_R2DBC);
+    }
+
+    /** One for all tests that change nothing but its faults. */
+    public static synchronized Sim of(Stack stack) {
+        return shared.computeIfAbsent(
+                stack, absent -> start(absent, "--sim.database.pool-size=8", "--sim.database.acquire-timeout=1s"));
+    }
+
+    public static Sim start(Stack stack, String... arguments) {
+        return new Sim(stack, run(stack, arguments));
+    }
+
+    private static ConfigurableApplicationContext run(Stack stack, String... arguments) {
+        List<String> all = new ArrayList<>(List.of(
+                "--sim.stack=" + stack.id(),
+                "--server.port=0",
+                "--management.server.port=0",
+                "--sim.database.pool-minimum=2",
+                "--sim.database.state-dir=" + Path.of("target", "postgres").toAbsolutePath(),
+                "--logging.level.root=warn"));
+        all.addAll(List.of(arguments));
+        return SpringApplication.run(SimulatorApplication.class, all.toArray(String[]::new));
+    }
+
+    public Stack stack() {
+        return stack;
+    }
+
+    public int port() {
+        return port("local.server.port");
+    }
+
+    public int managementPort() {
+        return port("local.management.port");
+    }
+
+    private int port(String property) {
+        return context.getEnvironment().getRequiredProperty(property, Integer.class);
+    }
+
+    public HttpResponse<String> get(String path) throws IOException, InterruptedException {
+        return http.send(request(port(), path).build(), BodyHandlers.ofString());
+    }
+
+    public CompletableFuture<HttpResponse<String>> getAsync(String path) {
+        return http.sendAsync(request(port(), path).build(), BodyHandlers.ofString());
+    }
+
+    public HttpResponse<String> send(String method, String path, String body) throws IOException, InterruptedException {
+        return http.send(json(port(), method, path, body), BodyHandlers.ofString());
+    }
+
+    public CompletableFuture<HttpResponse<String>> sendAsync(String method, String path, String body) {
+        return http.sendAsync(json(port(), method, path, body), BodyHandlers.ofString());
+    }
+
+    public HttpResponse<String> manage(String method, String path, String body)
+            throws IOException, InterruptedException {
+        return http.send(json(managementPort(), method, path, body), BodyHandlers.ofString());
+    }
+
+    private static HttpRequest.Builder request(int port, String path) {
+        return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+                .timeout(Duration.ofSeconds(30));
+    }
+
+    private static HttpRequest json(int port, String method, String path, String body) {
+        return request(port, path)
+                .header("Content-Type", "application/json")
+                .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
+                .build();
+    }
+
+    /** Posts faults, and sees that they were taken. */
+    public void break_(String document) throws IOException, InterruptedException {
+        HttpResponse<String> answer = manage("PUT", "/faults", document);
+        if (answer.statusCode() != 200) {
+            throw new AssertionError(answer.body());
+        }
+    }
+
+    public void heal() throws IOException, InterruptedException {
+        manage("DELETE", "/faults", "");
+    }
+
+    /** The sum of a meter's lines in what Prometheus would scrape, or -1 if there is none. */
+    public double meter(String name, String... tags) throws IOException, InterruptedException {
+        double sum = -1;
+        for (String line :
+                manage("GET", "/actuator/prometheus", "").body().lines().toList()) {
+            String head = line.substring(0, Math.max(0, line.lastIndexOf(' ')));
+            if ((head.equals(name) || head.startsWith(name + "{"))
+                    && List.of(tags).stream().allMatch(head::contains)) {
+                sum = Math.max(sum, 0) + Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1));
+            }
+        }
+        return sum;
+    }
+
+    /** A socket of one's own, on which this request has been sent. */
+    public Socket socket(String path) throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), port());
+        socket.setSoTimeout(20_000);
+        socket.getOutputStream()
+                .write(("GET " + path + " HTTP/1.1\r\nHost: sim\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+        return socket;
+    }
+
+    /** A number out of the database, asked in a session of the test's own. */
+    public long count(String sql, Object... parameters) throws SQLException {
+        try (Connection connection = session();
+                PreparedStatement statement = connection.prepareStatement(sql)) {
+            for (int i = 0; i < parameters.length; i++) {
+                statement.setObject(i + 1, parameters[i]);
+            }
+            try (ResultSet row = statement.executeQuery()) {
+                row.next();
+                return row.getLong(1);
+            }
+        }
+    }
+
+    /** A session of the test's own in the simulator's database. */
+    public Connection session() throws SQLException {
+        return DriverManager.getConnection(
+                context.getBean(io.weir.sim.database.DatabaseLocation.class).jdbcUrl("test"),
+                "postgres",
+                System.getProperty("sim.database.password", ""));
+    }
+
+    public <T> T bean(Class<T> type) {
+        return context.getBean(type);
+    }
+
+    @Override
+    public void close() {
+        context.close();
+    }
+
+    static boolean databaseRuns() {
+        return database.isRunning();
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.sim.connections;
+
+import org.jspecify.annotations.NullMarked;

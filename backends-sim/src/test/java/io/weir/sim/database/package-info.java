@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.sim.database;
+
+import org.jspecify.annotations.NullMarked;

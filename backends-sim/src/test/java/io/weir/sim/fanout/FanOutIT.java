@@ -1,0 +1,72 @@
+package io.weir.sim.fanout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.sim.Sim;
+import io.weir.sim.stack.Stack;
+import java.net.http.HttpResponse;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The services asked are the simulator's own delays of 200 ms. */
+@ParameterizedClass(name = "{0}")
+@EnumSource(
+        value = Stack.class,
+        names = {"MVC_JDBC", "WEBFLUX_R2DBC"})
+class FanOutIT {
+
+    private final Sim sim;
+
+    FanOutIT(Stack stack) {
+        this.sim = Sim.of(stack);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"platform", "virtual", "webclient", "coroutines"})
+    void takesTheSumOneAfterTheOtherAndTheLongestInParallel(String way) throws Exception {
+        sim.get("/fanout/" + way); // The first pays for classes and connections.
+
+        assertThat(millis(sim.get("/fanout/" + way + "?parallel=false"), way, false))
+                .isBetween(400L, 2000L);
+        // Repeated, since another process may have the core just then; the sum would never do.
+        long parallel = Long.MAX_VALUE;
+        for (int i = 0; i < 5 && parallel >= 400; i++) {
+            parallel = millis(sim.get("/fanout/" + way), way, true);
+        }
+        assertThat(parallel).isBetween(200L, 399L);
+    }
+
+    @Test
+    void refusesAWayThatDoesNotExist() throws Exception {
+        HttpResponse<String> answer = sim.get("/fanout/pigeon");
+
+        assertThat(answer.statusCode()).isEqualTo(404);
+        assertThat(answer.body()).contains("pigeon (expected: one of [platform, virtual, webclient, coroutines])");
+        assertThat(sim.get("/fanout/virtual?parallel=maybe").statusCode()).isEqualTo(400);
+    }
+
+    @Test
+    void serviceThatCannotBeReachedIsA503ThatSaysWhy() throws Exception {
+        try (Sim alone =
+                Sim.start(Stack.WEBFLUX_R2DBC, "--sim.fanout.services=http://127.0.0.1:1/a,http://127.0.0.1:1/b")) {
+            for (String way : new String[] {"platform", "virtual", "webclient", "coroutines"}) {
+                HttpResponse<String> answer = alone.get("/fanout/" + way);
+                assertThat(answer.statusCode()).as(way).isEqualTo(503);
+                assertThat(answer.body()).contains("A service failed", "Connect");
+            }
+        }
+    }
+
+    private static long millis(HttpResponse<String> answer, String way, boolean parallel) {
+        Matcher asked = Pattern.compile("\\{\"way\":\"" + way + "\",\"parallel\":" + parallel
+                        + ",\"ms\":(\\d+),\"answers\":\\[\"\\{\\\\\"ms\\\\\":200}\",\"\\{\\\\\"ms\\\\\":200}\"]}")
+                .matcher(answer.body());
+        assertThat(asked.matches()).as(answer.body()).isTrue();
+        return Long.parseLong(asked.group(1));
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.sim.fanout;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.sim.faults;
+
+import org.jspecify.annotations.NullMarked;

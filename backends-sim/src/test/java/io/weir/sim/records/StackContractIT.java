@@ -1,0 +1,157 @@
+package io.weir.sim.records;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.sim.Sim;
+import io.weir.sim.stack.Stack;
+import java.net.http.HttpResponse;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What a caller may rely on, whichever stack stands behind the port. */
+@ParameterizedClass(name = "{0}")
+@MethodSource("io.weir.sim.Sim#stacks")
+class StackContractIT {
+
+    /** The first answer to each question, which the other stacks' are held to. */
+    private static final Map<String, String> answers = new HashMap<>();
+
+    private final Sim sim;
+
+    StackContractIT(Stack stack) {
+        this.sim = Sim.of(stack);
+    }
+
+    @Test
+    void readsTheFirstTenRowsAsJson() throws Exception {
+        HttpResponse<String> answer = sim.get("/records");
+
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/json");
+        assertThat(answer.body())
+                .startsWith(
+                        "[{\"id\":1,\"name\":\"record 1\",\"amount\":37,\"createdAt\":\"2026-01-01T01:00:00Z\"},{\"id\":2,")
+                .endsWith("{\"id\":10,\"name\":\"record 10\",\"amount\":67,\"createdAt\":\"2026-01-01T10:00:00Z\"}]");
+        assertThat(Pattern.compile("\"id\":").matcher(answer.body()).results().count())
+                .isEqualTo(10);
+        isTheSameInEveryStack("ten", answer);
+    }
+
+    @Test
+    void writesARowThatIsThenInTheDatabase() throws Exception {
+        HttpResponse<String> answer = sim.send("POST", "/records", "{\"name\":\"written\",\"amount\":42}");
+
+        assertThat(answer.statusCode()).isEqualTo(201);
+        Matcher written = Pattern.compile(
+                        "\\{\"id\":(\\d+),\"name\":\"written\",\"amount\":42,\"createdAt\":\"[0-9T:.-]+Z\"}")
+                .matcher(answer.body());
+        assertThat(written.matches()).as(answer.body()).isTrue();
+        assertThat(sim.count(
+                        "select amount from records where id = ? and name = 'written'",
+                        Long.parseLong(written.group(1))))
+                .isEqualTo(42);
+    }
+
+    @Test
+    void changesARow() throws Exception {
+        HttpResponse<String> answer = sim.send("PUT", "/records/60", "{\"name\":\"changed\",\"amount\":-1}");
+
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.body())
+                .isEqualTo("{\"id\":60,\"name\":\"changed\",\"amount\":-1,\"createdAt\":\"2026-01-03T12:00:00Z\"}");
+        assertThat(sim.count("select amount from records where id = 60")).isEqualTo(-1);
+    }
+
+    @Test
+    void isSlowInTheDatabaseAndNotBeforeIt() throws Exception {
+        CompletableFuture<HttpResponse<String>> slow = sim.getAsync("/records/slow?ms=1500");
+
+        await().untilAsserted(() -> assertThat(sleepingInTheDatabase()).isEqualTo(1));
+        HttpResponse<String> answer = slow.join();
+
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.body()).isEqualTo("{\"ms\":1500}");
+        assertThat(sleepingInTheDatabase()).isZero();
+    }
+
+    @Test
+    void waitsInTheServiceWithoutADatabase() throws Exception {
+        long began = System.nanoTime();
+        CompletableFuture<HttpResponse<String>> slow = sim.getAsync("/delay?ms=600");
+
+        assertThat(sleepingInTheDatabase()).isZero();
+        assertThat(slow.join().body()).isEqualTo("{\"ms\":600}");
+        assertThat(System.nanoTime() - began).isGreaterThanOrEqualTo(600_000_000L);
+    }
+
+    @Test
+    void refusesBadInputWithTheSameProblem() throws Exception {
+        isTheSameProblemInEveryStack("negative", 400, sim.get("/records/slow?ms=-1"), "ms: -1 (expected: ");
+        isTheSameProblemInEveryStack("no number", 400, sim.get("/delay?ms=soon"), "ms: soon (expected: ");
+        isTheSameProblemInEveryStack(
+                "no JSON", 400, sim.send("POST", "/records", "{\"name\":"), "body: not readable (expected: ");
+        isTheSameProblemInEveryStack(
+                "no name", 400, sim.send("POST", "/records", "{\"amount\":1}"), "name: null (expected: ");
+        isTheSameProblemInEveryStack(
+                "no amount", 400, sim.send("POST", "/records", "{\"name\":\"x\"}"), "amount: missing (expected: ");
+        isTheSameProblemInEveryStack(
+                "no row",
+                404,
+                sim.send("PUT", "/records/987654321", "{\"name\":\"x\",\"amount\":1}"),
+                "id: 987654321 (expected: ");
+        assertThat(sim.get("/nothing/here").statusCode()).isEqualTo(404);
+    }
+
+    @Test
+    void showsThreadsPoolsRequestsInFlightAndFaults() throws Exception {
+        sim.get("/records");
+        boolean jdbc = sim.stack().access() == Stack.Access.JDBC;
+
+        assertThat(sim.meter("jvm_threads_live_threads")).isPositive();
+        assertThat(sim.meter(jdbc ? "hikaricp_connections_max" : "r2dbc_pool_max_allocated_connections"))
+                .isEqualTo(8);
+        assertThat(sim.meter("sim_faults_on", "kind=\"hang\"")).isZero();
+        if (sim.stack().web() == Stack.Web.SERVLET && !sim.stack().virtualThreads()) {
+            assertThat(sim.meter("tomcat_threads_config_max_threads")).isGreaterThanOrEqualTo(200);
+        }
+        if (sim.stack() == Stack.WEBFLUX_JDBC) {
+            assertThat(sim.meter("executor_pool_max_threads", "name=\"offload\""))
+                    .isEqualTo(100);
+        }
+        List<CompletableFuture<HttpResponse<String>>> inFlight =
+                List.of(sim.getAsync("/delay?ms=1000"), sim.getAsync("/delay?ms=1000"));
+        await().untilAsserted(
+                        () -> assertThat(sim.meter("sim_requests_in_flight")).isEqualTo(2));
+        inFlight.forEach(CompletableFuture::join);
+        await().untilAsserted(
+                        () -> assertThat(sim.meter("sim_requests_in_flight")).isZero());
+    }
+
+    private long sleepingInTheDatabase() throws SQLException {
+        return sim.count(
+                "select count(*) from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'"
+                        + " and application_name = ?",
+                "weir-sim-" + sim.stack().id());
+    }
+
+    private static void isTheSameProblemInEveryStack(
+            String question, int status, HttpResponse<String> answer, String detail) {
+        assertThat(answer.statusCode()).isEqualTo(status);
+        assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+        assertThat(answer.body()).contains("\"detail\":\"" + detail);
+        isTheSameInEveryStack(question, answer);
+    }
+
+    private static void isTheSameInEveryStack(String question, HttpResponse<String> answer) {
+        assertThat(answers.computeIfAbsent(question, first -> answer.body())).isEqualTo(answer.body());
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.sim.records;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.sim.stack;
+
+import org.jspecify.annotations.NullMarked;

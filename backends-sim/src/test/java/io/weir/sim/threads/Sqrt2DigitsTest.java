@@ -1,0 +1,32 @@
+package io.weir.sim.threads;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.math.BigInteger;
+import org.junit.jupiter.api.Test;
+
+class Sqrt2DigitsTest {
+
+    @Test
+    void digitsAreThoseOfTheSquareRootOfTwo() {
+        Sqrt2Digits sqrt2 = new Sqrt2Digits();
+        for (int i = 0; i < 500; i++) {
+            sqrt2.next();
+        }
+
+        // Beside an independent method: the integer root of 2 with 998 zeros.
+        String expected =
+                BigInteger.TWO.multiply(BigInteger.TEN.pow(998)).sqrt().toString();
+        assertThat(sqrt2.text()).isEqualTo(expected).startsWith("14142135623730950488");
+    }
+
+    @Test
+    void beginsAgainBeforeADigitCostsTooMuch() {
+        Sqrt2Digits sqrt2 = new Sqrt2Digits();
+        for (int i = 0; i < Sqrt2Digits.MAX + 3; i++) {
+            sqrt2.next();
+        }
+
+        assertThat(sqrt2.text()).isEqualTo("141");
+    }
+}

@@ -1,0 +1,167 @@
+package io.weir.sim.threads;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.sim.Sim;
+import io.weir.sim.stack.Stack;
+import java.net.Socket;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ThreadsIT {
+
+    private static final int THREADS = 3;
+    private static Sim sim;
+
+    @BeforeAll
+    static void started() {
+        // 2 s by default; shorter here, and as many servlet threads as can be counted.
+        sim = Sim.start(
+                Stack.MVC_JDBC,
+                "--server.tomcat.threads.max=" + THREADS,
+                "--server.tomcat.threads.min-spare=" + THREADS,
+                "--sim.job.time=1500ms",
+                "--sim.pool.workers=2",
+                "--sim.pool.queue-capacity=-1",
+                "--sim.pool.service-time=50ms");
+    }
+
+    @AfterAll
+    static void stopped() {
+        sim.close();
+    }
+
+    /** Busy threads of the service's port; the management port has its own, and no such meter. */
+    private static double busy() throws Exception {
+        return sim.meter("tomcat_threads_busy_threads");
+    }
+
+    @Test
+    void blockHoldsItsServletThreadSoThatNobodyElseIsServed() throws Exception {
+        List<CompletableFuture<HttpResponse<String>>> jobs = send("/block", THREADS);
+        await().untilAsserted(() -> assertThat(busy()).isEqualTo(THREADS));
+
+        CompletableFuture<HttpResponse<String>> other = sim.getAsync("/delay?ms=0");
+        CompletableFuture.anyOf(jobs.toArray(CompletableFuture[]::new)).join();
+        other.join();
+
+        // It had to wait for one of them.
+        assertThat(jobs).anyMatch(CompletableFuture::isDone);
+        jobs.forEach(job -> {
+            String body = job.join().body();
+            assertThat(field(body, "takenBy")).isEqualTo(field(body, "doneBy")).contains("exec");
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"deferred", "completable", "virtual"})
+    void othersGiveTheirServletThreadBack(String way) throws Exception {
+        List<CompletableFuture<HttpResponse<String>>> jobs = send("/" + way, 4 * THREADS);
+        await().untilAsserted(
+                        () -> assertThat(sim.meter("sim_requests_in_flight")).isEqualTo(4 * THREADS));
+
+        assertThat(sim.get("/delay?ms=0").statusCode()).isEqualTo(200);
+        assertThat(busy()).isZero();
+        assertThat(jobs).noneMatch(CompletableFuture::isDone);
+        jobs.forEach(job -> {
+            String body = job.join().body();
+            assertThat(body).contains("\"way\":\"" + way + "\"", "\"ms\":1500");
+            assertThat(field(body, "takenBy")).contains("exec");
+            assertThat(field(body, "doneBy")).startsWith(way.equals("virtual") ? "virtual-" : "job-");
+        });
+    }
+
+    @Test
+    void workOfCallersWhoHaveLeftIsDoneAllTheSame() throws Exception {
+        double before = sim.meter("sim_pool_retired_total");
+        List<Socket> callers = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            callers.add(sim.socket("/work"));
+        }
+        await().untilAsserted(
+                        () -> assertThat(sim.meter("sim_pool_queue_length")).isGreaterThan(4));
+        for (Socket caller : callers) {
+            caller.close();
+        }
+
+        await().untilAsserted(
+                        () -> assertThat(sim.meter("sim_pool_retired_total")).isEqualTo(before + 12));
+        assertThat(sim.meter("sim_pool_rejected_total")).isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource(QueuePolicy.class)
+    void fullPoolAnswersAsItsPolicySays(QueuePolicy policy) throws Exception {
+        for (Stack stack : List.of(Stack.MVC_JDBC, Stack.WEBFLUX_R2DBC)) {
+            try (Sim full = Sim.start(
+                    stack,
+                    "--sim.pool.workers=1",
+                    "--sim.pool.queue-capacity=1",
+                    "--sim.pool.service-time=800ms",
+                    "--sim.pool.policy="
+                            + policy.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-'))) {
+                List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+                for (int i = 0; i < 3; i++) {
+                    answers.add(full.getAsync("/work"));
+                    int sent = i + 1;
+                    await().pollInterval(Duration.ofMillis(5))
+                            .untilAsserted(() -> assertThat(seen(full.bean(WorkPool.class)))
+                                    .isGreaterThanOrEqualTo(sent));
+                }
+                List<Integer> statuses = answers.stream()
+                        .map(answer -> answer.join().statusCode())
+                        .toList();
+
+                switch (policy) {
+                    case REJECT -> assertThat(statuses).containsExactly(200, 200, 503);
+                    case DISCARD_OLDEST -> assertThat(statuses).containsExactly(200, 503, 200);
+                    case CALLER_RUNS -> {
+                        assertThat(statuses).containsExactly(200, 200, 200);
+                        assertThat(full.meter("sim_pool_caller_runs_total")).isEqualTo(1);
+                    }
+                }
+                answers.stream()
+                        .map(CompletableFuture::join)
+                        .filter(answer -> answer.statusCode() == 503)
+                        .forEach(answer -> {
+                            assertThat(answer.headers().firstValue("Content-Type"))
+                                    .hasValue("application/problem+json");
+                            assertThat(answer.headers().firstValue("Retry-After"))
+                                    .hasValue("1");
+                        });
+            }
+        }
+    }
+
+    /** Requests that have come to the pool. */
+    private static long seen(WorkPool pool) {
+        return pool.getBusyWorkers()
+                + pool.getQueueLength()
+                + pool.getRejectedRequests()
+                + pool.getDiscardedRequests()
+                + pool.getRequestsRunByCaller();
+    }
+
+    private static List<CompletableFuture<HttpResponse<String>>> send(String path, int requests) {
+        List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+        for (int i = 0; i < requests; i++) {
+            answers.add(sim.getAsync(path));
+        }
+        return answers;
+    }
+
+    private static String field(String body, String name) {
+        int start = body.indexOf("\"" + name + "\":\"") + name.length() + 4;
+        return body.substring(start, body.indexOf('"', start));
+    }
+}

@@ -1,0 +1,44 @@
+package io.weir.sim.threads;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class UnitOfWorkTest {
+
+    private static final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+
+    private static long cpuNanos(UnitOfWork work) throws InterruptedException {
+        long before = threads.getCurrentThreadCpuTime();
+        work.run();
+        return threads.getCurrentThreadCpuTime() - before;
+    }
+
+    @Test
+    void takesItsTimeAndComputesItsShareOfThat() throws InterruptedException {
+        UnitOfWork work = new UnitOfWork(Duration.ofMillis(400), 0.5, 4);
+        long began = System.nanoTime();
+
+        assertThat(work.run()).isPositive();
+
+        assertThat(System.nanoTime() - began).isGreaterThanOrEqualTo(400_000_000L);
+    }
+
+    @Test
+    void waitingTakesNoCoreAndComputingDoes() throws InterruptedException {
+        long waiting = cpuNanos(new UnitOfWork(Duration.ofMillis(400), 0, 4));
+        long computing = cpuNanos(new UnitOfWork(Duration.ofMillis(400), 0.9, 4));
+
+        assertThat(waiting).isLessThan(50_000_000L);
+        // Others may have had the core for a while.
+        assertThat(computing).isGreaterThan(100_000_000L);
+    }
+
+    @Test
+    void computesNothingWithoutAShare() throws InterruptedException {
+        assertThat(new UnitOfWork(Duration.ofMillis(20), 0, 2).run()).isZero();
+    }
+}

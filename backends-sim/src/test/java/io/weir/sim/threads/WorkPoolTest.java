@@ -1,0 +1,207 @@
+package io.weir.sim.threads;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+import static org.awaitility.Awaitility.await;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.sim.problem.Refusal;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class WorkPoolTest {
+
+    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    private final List<WorkPool> pools = new ArrayList<>();
+
+    private WorkPool pool(int workers, int queue, QueuePolicy policy, Duration serviceTime) {
+        WorkPool pool = new WorkPool(
+                new WorkPoolProperties(workers, queue, policy, serviceTime, 0.02, 2, Duration.ofSeconds(60)), meters);
+        pools.add(pool);
+        return pool;
+    }
+
+    @AfterEach
+    void stopped() {
+        pools.forEach(WorkPool::close);
+    }
+
+    private static void isRefused(CompletableFuture<WorkPool.Worked> answer, String why) {
+        assertThatThrownBy(answer::join).hasCauseInstanceOf(Refusal.class).hasMessageContaining(why);
+    }
+
+    @Test
+    void rejectRefusesTheNewestWhenFull() {
+        WorkPool pool = pool(1, 2, QueuePolicy.REJECT, Duration.ofMillis(150));
+        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 4);
+
+        isRefused(answers.getLast(), "every worker is busy and 2 requests wait");
+        answers.subList(0, 3)
+                .forEach(answer -> assertThat(answer.join().serviceMs()).isGreaterThanOrEqualTo(149));
+        assertThat(pool.getRejectedRequests()).isEqualTo(1);
+        assertThat(pool.getRetiredRequests()).isEqualTo(3);
+    }
+
+    @Test
+    void discardOldestRefusesTheOneWhoHasWaitedLongest() {
+        WorkPool pool = pool(1, 2, QueuePolicy.DISCARD_OLDEST, Duration.ofMillis(150));
+        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 5);
+
+        // The first is at work, the second and third have waited, the fourth and fifth took their places.
+        isRefused(answers.get(1), "a newer request took the place");
+        isRefused(answers.get(2), "a newer request took the place");
+        assertThat(answers.get(0).join().queuedMs()).isLessThan(100);
+        answers.get(3).join();
+        answers.get(4).join();
+        assertThat(pool.getDiscardedRequests()).isEqualTo(2);
+        assertThat(pool.getRejectedRequests()).isZero();
+    }
+
+    @Test
+    void callerRunsHoldsTheCallerAndRefusesNobody() {
+        WorkPool pool = pool(1, 1, QueuePolicy.CALLER_RUNS, Duration.ofMillis(150));
+        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 2);
+
+        long began = System.nanoTime();
+        CompletableFuture<WorkPool.Worked> ranHere = pool.submit();
+        assertThat(System.nanoTime() - began)
+                .isGreaterThanOrEqualTo(Duration.ofMillis(149).toNanos());
+        assertThat(ranHere).isCompleted();
+        answers.forEach(CompletableFuture::join);
+        assertThat(pool.getRequestsRunByCaller()).isEqualTo(1);
+        assertThat(pool.getRetiredRequests()).isEqualTo(3);
+    }
+
+    @Test
+    void queueOfNoneAndQueueWithoutBound() {
+        WorkPool none = pool(2, 0, QueuePolicy.REJECT, Duration.ofMillis(100));
+        List<CompletableFuture<WorkPool.Worked>> answers = submit(none, 3);
+        isRefused(answers.get(2), "0 requests wait");
+
+        WorkPool unbounded = pool(1, WorkPoolProperties.UNBOUNDED, QueuePolicy.REJECT, Duration.ofSeconds(5));
+        submit(unbounded, 5_001);
+        await().untilAsserted(() -> assertThat(unbounded.getBusyWorkers()).isEqualTo(1));
+        assertThat(unbounded.getQueueLength()).isEqualTo(5_000);
+        assertThat(unbounded.getRejectedRequests()).isZero();
+    }
+
+    @Test
+    void keepsWorkingForThoseWhoHaveLeft() {
+        WorkPool pool = pool(1, 10, QueuePolicy.REJECT, Duration.ofMillis(30));
+        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 5);
+
+        answers.forEach(answer -> answer.cancel(true));
+
+        await().untilAsserted(() -> assertThat(pool.getRetiredRequests()).isEqualTo(5));
+    }
+
+    @Test
+    void littlesLawAgreesWithIndependentlySampledConcurrency() throws Exception {
+        WorkPool pool = pool(4, 100, QueuePolicy.REJECT, Duration.ofMillis(20));
+        AtomicInteger inside = new AtomicInteger();
+        Sampler sampler = new Sampler(inside);
+
+        // Six callers, each at once again after its answer: four at work and two in the queue, on average.
+        List<Thread> callers = new ArrayList<>();
+        for (int caller = 0; caller < 6; caller++) {
+            callers.add(Thread.ofPlatform().start(() -> {
+                for (int request = 0; request < 60; request++) {
+                    inside.incrementAndGet();
+                    CompletableFuture<WorkPool.Worked> answer = pool.submit();
+                    answer.join();
+                    inside.decrementAndGet();
+                }
+            }));
+        }
+        for (Thread caller : callers) {
+            caller.join();
+        }
+        double lambdaTimesW = pool.getAverageActiveRequests();
+        double sampled = sampler.average();
+
+        assertThat(pool.getRetiredRequests()).isEqualTo(360);
+        assertThat(lambdaTimesW).isCloseTo(sampled, within(0.1 * sampled));
+        assertThat(sampled).isBetween(4.5, 6.1);
+        assertThat(pool.getArrivalRate()).isBetween(80.0, 200.0);
+        assertThat(pool.getAverageServiceTimeMillis()).isBetween(19.9, 30.0);
+        assertThat(pool.getAverageResponseTimeMillis())
+                .isCloseTo(pool.getAverageServiceTimeMillis() + pool.getAverageTimeInQueueMillis(), within(1.0));
+        // Two of six wait.
+        assertThat(pool.getRatioOfDeadTimeToResponseTime()).isBetween(0.2, 0.45);
+        assertThat(pool.getRatioOfActiveRequestsToCores())
+                .isCloseTo(lambdaTimesW / Runtime.getRuntime().availableProcessors(), within(0.5));
+    }
+
+    /** Looks at a counter every other millisecond, and knows nothing of the pool. */
+    private static final class Sampler {
+        private final Thread thread;
+        private volatile boolean done;
+        private long sum;
+        private long samples;
+
+        private Sampler(AtomicInteger sampled) {
+            thread = Thread.ofPlatform().start(() -> {
+                while (!done) {
+                    sum += sampled.get();
+                    samples++;
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+                }
+            });
+        }
+
+        private double average() throws InterruptedException {
+            done = true;
+            thread.join();
+            return (double) sum / samples;
+        }
+    }
+
+    @Test
+    void metersAndMxBeanShowTheSame() throws Exception {
+        WorkPool pool = pool(1, 1, QueuePolicy.REJECT, Duration.ofMillis(20));
+        try (WorkPoolMBean bean = new WorkPoolMBean(pool)) {
+            submit(pool, 3).subList(0, 2).forEach(CompletableFuture::join);
+
+            assertThat(attribute(bean, "RetiredRequests")).isEqualTo(2L);
+            assertThat(attribute(bean, "RejectedRequests")).isEqualTo(1L);
+            assertThat(attribute(bean, "Workers")).isEqualTo(1);
+            assertThat((double) attribute(bean, "ArrivalRate")).isPositive();
+            assertThat((double) attribute(bean, "AverageActiveRequests")).isPositive();
+            assertThat((double) attribute(bean, "RatioOfDeadTimeToResponseTime"))
+                    .isBetween(0.05, 0.95);
+            assertThat(meters.get("sim.pool.retired").functionCounter().count()).isEqualTo(2);
+            assertThat(meters.get("sim.pool.rejected").functionCounter().count())
+                    .isEqualTo(1);
+            assertThat(meters.get("sim.pool.service.time").timer().count()).isEqualTo(2);
+            assertThat(meters.get("sim.pool.queue.time").timer().count()).isEqualTo(2);
+            assertThat(meters.get("sim.pool.arrival.rate").gauge().value()).isPositive();
+            assertThat(meters.get("sim.pool.active.average").gauge().value()).isPositive();
+            assertThat(meters.get("sim.pool.dead.time.ratio").gauge().value()).isPositive();
+        }
+        assertThat(ManagementFactory.getPlatformMBeanServer()
+                        .queryNames(new ObjectName("io.weir.sim:type=WorkPool,*"), null))
+                .isEmpty();
+    }
+
+    private static Object attribute(WorkPoolMBean bean, String name) throws Exception {
+        return ManagementFactory.getPlatformMBeanServer().getAttribute(bean.name(), name);
+    }
+
+    private static List<CompletableFuture<WorkPool.Worked>> submit(WorkPool pool, int requests) {
+        List<CompletableFuture<WorkPool.Worked>> answers = new ArrayList<>();
+        for (int i = 0; i < requests; i++) {
+            answers.add(pool.submit());
+        }
+        return answers;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.sim.threads;
+
+import org.jspecify.annotations.NullMarked;
