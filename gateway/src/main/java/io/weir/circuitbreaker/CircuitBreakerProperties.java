@@ -38,10 +38,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     The default is DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE.
  */
 public record CircuitBreakerProperties(
-        @DefaultValue("50") @DecimalMin(value = "0", inclusive = false) @DecimalMax("100")
+        @DefaultValue("50")
+        @DecimalMin(value = "0", inclusive = false, message = PERCENT)
+        @DecimalMax(value = "100", message = PERCENT)
         float failureRateThreshold,
 
-        @DefaultValue("50") @DecimalMin(value = "0", inclusive = false) @DecimalMax("100")
+        @DefaultValue("50")
+        @DecimalMin(value = "0", inclusive = false, message = PERCENT)
+        @DecimalMax(value = "100", message = PERCENT)
         float slowCallRateThreshold,
 
         @Nullable @DurationMin(millis = 1) @DurationMax(minutes = 10)
@@ -60,6 +64,8 @@ public record CircuitBreakerProperties(
 
         @DefaultValue({"500", "502", "503", "504"}) Set<@Min(400) @Max(599) Integer> recordStatuses,
         @DefaultValue({"4", "13", "14"}) Set<@Min(1) @Max(16) Integer> recordGrpcStatuses) {
+
+    private static final String PERCENT = "more than 0 to 100 percent";
 
     /** Copies the sets. */
     public CircuitBreakerProperties {

@@ -14,10 +14,13 @@ import java.net.URI;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.ConfigurationPropertiesSource;
+import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.backends.<name>}: one backend and its compartment. A name is 1 to 63 of {@code a-z 0-9 -}.
+ * {@code weir.backends.<name>}: one backend and its compartment. A name is 1 to 63 of {@code a-z 0-9 -}, from a letter
+ * to a letter or digit, since it is the host of {@code backend://<name>}.
  *
  * @param uri where the backend is: {@code http://host:port} or {@code https://host:port}, without a path. Required.
  * @param protocol {@code http1} or {@code h2} (over clear text with prior knowledge, over TLS by ALPN). HTTP/1.1 unless
@@ -33,6 +36,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param connection the backend's own pool.
  * @param retryBudget how many retries it bears.
  */
+@ConfigurationPropertiesSource
 public record BackendProperties(
         @NotNull URI uri,
         @DefaultValue("http1") UpstreamProtocol protocol,
@@ -40,13 +44,13 @@ public record BackendProperties(
         @DefaultValue("2s") @DurationMin(millis = 1) @DurationMax(minutes = 10)
         Duration deadline,
 
-        @DefaultValue @Valid BulkheadProperties bulkhead,
+        @DefaultValue @Valid @NestedConfigurationProperty BulkheadProperties bulkhead,
         @DefaultValue("256") @Min(1) @Max(1_000_000) int maxStreams,
 
         @DefaultValue("60s") @DurationMin(millis = 100) @DurationMax(days = 1)
         Duration streamIdleTimeout,
 
-        @DefaultValue @Valid CircuitBreakerProperties circuitBreaker,
-        @DefaultValue @Valid RecoveryProperties recovery,
-        @DefaultValue @Valid ConnectionProperties connection,
-        @DefaultValue @Valid RetryBudgetProperties retryBudget) {}
+        @DefaultValue @Valid @NestedConfigurationProperty CircuitBreakerProperties circuitBreaker,
+        @DefaultValue @Valid @NestedConfigurationProperty RecoveryProperties recovery,
+        @DefaultValue @Valid @NestedConfigurationProperty ConnectionProperties connection,
+        @DefaultValue @Valid @NestedConfigurationProperty RetryBudgetProperties retryBudget) {}

@@ -10,6 +10,8 @@ import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationPropertiesSource;
+import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
@@ -24,11 +26,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param retry a second chance; off unless written.
  * @param fallback what a caller gets instead of a refusal; off unless written.
  */
+@ConfigurationPropertiesSource
 public record RouteProperties(
         @Nullable @DurationMin(millis = 1) @DurationMax(minutes = 10)
         Duration deadline,
 
         @DefaultValue("request") Mode mode,
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
-        @Nullable @Valid RetryProperties retry,
-        @Nullable @Valid FallbackProperties fallback) {}
+        @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
+        @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback) {}

@@ -9,7 +9,9 @@ import io.weir.overload.OverloadProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.validation.annotation.Validated;
 
 /**
  * {@code weir}: the whole of the gateway's own configuration.
@@ -25,17 +27,18 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param littlesLaw the live figures of Little's law.
  * @param management who may use the management port.
  */
+@Validated
 @ConfigurationProperties("weir")
 public record WeirProperties(
         @DefaultValue @Valid Map<String, BackendProperties> backends,
         @DefaultValue @Valid Map<String, RouteProperties> routes,
         @DefaultValue("false") boolean allowUnprotectedRoutes,
-        @DefaultValue @Valid EdgeProperties edge,
-        @DefaultValue @Valid OverloadProperties overload,
-        @DefaultValue @Valid DrainProperties drain,
-        @DefaultValue @Valid AccessLogProperties accessLog,
-        @DefaultValue @Valid LittlesLawProperties littlesLaw,
-        @DefaultValue @Valid ManagementProperties management) {
+        @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
+        @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
+        @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,
+        @DefaultValue @Valid @NestedConfigurationProperty AccessLogProperties accessLog,
+        @DefaultValue @Valid @NestedConfigurationProperty LittlesLawProperties littlesLaw,
+        @DefaultValue @Valid @NestedConfigurationProperty ManagementProperties management) {
 
     /** Copies the maps. */
     public WeirProperties {

@@ -35,10 +35,10 @@ import org.springframework.util.unit.DataSize;
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
-        @DefaultValue("8KB") DataSize maxUriLength,
-        @DefaultValue("16KB") DataSize maxHeaderSize,
+        @DefaultValue("8KB") @Min(256) @Max(1 << 20) DataSize maxUriLength,
+        @DefaultValue("16KB") @Min(1 << 10) @Max(1 << 20) DataSize maxHeaderSize,
         @DefaultValue("100") @Min(1) @Max(10_000) int maxHeaderCount,
-        @DefaultValue("10GB") DataSize maxBodySize,
+        @DefaultValue("10GB") @Min(0) @Max(1L << 40) DataSize maxBodySize,
         @DefaultValue("100") @Min(1) @Max(10_000) int maxConcurrentStreams,
 
         @DefaultValue("10s") @DurationMin(millis = 100) @DurationMax(minutes = 5)

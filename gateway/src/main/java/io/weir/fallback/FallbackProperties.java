@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.context.properties.bind.Name;
 
 /**
  * {@code weir.routes.<id>.fallback}: what a caller gets instead of a refusal. Off unless written. Either a static answer
@@ -30,6 +31,8 @@ public record FallbackProperties(
         @DefaultValue("") @Size(max = 65_536) String body,
         @DefaultValue Map<String, String> headers,
 
+        // Without this it would be "on", which is a key that YAML reads as true.
+        @Name("reasons")
         @DefaultValue({
             "circuit-open",
             "bulkhead-full",

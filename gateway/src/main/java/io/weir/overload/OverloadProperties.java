@@ -21,4 +21,8 @@ public record OverloadProperties(
         @DefaultValue("250ms") @DurationMin(millis = 1) @DurationMax(minutes = 1)
         Duration maxEventLoopDelay,
 
-        @DefaultValue("90") @Min(10) @Max(100) int maxMemory) {}
+        @DefaultValue("90") @Min(value = 10, message = PERCENT) @Max(value = 100, message = PERCENT)
+        int maxMemory) {
+
+    private static final String PERCENT = "10 to 100 percent";
+}

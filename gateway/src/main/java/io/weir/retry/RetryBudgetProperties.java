@@ -15,7 +15,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     retried at all.
  */
 public record RetryBudgetProperties(
-        @DefaultValue("20") @DecimalMin("0") @DecimalMax("100")
+        @DefaultValue("20") @DecimalMin(value = "0", message = PERCENT) @DecimalMax(value = "100", message = PERCENT)
         float share,
 
-        @DefaultValue("3") @Min(0) @Max(1000) int floor) {}
+        @DefaultValue("3") @Min(0) @Max(1000) int floor) {
+
+    private static final String PERCENT = "0 to 100 percent";
+}

@@ -1,0 +1,85 @@
+package io.weir.config;
+
+import io.weir.config.RoutesCheck.Route;
+import jakarta.validation.MessageInterpolator;
+import jakarta.validation.Validation;
+import jakarta.validation.ValidatorFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Supplier;
+import org.hibernate.validator.messageinterpolation.ParameterMessageInterpolator;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.util.function.SingletonSupplier;
+import org.springframework.validation.beanvalidation.SpringValidatorAdapter;
+
+/**
+ * Finds everything that is wrong in a configuration, before anything is started with it.
+ *
+ * <p>Checked are all of {@code weir.}, Spring Cloud Gateway's routes and default filters, and what contradicts a backend
+ * elsewhere. Other properties are not looked at.
+ */
+public final class ConfigurationCheck {
+
+    private ConfigurationCheck() {}
+
+    /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
+    public static Report ofArguments(String... arguments) {
+        return check(ConfigurationSources.read(arguments));
+    }
+
+    /** Checks what an environment has. Lines are those of values, as far as the environment knows them. */
+    public static Report ofEnvironment(ConfigurableEnvironment environment) {
+        return check(ConfigurationSources.of(environment));
+    }
+
+    private static Report check(ConfigurationSources sources) {
+        List<Problem> problems = new ArrayList<>(sources.problems());
+        if (!sources.areReadable()) {
+            return Report.of(problems);
+        }
+        try (ValidatorFactory validation = Validation.byDefaultProvider()
+                .configure()
+                .messageInterpolator(new ParameterMessageInterpolator())
+                .buildValidatorFactory()) {
+            return check(sources, validation, problems);
+        }
+    }
+
+    private static Report check(ConfigurationSources sources, ValidatorFactory validation, List<Problem> problems) {
+        ConfigurableEnvironment environment = sources.environment();
+        Written root = sources.written();
+        PropertiesCheck properties = new PropertiesCheck(
+                environment,
+                EnvironmentVariables.of(environment),
+                validation.usingContext().messageInterpolator(new Unsaid()).getValidator(),
+                problems::add);
+        properties.group(
+                "weir", Schema.of(WeirProperties.class), Written.at(root, "weir"), Place.elsewhere("configuration"));
+        Known known = properties.known();
+        new BackendsCheck(root, known, problems::add).check();
+        new GatewayCheck(root, known, problems::add).check();
+
+        Supplier<GatewayFactories> factories = SingletonSupplier.of(
+                () -> new GatewayFactories(environment, new SpringValidatorAdapter(validation.getValidator())));
+        DefinitionsCheck definitions = new DefinitionsCheck(environment, factories, problems::add);
+        List<Route> routes = new RoutesCheck(environment, known, definitions, problems::add).check(root);
+
+        new Contradictions(environment, known, problems::add).check(routes);
+        return new Report(problems, known.names("weir.backends").size(), routes.size());
+    }
+
+    /** Says nothing: what was expected is said by {@link Expectation}. */
+    private static final class Unsaid implements MessageInterpolator {
+
+        @Override
+        public String interpolate(String template, Context context) {
+            return template;
+        }
+
+        @Override
+        public String interpolate(String template, Context context, Locale locale) {
+            return template;
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package io.weir.config;
+
+import io.weir.config.Written.Setting;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.cloud.gateway.filter.FilterDefinition;
+import org.springframework.core.env.Environment;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
+
+/** Checks the predicates and filters of Spring Cloud Gateway's routes, by its own factories. */
+final class DefinitionsCheck {
+
+    /** What Weir does instead of these filters; {@code %1$s} is the backend, {@code %2$s} the route. */
+    private static final Map<String, String> REPLACED = Map.of(
+            "Retry", "weir.routes.%2$s.retry and weir.backends.%1$s.retry-budget",
+            "CircuitBreaker", "weir.backends.%1$s.circuit-breaker and weir.routes.%2$s.fallback",
+            "SpringCloudCircuitBreaker", "weir.backends.%1$s.circuit-breaker and weir.routes.%2$s.fallback",
+            "FallbackHeaders", "weir.routes.%2$s.fallback",
+            "RequestSize", "weir.edge.max-body-size");
+
+    private static final String PREDICATE =
+            "org.springframework.cloud.gateway.handler.predicate.%sRoutePredicateFactory";
+    private static final String FILTER = "org.springframework.cloud.gateway.filter.factory.%sGatewayFilterFactory";
+    private static final Set<String> PROPERTIES = Set.of("name", "args");
+
+    private final Environment environment;
+    private final Supplier<GatewayFactories> factories;
+    private final Consumer<Problem> problems;
+
+    DefinitionsCheck(Environment environment, Supplier<GatewayFactories> factories, Consumer<Problem> problems) {
+        this.environment = environment;
+        this.factories = factories;
+        this.problems = problems;
+    }
+
+    /** Checks a list of predicates. */
+    void predicates(Written list) {
+        for (Definition definition : definitions(list)) {
+            if (!definition.hasArguments() && definition.text() != null) {
+                report(definition, "expected: a name and arguments, such as Path=/orders/**", null);
+            } else if (isKnown(
+                    definition,
+                    "predicate",
+                    factories.get().predicates(),
+                    factories.get().filters())) {
+                tryOut(definition, factories.get()::makePredicate);
+            }
+        }
+    }
+
+    /** Checks a list of filters of a route to this backend, if it is one. */
+    void filters(Written list, @Nullable String backend, String route) {
+        definitions(list).forEach(definition -> filter(definition, backend, route));
+    }
+
+    /** Checks one filter. */
+    void filter(Written node, @Nullable String backend, String route) {
+        definition(node).ifPresent(definition -> filter(definition, backend, route));
+    }
+
+    private void filter(Definition definition, @Nullable String backend, String route) {
+        String replacement = backend == null ? null : REPLACED.get(definition.name());
+        if (replacement != null) {
+            report(definition, "not on a backend:// route; use " + replacement.formatted(backend, route), null);
+        } else if (isKnown(
+                definition, "filter", factories.get().filters(), factories.get().predicates())) {
+            tryOut(definition, factories.get()::makeFilter);
+        }
+    }
+
+    private boolean isKnown(Definition definition, String kind, Set<String> known, Set<String> others) {
+        String name = definition.name();
+        if (known.contains(name)) {
+            return true;
+        }
+        if (others.contains(name)) {
+            report(definition, (kind.equals("filter") ? "a predicate" : "a filter") + ", not a " + kind, null);
+        } else if (ClassUtils.isPresent((kind.equals("filter") ? FILTER : PREDICATE).formatted(name), null)) {
+            report(definition, name + " is switched off, or lacks something that this gateway does not have", null);
+        } else {
+            report(definition, "unknown " + kind, Names.nearest(name, known));
+        }
+        return false;
+    }
+
+    private void tryOut(Definition definition, BiConsumer<String, Map<String, String>> make) {
+        try {
+            make.accept(definition.name(), definition.args());
+        } catch (RuntimeException e) {
+            String complaint = definition.isSecret() ? "bad arguments" : Complaint.of(e);
+            report(definition, complaint + "; expected: " + factories.get().usage(definition.name()), null);
+        }
+    }
+
+    private void report(Definition definition, String why, @Nullable String nearest) {
+        problems.accept(new Problem(definition.place(), definition.path(), definition.toString(), why, nearest));
+    }
+
+    // ---------------------------------------------------------------- reading
+
+    /**
+     * A predicate or filter.
+     *
+     * @param text how it is written, if that is in short
+     */
+    private record Definition(
+            String name, Map<String, String> args, @Nullable String text, String path, Place place) {
+
+        boolean hasArguments() {
+            return !args.isEmpty() || (text != null && text.contains("="));
+        }
+
+        boolean isSecret() {
+            return Secrets.isHidden(name + '=' + String.join(",", args.values()));
+        }
+
+        @Override
+        public String toString() {
+            return text != null ? text : name;
+        }
+    }
+
+    private List<Definition> definitions(Written list) {
+        List<Definition> definitions = new ArrayList<>();
+        for (Setting setting : list.settings()) {
+            for (String text : StringUtils.commaDelimitedListToStringArray(setting.text())) {
+                definitions.add(inShort(text, setting));
+            }
+        }
+        list.children().forEach(child -> {
+            if (child.isIndex()) {
+                definition(child).ifPresent(definitions::add);
+            } else {
+                problems.accept(Problem.expected(child.place(), child.path(), null, "a list"));
+            }
+        });
+        return definitions;
+    }
+
+    private Optional<Definition> definition(Written node) {
+        Optional<Setting> inShort = Written.effective(List.of(node));
+        return inShort.isPresent() ? inShort.map(setting -> inShort(setting.text(), setting)) : inFull(node);
+    }
+
+    private Definition inShort(String text, Setting setting) {
+        // For a predicate and a filter alike, but that a predicate has to have arguments.
+        FilterDefinition parsed = new FilterDefinition(environment.resolvePlaceholders(text));
+        return new Definition(
+                String.valueOf(parsed.getName()), parsed.getArgs(), text, setting.path(), setting.place());
+    }
+
+    private Optional<Definition> inFull(Written node) {
+        node.children()
+                .filter(child -> !PROPERTIES.contains(child.name()))
+                .forEach(child -> problems.accept(new Problem(
+                        child.place(),
+                        child.path(),
+                        null,
+                        "unknown property",
+                        Names.nearest(child.name(), PROPERTIES))));
+        FilterDefinition bound = Binder.get(environment)
+                .bind(ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
+                .orElseGet(FilterDefinition::new);
+        if (bound.getName() == null || bound.getName().isBlank()) {
+            problems.accept(Problem.of(node.place(), node.path() + ".name", null, "missing"));
+            return Optional.empty();
+        }
+        return Optional.of(new Definition(bound.getName(), bound.getArgs(), null, node.path(), node.place()));
+    }
+}

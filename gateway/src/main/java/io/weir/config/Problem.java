@@ -1,0 +1,62 @@
+package io.weir.config;
+
+import java.util.Comparator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thing that is wrong in the configuration.
+ *
+ * @param place where it is written
+ * @param path the property, as it is written; empty if it is the file
+ * @param value what is written there; null if that is nothing, or not the point
+ * @param why what is wrong, or what was expected
+ * @param nearest the known name that comes nearest to an unknown one; null if none does
+ */
+public record Problem(
+        Place place,
+        String path,
+        @Nullable String value,
+        String why,
+        @Nullable String nearest) implements Comparable<Problem> {
+
+    private static final int LONGEST_VALUE = 120;
+    private static final Comparator<Problem> ORDER = Comparator.comparing(Problem::place)
+            .thenComparing(Problem::path)
+            .thenComparing(problem -> String.valueOf(problem.value()))
+            .thenComparing(Problem::why);
+
+    /** Hides secrets, and keeps the value short and on one line. */
+    public Problem {
+        value = value == null ? null : oneLine(Secrets.hide(path, value));
+    }
+
+    /** A problem without a nearest name. */
+    static Problem of(Place place, String path, @Nullable String value, String why) {
+        return new Problem(place, path, value, why, null);
+    }
+
+    /** A value that is not what was expected. */
+    static Problem expected(Place place, String path, @Nullable String value, String expected) {
+        return of(place, path, value, "expected: " + expected);
+    }
+
+    private static String oneLine(String value) {
+        String line = value.strip().replaceAll("\\s*\\R\\s*", " ");
+        return line.length() <= LONGEST_VALUE ? line : line.substring(0, LONGEST_VALUE) + "...";
+    }
+
+    @Override
+    public int compareTo(Problem other) {
+        return ORDER.compare(this, other);
+    }
+
+    /** {@code gateway.yml:7: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)}. */
+    @Override
+    public String toString() {
+        String hint = nearest == null ? "" : "; did you mean " + nearest + '?';
+        if (path.isEmpty()) {
+            return place + ": " + why + hint;
+        }
+        return place + ": " + path + (value == null ? "" : ": " + value) + " (" + why + hint + ')';
+    }
+}

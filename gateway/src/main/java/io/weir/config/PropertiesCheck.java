@@ -1,0 +1,336 @@
+package io.weir.config;
+
+import io.weir.config.Known.Entry;
+import io.weir.config.Schema.Group;
+import io.weir.config.Schema.Named;
+import io.weir.config.Schema.Property;
+import io.weir.config.Schema.Several;
+import io.weir.config.Schema.Value;
+import io.weir.config.Written.Setting;
+import jakarta.validation.Validator;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.core.env.Environment;
+import org.springframework.util.StringUtils;
+
+/**
+ * Checks what is written against a schema: names that it does not have, values that do not convert or are out of range,
+ * and values that are missing. What it finds sound it makes {@link Known}.
+ */
+final class PropertiesCheck {
+
+    private final Environment environment;
+    private final EnvironmentVariables variables;
+    private final Validator validator;
+    private final Consumer<Problem> problems;
+    private final Known known = new Known();
+
+    PropertiesCheck(
+            Environment environment, EnvironmentVariables variables, Validator validator, Consumer<Problem> problems) {
+        this.environment = environment;
+        this.variables = variables;
+        this.validator = validator;
+        this.problems = problems;
+    }
+
+    Known known() {
+        return known;
+    }
+
+    /** Checks the properties of a group; {@code path} is canonical, {@code nodes} are all that is written under that name. */
+    void group(String path, Group group, List<Written> nodes, Place place) {
+        for (Written node : nodes) {
+            node.settings().stream()
+                    .filter(setting -> !setting.text().isEmpty())
+                    .forEach(setting -> problems.accept(Problem.expected(
+                            setting.place(),
+                            setting.path(),
+                            setting.text(),
+                            "properties: " + String.join(", ", group.names()))));
+            node.children().filter(child -> !isKnown(child, group)).forEach(child -> unknown(child, group));
+        }
+        for (Property property : group.properties()) {
+            property(path + '.' + property.name(), property, Written.find(nodes, property.name()), place);
+        }
+    }
+
+    private static boolean isKnown(Written child, Group group) {
+        return !child.isBracketed()
+                && child.name().chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_')
+                && group.names().stream().anyMatch(name -> Names.uniform(name).equals(Names.uniform(child.name())));
+    }
+
+    private void unknown(Written child, Group group) {
+        if (child.isEnvironmentOnly()) {
+            // Kubernetes puts WEIR_PORT and the like there for a service that is called weir.
+            return;
+        }
+        @Nullable String nearest = Names.nearest(child.name(), group.names());
+        if (nearest == null) {
+            nearest = group.paths()
+                    .filter(path -> Names.uniform(path.substring(path.lastIndexOf('.') + 1))
+                            .equals(Names.uniform(child.name())))
+                    .findFirst()
+                    .orElse(null);
+        }
+        @Nullable
+        String value = Written.effective(List.of(child)).map(Setting::text).orElse(null);
+        String why = "unknown property";
+        if (child.isIndex()) {
+            why = "expected: properties, not a list";
+        } else if (child.isBracketed()
+                && (child.name().equals("true") || child.name().equals("false"))) {
+            why = "YAML reads the key (on, off, yes, no) as " + child.name() + "; put it in quotes";
+        }
+        problems.accept(new Problem(child.place(), child.path(), value, why, nearest));
+    }
+
+    private void property(String path, Property property, List<Written> nodes, Place around) {
+        Place place = nodes.isEmpty() ? around : nodes.getFirst().place();
+        switch (property.schema()) {
+            case Group group -> {
+                // What has no default is there only if it is written: a retry, a fallback.
+                if (!nodes.isEmpty() || property.defaults() != null) {
+                    group(path, group, nodes, place);
+                }
+            }
+            case Named named -> named(path, named, nodes);
+            case Several several -> several(path, property, several, nodes, place);
+            case Value value -> value(path, property, value, nodes, place);
+        }
+    }
+
+    // ---------------------------------------------------------------- names that the user chooses
+
+    private void named(String path, Named named, List<Written> nodes) {
+        Map<String, List<Written>> byName = new LinkedHashMap<>();
+        for (Written node : nodes) {
+            node.settings().stream()
+                    .filter(setting -> !setting.text().isEmpty())
+                    .forEach(setting -> problems.accept(Problem.expected(
+                            setting.place(), setting.path(), setting.text(), "names with properties of their own")));
+            Stream<Written> children = named.element() instanceof Value ? node.leaves() : node.children();
+            children.forEach(child -> byName.computeIfAbsent(key(node, child), any -> new ArrayList<>())
+                    .add(child));
+        }
+        Map<String, String> uniform = new LinkedHashMap<>();
+        byName.forEach((name, written) -> {
+            Place place = written.getFirst().place();
+            String other = uniform.putIfAbsent(Names.uniform(name), name);
+            if (other != null && written.stream().noneMatch(Written::isBracketed)) {
+                problems.accept(Problem.of(
+                        place, written.getFirst().path(), null, "Spring Boot takes it for the same name as " + other));
+            }
+            known.name(path, name, place);
+            String child = path + '.' + name;
+            switch (named.element()) {
+                case Group group -> group(child, group, written, place);
+                case Value value -> value(child, null, value, written, place);
+                default -> throw new IllegalStateException("a map of " + named.element());
+            }
+        });
+    }
+
+    /** The name as Spring Boot has it. */
+    private String key(Written parent, Written child) {
+        if (child.isBracketed()) {
+            return child.name();
+        }
+        String name = child.path().substring(parent.path().length() + 1);
+        String read = name.codePoints()
+                .filter(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_' || c == '.')
+                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+                .toString();
+        if (!read.equals(name)) {
+            problems.accept(Problem.of(
+                    child.place(),
+                    child.path(),
+                    null,
+                    "Spring Boot reads the name as " + read + "; write \"[" + name + "]\""));
+        }
+        return name;
+    }
+
+    // ---------------------------------------------------------------- values
+
+    private void several(String path, Property property, Several several, List<Written> nodes, Place place) {
+        Optional<Setting> single = winner(path, nodes);
+        List<Written> elements = nodes.stream().flatMap(Written::children).toList();
+        elements.stream()
+                .filter(element ->
+                        !element.isIndex() || element.children().findAny().isPresent())
+                .filter(element -> !element.isEnvironmentOnly())
+                .forEach(element -> problems.accept(Problem.expected(
+                        element.place(),
+                        element.path(),
+                        null,
+                        "a list of values, each "
+                                + several.element().expectation().inFull())));
+        int first = elements.stream()
+                .flatMap(element -> element.settings().stream())
+                .mapToInt(Setting::order)
+                .min()
+                .orElse(Integer.MAX_VALUE);
+        List<Object> values = new ArrayList<>();
+        boolean sound = true;
+        if (single.isPresent() && single.get().order() < first) {
+            for (String part :
+                    StringUtils.commaDelimitedListToStringArray(single.get().text())) {
+                sound &= element(property, several, single.get(), part.strip(), values);
+            }
+        } else if (first < Integer.MAX_VALUE) {
+            for (Written element : elements) {
+                for (Setting setting : element.settings()) {
+                    if (setting.order() == first) {
+                        sound &= element(property, several, setting, setting.text(), values);
+                    }
+                }
+            }
+        } else {
+            for (String part : property.defaults() == null ? List.<String>of() : property.defaults()) {
+                values.add(convert(several.element(), part));
+            }
+            known.put(path, new Entry(values, place, path, null));
+            return;
+        }
+        if (sound) {
+            known.put(path, new Entry(values, place, nodes.getFirst().path(), values.toString()));
+        }
+    }
+
+    private boolean element(Property property, Several several, Setting setting, String text, List<Object> values) {
+        Optional<Object> value = read(several.element(), setting, text);
+        value.filter(one -> isAllowed(
+                        property, several.isUnique() ? Set.of(one) : List.of(one), several.element(), setting, text))
+                .ifPresent(values::add);
+        return value.isPresent();
+    }
+
+    private void value(String path, @Nullable Property property, Value value, List<Written> nodes, Place place) {
+        notBelow(nodes, value);
+        twice(nodes);
+        Setting setting = winner(path, nodes).orElse(null);
+        if (setting != null) {
+            read(value, setting, setting.text())
+                    .filter(read -> property == null || isAllowed(property, read, value, setting, setting.text()))
+                    .ifPresent(
+                            read -> known.put(path, new Entry(read, setting.place(), setting.path(), setting.text())));
+        } else if (property != null && property.isRequired()) {
+            problems.accept(Problem.of(
+                    place,
+                    path,
+                    null,
+                    "missing; expected: " + value.expectation().inFull()));
+        } else if (property != null && property.defaults() != null) {
+            known.put(path, new Entry(convert(value, String.join(",", property.defaults())), place, path, null));
+        }
+    }
+
+    /** Nothing can stand below a value; Spring Boot would leave it, and take the default. */
+    private void notBelow(List<Written> nodes, Value value) {
+        nodes.stream()
+                .flatMap(Written::children)
+                .filter(child -> !child.isEnvironmentOnly())
+                .limit(1)
+                .forEach(child -> problems.accept(Problem.expected(
+                        child.place(),
+                        child.path(),
+                        Written.effective(List.of(child)).map(Setting::text).orElse(null),
+                        "a single value, " + value.expectation().inFull())));
+    }
+
+    /** The same property in two spellings in one file; which one wins would be chance. */
+    private void twice(List<Written> nodes) {
+        Map<Integer, Setting> first = new HashMap<>();
+        for (Written node : nodes) {
+            for (Setting setting : node.settings()) {
+                Setting other = first.putIfAbsent(setting.order(), setting);
+                if (other != null && !other.path().equals(setting.path())) {
+                    problems.accept(Problem.of(
+                            setting.place(),
+                            setting.path(),
+                            setting.text(),
+                            "written twice, also as " + other.path() + " in " + other.place()));
+                }
+            }
+        }
+    }
+
+    private Optional<Setting> winner(String path, List<Written> nodes) {
+        return Stream.concat(Written.effective(nodes).stream(), variables.find(path).stream())
+                .min(Comparator.comparingInt(Setting::order));
+    }
+
+    /** The value, with placeholders resolved and converted; empty if that is not possible, which is reported. */
+    private Optional<Object> read(Value value, Setting setting, String text) {
+        String resolved = text;
+        try {
+            resolved = environment.resolveRequiredPlaceholders(text);
+        } catch (IllegalArgumentException e) {
+            problems.accept(Problem.of(setting.place(), setting.path(), text, "a placeholder has no value"));
+            return Optional.empty();
+        }
+        boolean empty = resolved.isBlank() && value.type() != String.class;
+        if (!empty) {
+            try {
+                return Optional.of(convert(value, resolved));
+            } catch (BindException | IllegalArgumentException e) {
+                // Said below.
+            }
+        }
+        List<String> words = value.expectation().words();
+        problems.accept(new Problem(
+                setting.place(),
+                setting.path(),
+                empty ? null : shown(text, resolved),
+                (empty ? "empty; expected: " : "expected: ")
+                        + value.expectation().inFull(),
+                empty ? null : Names.nearest(resolved, words)));
+        return Optional.empty();
+    }
+
+    private boolean isAllowed(Property property, Object value, Value schema, Setting setting, String text) {
+        if (validator
+                .validateValue(property.owner(), property.component(), value)
+                .isEmpty()) {
+            return true;
+        }
+        problems.accept(Problem.expected(
+                setting.place(),
+                setting.path(),
+                shown(text, environment.resolvePlaceholders(text)),
+                schema.expectation().shortly()));
+        return false;
+    }
+
+    private static String shown(String text, String resolved) {
+        return text.equals(resolved) ? text : text + " = " + resolved;
+    }
+
+    /** As Spring Boot converts, but that it would make 64 of 64.7, and escape what is no URI. */
+    static Object convert(Value value, String text) {
+        if (value.type() == String.class) {
+            return text;
+        }
+        if (value.type() == URI.class) {
+            return URI.create(text.strip());
+        }
+        return new Binder(new MapConfigurationPropertySource(Map.of("value", text)))
+                .bind("value", Bindable.of(value.type()))
+                .get();
+    }
+}

@@ -1,0 +1,292 @@
+package io.weir.config;
+
+import io.weir.config.Written.Setting;
+import java.lang.annotation.Annotation;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.core.env.Environment;
+
+/**
+ * Checks Spring Cloud Gateway's routes: their properties, where they lead, and, through {@link DefinitionsCheck}, their
+ * predicates and filters.
+ */
+final class RoutesCheck {
+
+    /** Where Spring Cloud Gateway 5 has its routes. */
+    static final String PREFIX = "spring.cloud.gateway.server.webflux";
+
+    private static final String SCHEME = "backend";
+    private static final Set<String> UNPROTECTED = Set.of("http", "https", "ws", "wss");
+    /** They lead nowhere: to a handler in the gateway, or to a filter that answers by itself. */
+    private static final Set<String> LOCAL = Set.of("forward", "no");
+
+    private static final List<String> PROPERTIES =
+            List.of("id", "uri", "predicates", "filters", "metadata", "order", "enabled");
+    private static final String A_LIST = "a list";
+    private static final int MISSPELT = 2;
+    private static final String LOAD_BALANCED = "lb";
+    /** Spring Cloud Gateway's own names for it before version 5, and in its other servers. */
+    private static final List<String> OTHER_PREFIXES = List.of(
+            "spring.cloud.gateway",
+            "spring.cloud.gateway.mvc",
+            "spring.cloud.gateway.server.mvc",
+            "spring.cloud.gateway.server.webmvc");
+
+    /**
+     * A route.
+     *
+     * @param id its id; null if it has none
+     * @param backend the name of the backend that it leads to, known or not; null if it leads elsewhere
+     */
+    record Route(@Nullable String id, @Nullable String backend, String path, Place place) {}
+
+    private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
+
+    private final Environment environment;
+    private final Known known;
+    private final DefinitionsCheck definitions;
+    private final Consumer<Problem> problems;
+    private final List<Route> routes = new ArrayList<>();
+    private final Map<String, Place> ids = new HashMap<>();
+
+    RoutesCheck(Environment environment, Known known, DefinitionsCheck definitions, Consumer<Problem> problems) {
+        this.environment = environment;
+        this.known = known;
+        this.definitions = definitions;
+        this.problems = problems;
+    }
+
+    /** Checks all routes and default filters, and returns the routes. */
+    List<Route> check(Written root) {
+        OTHER_PREFIXES.forEach(prefix -> otherPrefix(root, prefix));
+        Written.at(root, PREFIX).stream().flatMap(Written::children).forEach(this::misspelt);
+        for (Written route : elements(root, "routes")) {
+            route(route);
+        }
+        boolean protects = routes.stream().anyMatch(route -> route.backend() != null);
+        for (Written filter : elements(root, "default-filters")) {
+            definitions.filter(filter, protects ? "<name>" : null, "<id>");
+        }
+        return routes;
+    }
+
+    private void otherPrefix(Written root, String prefix) {
+        for (String property : List.of("routes", "default-filters")) {
+            for (Written node : Written.at(root, prefix + '.' + property)) {
+                problems.accept(Problem.of(
+                        node.place(), node.path(), null, "not read here; expected: " + PREFIX + '.' + property));
+            }
+        }
+    }
+
+    private void misspelt(Written child) {
+        @Nullable String nearest = Names.nearest(child.name(), List.of("routes", "default-filters"));
+        if (nearest != null
+                && !Names.uniform(nearest).equals(Names.uniform(child.name()))
+                && Names.distance(Names.uniform(nearest), Names.uniform(child.name())) <= MISSPELT) {
+            problems.accept(new Problem(child.place(), child.path(), null, "unknown property", nearest));
+        }
+    }
+
+    /** The elements of a list, which is taken whole from the source that wins. */
+    private List<Written> elements(Written root, String property) {
+        List<Setting> all = Written.at(root, PREFIX + '.' + property).stream()
+                .flatMap(Written::all)
+                .toList();
+        int first = all.stream().mapToInt(Setting::order).min().orElse(0);
+        Written only = Written.root();
+        all.stream().filter(setting -> setting.order() == first).forEach(only::add);
+        List<Written> nodes = Written.at(only, PREFIX + '.' + property);
+        for (Written node : nodes) {
+            node.settings().stream()
+                    .filter(setting -> !setting.text().isEmpty())
+                    .forEach(setting ->
+                            problems.accept(Problem.expected(setting.place(), setting.path(), setting.text(), A_LIST)));
+            node.children()
+                    .filter(child -> !child.isIndex())
+                    .forEach(child -> problems.accept(Problem.expected(child.place(), child.path(), null, A_LIST)));
+        }
+        return nodes.stream()
+                .flatMap(Written::children)
+                .filter(Written::isIndex)
+                .sorted(Comparator.comparing(child -> Integer.valueOf(child.name())))
+                .toList();
+    }
+
+    private void route(Written node) {
+        for (Setting setting : node.settings()) {
+            problems.accept(Problem.expected(
+                    setting.place(), setting.path(), setting.text(), "properties: " + String.join(", ", PROPERTIES)));
+            return;
+        }
+        node.children()
+                .filter(child -> PROPERTIES.stream().noneMatch(name -> isNamed(child, name)))
+                .forEach(child -> problems.accept(new Problem(
+                        child.place(),
+                        child.path(),
+                        Written.effective(List.of(child)).map(Setting::text).orElse(null),
+                        "unknown property",
+                        Names.nearest(child.name(), PROPERTIES))));
+        @Nullable String id = id(node);
+        @Nullable String backend = backend(node);
+        routes.add(new Route(id, backend, node.path(), node.place()));
+        convertible(node, "order", Integer.class);
+        convertible(node, "enabled", Boolean.class);
+        if (backend != null) {
+            metadata(node, backend, id == null ? "<id>" : id);
+        }
+        List<Written> predicates = Written.find(List.of(node), "predicates");
+        if (predicates.stream()
+                .flatMap(Written::all)
+                .allMatch(setting -> setting.text().isEmpty())) {
+            problems.accept(Problem.of(
+                    predicates.isEmpty() ? node.place() : predicates.getFirst().place(),
+                    node.path() + ".predicates",
+                    null,
+                    "missing; expected: at least one, such as Path=/orders/**"));
+        }
+        for (Written list : predicates) {
+            definitions.predicates(list);
+        }
+        for (Written list : Written.find(List.of(node), "filters")) {
+            definitions.filters(list, backend, id == null ? "<id>" : id);
+        }
+    }
+
+    private static boolean isNamed(Written child, String name) {
+        return !child.isBracketed() && Names.uniform(child.name()).equals(Names.uniform(name));
+    }
+
+    private @Nullable String id(Written node) {
+        Setting setting = value(node, "id").orElse(null);
+        if (setting == null) {
+            problems.accept(
+                    Problem.of(node.place(), node.path() + ".id", null, "missing; expected: a name of its own"));
+            return null;
+        }
+        String id = environment.resolvePlaceholders(setting.text());
+        Place first = ids.putIfAbsent(id, setting.place());
+        if (first != null) {
+            problems.accept(Problem.of(setting.place(), setting.path(), id, "already the id of the route in " + first));
+        }
+        return id;
+    }
+
+    private static Optional<Setting> value(Written node, String name) {
+        return Written.effective(Written.find(List.of(node), name))
+                .filter(setting -> !setting.text().isBlank());
+    }
+
+    private void convertible(Written node, String name, Class<?> type) {
+        Schema.Value schema = new Schema.Value(type, Expectation.of(type, new Annotation[0], List.of()));
+        value(node, name).ifPresent(setting -> {
+            try {
+                PropertiesCheck.convert(schema, environment.resolvePlaceholders(setting.text()));
+            } catch (BindException e) {
+                problems.accept(Problem.expected(
+                        setting.place(),
+                        setting.path(),
+                        setting.text(),
+                        schema.expectation().inFull()));
+            }
+        });
+    }
+
+    private void metadata(Written node, String backend, String id) {
+        for (String timeout : TIMEOUTS) {
+            for (Written metadata : Written.find(Written.find(List.of(node), "metadata"), timeout)) {
+                String equivalent = "connect-timeout".equals(timeout)
+                        ? "weir.backends." + backend + ".connection.connect-timeout"
+                        : "weir.routes." + id + ".deadline or weir.backends." + backend + ".deadline";
+                problems.accept(Problem.of(
+                        metadata.place(),
+                        metadata.path(),
+                        Written.effective(List.of(metadata)).map(Setting::text).orElse(null),
+                        "without effect on a backend:// route; use " + equivalent));
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- where it leads
+
+    /** The name of the backend that a route leads to; null if it leads elsewhere. */
+    private @Nullable String backend(Written node) {
+        Setting setting = value(node, "uri").orElse(null);
+        if (setting == null) {
+            problems.accept(
+                    Problem.of(node.place(), node.path() + ".uri", null, "missing; expected: backend://<name>"));
+            return null;
+        }
+        String text = environment.resolvePlaceholders(setting.text());
+        URI uri;
+        try {
+            uri = new URI(text);
+        } catch (URISyntaxException e) {
+            problems.accept(Problem.expected(setting.place(), setting.path(), text, "a URI, such as backend://<name>"));
+            return null;
+        }
+        if (SCHEME.equals(uri.getScheme())) {
+            return backend(setting, text, uri);
+        }
+        elsewhere(setting, text, String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT));
+        return null;
+    }
+
+    private @Nullable String backend(Setting setting, String text, URI uri) {
+        String authority = uri.getRawAuthority();
+        if (authority == null) {
+            problems.accept(Problem.expected(setting.place(), setting.path(), text, "backend://<name>"));
+            return null;
+        }
+        String name = uri.getHost() != null ? uri.getHost() : authority;
+        Set<String> backends = known.names("weir.backends").keySet();
+        if (!text.equals(uri.getScheme() + "://" + name)) {
+            problems.accept(Problem.expected(
+                    setting.place(),
+                    setting.path(),
+                    text,
+                    "backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
+        } else if (!backends.contains(name)) {
+            @Nullable String nearest = Names.nearest(name, backends);
+            problems.accept(new Problem(
+                    setting.place(),
+                    setting.path(),
+                    text,
+                    "unknown backend",
+                    nearest == null ? null : "backend://" + nearest));
+        }
+        return name;
+    }
+
+    private void elsewhere(Setting setting, String text, String scheme) {
+        if (LOCAL.contains(scheme)) {
+            return;
+        }
+        String why;
+        @Nullable String nearest = null;
+        if (UNPROTECTED.contains(scheme)) {
+            if (known.value("weir.allow-unprotected-routes", Boolean.class).orElse(false)) {
+                return;
+            }
+            why =
+                    "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true";
+        } else if (LOAD_BALANCED.equals(scheme)) {
+            why = "there is no load balancer here; expected: backend://<name>";
+        } else {
+            why = "expected: backend://<name>";
+            nearest = Names.nearest(scheme, List.of(SCHEME)) == null ? null : SCHEME + "://";
+        }
+        problems.accept(new Problem(setting.place(), setting.path(), text, why, nearest));
+    }
+}
