@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What metrics and JMX tell of a backend and its compartment.
  *
- * <p>Built before the {@link io.weir.engine.Backend} that it observes, of the same parts. What happens is counted on the way and allocates nothing;
- * what is, is read when somebody asks.
+ * <p>Built before the {@link io.weir.engine.Backend} that it observes, of the same parts. What happens is counted on
+ * the way and allocates nothing; what is, is read when somebody asks.
  */
 public final class BackendMeters implements BackendObserver, AutoCloseable {
 

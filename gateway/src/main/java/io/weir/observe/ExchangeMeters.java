@@ -13,8 +13,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What metrics tell of a route's exchanges: how many, how long, with which outcome, how many bytes.
  *
- * <p>One per route, built when the configuration is read. A timer is created when its outcome first happens, so that the series of outcomes
- * that never happen do not exist; from then on an exchange costs a read of an array and the record itself, and allocates nothing.
+ * <p>One per route, built when the configuration is read. A timer is created when its outcome first happens, so that
+ * the series of outcomes that never happen do not exist; from then on an exchange costs a read of an array and the
+ * record itself, and allocates nothing.
  */
 public final class ExchangeMeters implements RouteObserver, AutoCloseable {
 
@@ -49,17 +50,20 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
 
     @Override
     public void ended(Exchange exchange) {
-        Timer timer = timer(Outcomes.index(exchange));
-        if (timer != null) {
-            timer.record(exchange.totalNanos(), TimeUnit.NANOSECONDS);
-        }
-        long sent = exchange.answerBytes();
-        if (sent > 0) {
-            bytes.increment(sent);
-        }
+        count(Outcomes.index(exchange), exchange.totalNanos(), exchange.answerBytes());
         Reason reason = exchange.reason();
         if (reason != null && reason.isShedding() && exchange.backend().observer() instanceof BackendMeters meters) {
             meters.shed(reason);
+        }
+    }
+
+    void count(int outcome, long totalNanos, long answerBytes) {
+        Timer timer = timer(outcome);
+        if (timer != null) {
+            timer.record(totalNanos, TimeUnit.NANOSECONDS);
+        }
+        if (answerBytes > 0) {
+            bytes.increment((double) answerBytes);
         }
     }
 

@@ -1,6 +1,8 @@
 package io.weir.observe;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.BooleanSupplier;
@@ -8,33 +10,39 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Little's law, live: from what a backend served of late, its arrival rate &lambda;, the time W that calls spend in the queue
- * and in the backend, and so the number L = &lambda; &middot; W of calls that are there at once. And from the time that the backend takes when it is
- * not congested, the limit that would do.
+ * Little's law, live: from what a backend served of late, its arrival rate &lambda;, the time W that calls spend in the
+ * queue and in the backend, and so the number L = &lambda; &middot; W of calls that are there at once. And from the
+ * time that the backend takes when it is not congested, the limit that would do.
  *
- * <p><b>&lambda;</b> is the rate of the calls that were <i>served</i>. In a stable system what leaves is what has arrived; calls that were
- * refused were never in the system that the law speaks of. It is also what keeps the suggestion sane: computed from everything that
- * was offered, it would grow with the overload that the limit is there to keep out.
+ * <p><b>&lambda;</b> is the rate of the calls that were <i>served</i>. In a stable system what leaves is what has
+ * arrived; calls that were refused were never in the system that the law speaks of. It is also what keeps the
+ * suggestion sane: computed from everything that was offered, it would grow with the overload that the limit is there
+ * to keep out.
  *
- * <p><b>Uncongested service time.</b> The limit that is needed is &lambda; times the time that a call takes; but under congestion that time is mostly
- * queueing within the backend, which the limit itself let in: L = &lambda; &middot; W fed back as the limit would ratify any congestion. So the time is
- * taken from when the backend was calm. Served calls are gathered in batches of at least {@value #ENOUGH}, of at least a tenth of the window; the calmest batch is the one with the lowest
- * median; the time is that batch's mean, since the law speaks of means. The median chooses because a few stragglers move it little, and the lowest of the last {@value #EPOCHS}
- * epochs of {@value #EPOCH_WINDOWS} windows each because a queue can only add to the time. An older one is forgotten, so that a backend that has become slower for good is believed after a while.
- * A batch in which the backend was failing does not count: errors are fast.
+ * <p><b>Uncongested service time.</b> The limit that is needed is &lambda; times the time that a call takes; but under
+ * congestion that time is mostly queueing within the backend, which the limit itself let in: L = &lambda; &middot; W
+ * fed back as the limit would ratify any congestion. So the time is taken from when the backend was calm. Served calls
+ * are gathered in batches of at least {@value #ENOUGH}, of at least a tenth of the window; the calmest batch is the one
+ * with the lowest median; the time is that batch's mean, since the law speaks of means. The median chooses because a
+ * few stragglers move it little, and the lowest of the last {@value #EPOCHS} epochs of {@value #EPOCH_WINDOWS} windows
+ * each because a queue can only add to the time. An older one is forgotten, so that a backend that has become slower
+ * for good is believed after a while. A batch in which the backend was failing does not count: errors are fast.
  *
- * <p>This is what TCP does in place of guessing from loss: Vegas takes the lowest round-trip time for that of the uncongested path (Brakmo and
- * Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995); BBR multiplies the delivery rate by the lowest round-trip time of the
- * last ten seconds, for the flight that keeps the path busy without a queue (Cardwell et al., "BBR: Congestion-Based Congestion
- * Control", ACM Queue 14(5), 2016). The headroom is for arrivals that come in bursts.
+ * <p>This is what TCP does in place of guessing from loss: Vegas takes the lowest round-trip time for that of the
+ * uncongested path (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
+ * 13(8), 1995); BBR multiplies the delivery rate by the lowest round-trip time of the last ten seconds, for the flight
+ * that keeps the path busy without a queue (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue
+ * 14(5), 2016). The headroom is for arrivals that come in bursts.
  *
- * <p>Limitations: a backend that is congested for all of the time that is remembered passes for a slow one. BBR drains its queue on purpose now and
- * then to find out; a gateway cannot, at its callers' expense. And a mixture of calls that changes (more of the slow kind) shows as
- * congestion until the calm batches of the old mixture are forgotten.
+ * <p>Limitations: a backend that is congested for all of the time that is remembered passes for a slow one. BBR drains
+ * its queue on purpose now and then to find out; a gateway cannot, at its callers' expense. And a mixture of calls that
+ * changes (more of the slow kind) shows as congestion until the calm batches of the old mixture are forgotten.
  */
-// Concurrency: the feed is a few additions to counters that only grow, striped by thread, since all event loops feed the same backend. What is derived from them hangs on `state`,
-// an immutable object that is replaced at the end of each slice, a tenth of the window, by whoever comes first: `rotating` is tried, never waited for. The counters of one call
-// are not added at one moment; a slice's end may come between, and then the call's parts are told in neighbouring slices.
+// Concurrency: the feed is a few additions to counters that only grow, striped by thread, since all event loops feed
+// the same backend. What is derived from them hangs on `state`, an immutable object that is replaced at the end of each
+// slice, a tenth of the window, by whoever comes first: `rotating` is tried, never waited for. The counters of one call
+// are not added at one moment; a slice's end may come between, and then the call's parts are told in neighbouring
+// slices.
 public final class LittlesLaw {
 
     /** Calls that make a batch. */
@@ -50,9 +58,6 @@ public final class LittlesLaw {
     private static final int MAX_STRIPES = 16;
     private static final double SECOND = 1e9;
 
-    /** Against the last digit of a product that is a whole number, but for the computer. */
-    private static final double ROUNDING = 1e-9;
-
     private static final int COUNT = 0;
     private static final int SERVICE = 1;
     private static final int WAITING = 2;
@@ -62,6 +67,7 @@ public final class LittlesLaw {
     private final double headroom;
     private final long windowNanos;
     private final long sliceNanos;
+    private final long epochNanos;
     private final BooleanSupplier trusted;
     private final LongSupplier nanoClock;
     private final AtomicLongArray[] stripes;
@@ -78,6 +84,7 @@ public final class LittlesLaw {
         this.headroom = properties.headroom();
         this.windowNanos = properties.window().toNanos();
         this.sliceNanos = windowNanos / SLICES;
+        this.epochNanos = windowNanos * EPOCH_WINDOWS;
         this.trusted = trusted;
         this.nanoClock = nanoClock;
         int cores = Math.min(MAX_STRIPES, Runtime.getRuntime().availableProcessors());
@@ -85,7 +92,7 @@ public final class LittlesLaw {
         Arrays.setAll(stripes, i -> new AtomicLongArray(FIRST_BUCKET + LogBuckets.COUNT));
         long now = nanoClock.getAsLong();
         Totals zero = new Totals(now, 0, 0, 0);
-        this.state = new State(now + sliceNanos, new Totals[] {zero}, zero, counts(), now, null, null);
+        this.state = new State(now + sliceNanos, List.of(zero), new Gathering(zero, counts()), now, null, null);
     }
 
     /** A call got its permit after this wait. */
@@ -106,8 +113,8 @@ public final class LittlesLaw {
     }
 
     /**
-     * The time that half of the calls take when the backend is calm; 0 while it is not known. Less than the mean, and so the right one for
-     * who asks whether a call has any prospect left.
+     * The time that half of the calls take when the backend is calm; 0 while it is not known. Less than the mean, and
+     * so the right one for who asks whether a call has any prospect left.
      */
     public long typicalNanos() {
         rotate(nanoClock.getAsLong());
@@ -129,8 +136,8 @@ public final class LittlesLaw {
         double waiting = count == 0 ? 0 : (double) (to.waiting - from.waiting) / count;
         Batch calmest = seen.calmest();
         double uncongested = calmest == null ? 0 : calmest.meanNanos();
-        int suggested = (int) Math.ceil(rate * uncongested / SECOND * headroom - ROUNDING);
-        return new Figures(rate, service, waiting, to.count, uncongested, Math.max(0, suggested));
+        int suggested = (int) Math.ceil(rate * uncongested / SECOND * headroom);
+        return new Figures(rate, service, waiting, to.count, uncongested, suggested);
     }
 
     /**
@@ -169,41 +176,63 @@ public final class LittlesLaw {
     }
 
     /** All that was ever fed, at a moment. */
-    private record Totals(long at, long count, long service, long waiting) {}
+    private record Totals(long at, long count, long service, long waiting) {
+
+        Totals at(long moment) {
+            return new Totals(moment, count, service, waiting);
+        }
+    }
 
     /** Calls served one after the other. */
     private record Batch(long medianNanos, double meanNanos) {}
 
+    /** A batch that is being gathered: what the counters were when it began. */
+    private static final class Gathering {
+
+        private final Totals from;
+        private final long[] counts;
+
+        Gathering(Totals from, long[] counts) {
+            this.from = from;
+            this.counts = counts;
+        }
+
+        Batch end(Totals to, long[] now) {
+            long[] within = new long[counts.length];
+            Arrays.setAll(within, i -> now[i] - counts[i]);
+            double mean = (double) (to.service - from.service) / (to.count - from.count);
+            return new Batch(LogBuckets.median(within), mean);
+        }
+    }
+
     /**
-     * What the counters were.
+     * What is derived from the counters.
      *
-     * @param slices at the ends of the last slices, the oldest first; never empty, never written to
-     * @param batchFrom when the running batch began
-     * @param batchCounts the buckets then; never written to
+     * @param slices the totals at the ends of the last slices, the oldest first; never empty
      * @param thisEpoch the running epoch's calmest batch
      * @param lastEpoch the last one's
      */
     private record State(
             long sliceEndsAt,
-            Totals[] slices,
-            Totals batchFrom,
-            long[] batchCounts,
+            List<Totals> slices,
+            Gathering batch,
             long epochBeganAt,
             @Nullable Batch thisEpoch,
             @Nullable Batch lastEpoch) {
 
-        @Nullable Batch calmest() {
+        @Nullable
+        Batch calmest() {
             return calmer(thisEpoch, lastEpoch);
         }
 
         /** The totals at the last end of a slice before a moment; the oldest that are known if there is none. */
         Totals lastBefore(long moment) {
-            for (int i = slices.length - 1; i > 0; i--) {
-                if (slices[i].at - moment <= 0) {
-                    return slices[i];
+            for (int i = slices.size() - 1; i > 0; i--) {
+                if (slices.get(i).at - moment <= 0) {
+                    return slices.get(i);
                 }
             }
-            return slices[0];
+            return slices.get(0);
         }
     }
 
@@ -221,49 +250,37 @@ public final class LittlesLaw {
         }
     }
 
-    /** Ends a slice, or several if nothing has happened for longer: whoever feeds comes here first, so the counters stood still. */
+    /**
+     * Ends a slice, or several if nothing has happened for longer: whoever feeds comes here first, so the counters
+     * stood still.
+     */
     private State next(State seen, long now) {
         Totals totals = totals(seen.sliceEndsAt);
         long ended = (now - seen.sliceEndsAt) / sliceNanos + 1;
-        int kept = (int) Math.min(ended, SLICES + 1);
-        int before = Math.min(seen.slices.length, SLICES + 1 - kept);
-        Totals[] slices = Arrays.copyOfRange(seen.slices, seen.slices.length - before, seen.slices.length + kept);
         long sliceEndsAt = seen.sliceEndsAt + ended * sliceNanos;
-        for (int i = 0; i < kept; i++) {
-            long at = sliceEndsAt - (kept - i) * sliceNanos;
-            slices[before + i] = new Totals(at, totals.count, totals.service, totals.waiting);
+        List<Totals> slices = new ArrayList<>(seen.slices);
+        for (long i = Math.min(ended, SLICES + 1); i > 0; i--) {
+            slices.add(totals.at(sliceEndsAt - i * sliceNanos));
         }
-        return nextBatch(seen, sliceEndsAt, slices, totals, now);
-    }
+        List<Totals> kept = List.copyOf(slices.subList(Math.max(0, slices.size() - SLICES - 1), slices.size()));
 
-    private State nextBatch(State seen, long sliceEndsAt, Totals[] slices, Totals totals, long now) {
         Batch thisEpoch = seen.thisEpoch;
         Batch lastEpoch = seen.lastEpoch;
-        long epochBeganAt = seen.epochBeganAt;
-        long epochs = (now - epochBeganAt) / (EPOCH_WINDOWS * windowNanos);
+        long epochs = (now - seen.epochBeganAt) / epochNanos;
         if (epochs > 0) {
             lastEpoch = epochs == 1 ? thisEpoch : null;
             thisEpoch = null;
-            epochBeganAt += epochs * EPOCH_WINDOWS * windowNanos;
         }
+        Gathering batch = seen.batch;
         boolean usable = trusted.getAsBoolean();
-        long count = totals.count - seen.batchFrom.count;
-        if (usable && count < ENOUGH) {
-            return new State(
-                    sliceEndsAt, slices, seen.batchFrom, seen.batchCounts, epochBeganAt, thisEpoch, lastEpoch);
+        if (!usable || totals.count - batch.from.count >= ENOUGH) {
+            long[] counts = counts();
+            if (usable) {
+                thisEpoch = calmer(thisEpoch, batch.end(totals, counts));
+            }
+            batch = new Gathering(totals, counts);
         }
-        long[] counts = counts();
-        if (usable) {
-            thisEpoch = calmer(thisEpoch, batch(seen, totals, counts));
-        }
-        return new State(sliceEndsAt, slices, totals, counts, epochBeganAt, thisEpoch, lastEpoch);
-    }
-
-    private static Batch batch(State seen, Totals totals, long[] counts) {
-        long[] within = new long[counts.length];
-        Arrays.setAll(within, i -> counts[i] - seen.batchCounts[i]);
-        double mean = (double) (totals.service - seen.batchFrom.service) / (totals.count - seen.batchFrom.count);
-        return new Batch(LogBuckets.median(within), mean);
+        return new State(sliceEndsAt, kept, batch, seen.epochBeganAt + epochs * epochNanos, thisEpoch, lastEpoch);
     }
 
     private static @Nullable Batch calmer(@Nullable Batch one, @Nullable Batch other) {

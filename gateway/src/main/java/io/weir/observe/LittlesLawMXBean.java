@@ -1,7 +1,8 @@
 package io.weir.observe;
 
 /**
- * Little's law for one backend, over JMX as {@code io.weir:type=Backend,name=<name>}, as operators of thread pools know it.
+ * Little's law for one backend, over JMX as {@code io.weir:type=Backend,name=<name>}, as operators of thread pools know
+ * it.
  *
  * <p>Averages are those of {@code weir.littles-law.window}; times are in milliseconds.
  */

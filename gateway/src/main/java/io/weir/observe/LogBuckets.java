@@ -1,8 +1,8 @@
 package io.weir.observe;
 
 /**
- * Buckets for times, each a sixteenth of a power of two wide: a time read from them is off by at most a thirty-second part. From a microsecond to
- * a quarter of an hour; what is shorter or longer is in the first or the last.
+ * Buckets for times, each a sixteenth of a power of two wide: a time read from them is off by at most a thirty-second
+ * part. From a microsecond to a quarter of an hour; what is shorter or longer is in the first or the last.
  */
 final class LogBuckets {
 

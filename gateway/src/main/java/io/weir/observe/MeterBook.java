@@ -25,13 +25,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * Creates the gateway's {@link Meters} and MBeans, and removes them with the route or backend that they tell about.
  *
- * <p>When the configuration changes, a route or backend and its successor of the same name live side by side for a while: the old one
- * ends what it has begun. A meter registry knows names only, so the old one's end would take the new one's meters with it, and a new
- * gauge would go on telling about the old one. Here each meter belongs to the {@link Page} that asked for it last: a gauge passes to
- * the successor at once, a counter or timer goes on counting, and a page's end removes what is still its own.
+ * <p>When the configuration changes, a route or backend and its successor of the same name live side by side for a
+ * while: the old one ends what it has begun. A meter registry knows names only, so the old one's end would take the new
+ * one's meters with it, and a new gauge would go on telling about the old one. Here each meter belongs to the {@link
+ * Page} that asked for it last: a gauge passes to the successor at once, a counter or timer goes on counting, and a
+ * page's end removes what is still its own.
  */
-// Concurrency: everything is guarded by the book's monitor, which is held for as long as a meter takes to be created or removed:
-// at the start, at a change of configuration, and once for each outcome that a route has.
+// Concurrency: everything is guarded by the book's monitor, which is held for as long as a meter takes to be created or
+// removed: at the start, at a change of configuration, and once for each outcome that a route has.
 public final class MeterBook {
 
     private static final Duration[] BUCKETS = Meters.BUCKETS.toArray(Duration[]::new);
@@ -73,13 +74,17 @@ public final class MeterBook {
         }
 
         /** The same; null once the page is closed. */
-        @Nullable Timer timerIfOpen(Meters meter, String... tagValues) {
+        @Nullable
+        Timer timerIfOpen(Meters meter, String... tagValues) {
             Tags tags = tags(meter, Meters.Kind.TIMER, tagValues);
-            return shared(meter, tagValues, () -> Timer.builder(meter.meterName())
-                    .description(meter.meaning())
-                    .tags(tags)
-                    .serviceLevelObjectives(BUCKETS)
-                    .register(registry));
+            return shared(
+                    meter,
+                    tagValues,
+                    () -> Timer.builder(meter.meterName())
+                            .description(meter.meaning())
+                            .tags(tags)
+                            .serviceLevelObjectives(BUCKETS)
+                            .register(registry));
         }
 
         /** A counter. */
@@ -88,34 +93,43 @@ public final class MeterBook {
         }
 
         /** The same; null once the page is closed. */
-        @Nullable Counter counterIfOpen(Meters meter, String... tagValues) {
+        @Nullable
+        Counter counterIfOpen(Meters meter, String... tagValues) {
             Tags tags = tags(meter, Meters.Kind.COUNTER, tagValues);
-            return shared(meter, tagValues, () -> Counter.builder(meter.meterName())
-                    .description(meter.meaning())
-                    .baseUnit(meter.unit())
-                    .tags(tags)
-                    .register(registry));
+            return shared(
+                    meter,
+                    tagValues,
+                    () -> Counter.builder(meter.meterName())
+                            .description(meter.meaning())
+                            .baseUnit(meter.unit())
+                            .tags(tags)
+                            .register(registry));
         }
 
         /** A counter that something else counts. */
         void counter(Meters meter, DoubleSupplier count, String... tagValues) {
             Tags tags = tags(meter, Meters.Kind.COUNTER, tagValues);
-            exclusive(meter, tagValues, () -> FunctionCounter.builder(
-                            meter.meterName(), count, DoubleSupplier::getAsDouble)
-                    .description(meter.meaning())
-                    .baseUnit(meter.unit())
-                    .tags(tags)
-                    .register(registry));
+            exclusive(
+                    meter,
+                    tagValues,
+                    () -> FunctionCounter.builder(meter.meterName(), count, DoubleSupplier::getAsDouble)
+                            .description(meter.meaning())
+                            .baseUnit(meter.unit())
+                            .tags(tags)
+                            .register(registry));
         }
 
         /** A gauge. */
         void gauge(Meters meter, Supplier<Number> value, String... tagValues) {
             Tags tags = tags(meter, Meters.Kind.GAUGE, tagValues);
-            exclusive(meter, tagValues, () -> Gauge.builder(meter.meterName(), value)
-                    .description(meter.meaning())
-                    .baseUnit(meter.unit())
-                    .tags(tags)
-                    .register(registry));
+            exclusive(
+                    meter,
+                    tagValues,
+                    () -> Gauge.builder(meter.meterName(), value)
+                            .description(meter.meaning())
+                            .baseUnit(meter.unit())
+                            .tags(tags)
+                            .register(registry));
         }
 
         /** An MXBean. */

@@ -9,10 +9,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Every meter of the gateway's own: name, kind, unit, tags and meaning, in the one place that they are created from.
  *
- * <p>Names are Micrometer's, with dots; {@link #prometheusNames()} has them as a scrape shows them. All tags are bounded by
- * the configuration or by an enum: a path, a header or an address is never a tag.
+ * <p>Names are Micrometer's, with dots; {@link #prometheusNames()} has them as a scrape shows them. All tags are
+ * bounded by the configuration or by an enum: a path, a header or an address is never a tag.
  *
- * <p>Beside these stand Resilience4j's own ({@code resilience4j_circuitbreaker_*}, {@code resilience4j_bulkhead_*}) and the JVM's.
+ * <p>Beside these stand Resilience4j's own ({@code resilience4j_circuitbreaker_*}, {@code resilience4j_bulkhead_*}) and
+ * the JVM's.
  */
 public enum Meters {
     /** All that was ever answered, by the gateway or through it. */
@@ -29,20 +30,46 @@ public enum Meters {
             "door"),
     /** What leaves the gateway towards callers. */
     RESPONSE_BYTES(
-            "weir.response.bytes", Kind.COUNTER, "bytes", "Bytes of answers' bodies sent to callers.", "backend", "route"),
+            "weir.response.bytes",
+            Kind.COUNTER,
+            "bytes",
+            "Bytes of answers' bodies sent to callers.",
+            "backend",
+            "route"),
     /** A route's own cap, where it has one. */
     ROUTE_PERMITS_USED(
-            "weir.route.permits.used", Kind.GAUGE, null, "Permits of the route's own limit in use.", "backend", "route"),
+            "weir.route.permits.used",
+            Kind.GAUGE,
+            null,
+            "Permits of the route's own limit in use.",
+            "backend",
+            "route"),
     /** A route's own cap, where it has one. */
     ROUTE_PERMITS_LIMIT(
-            "weir.route.permits.limit", Kind.GAUGE, null, "Permits that the route's own limit has.", "backend", "route"),
+            "weir.route.permits.limit",
+            Kind.GAUGE,
+            null,
+            "Permits that the route's own limit has.",
+            "backend",
+            "route"),
 
     /** Who was sent away to protect the backend or the gateway. */
-    SHED("weir.shed", Kind.COUNTER, null, "Exchanges shed with a 503 of the gateway's own, by reason.", "backend", "reason"),
+    SHED(
+            "weir.shed",
+            Kind.COUNTER,
+            null,
+            "Exchanges shed with a 503 of the gateway's own, by reason.",
+            "backend",
+            "reason"),
     /** The price of a full bulkhead for those who got through. */
     QUEUE_WAIT("weir.queue.wait", Kind.TIMER, null, "Time that a call waited for the permit it got.", "backend"),
     /** Whether calls are sent with enough time to be answered. */
-    BUDGET_LEFT("weir.budget.left", Kind.TIMER, null, "What was left of the deadline when a call was dispatched.", "backend"),
+    BUDGET_LEFT(
+            "weir.budget.left",
+            Kind.TIMER,
+            null,
+            "What was left of the deadline when a call was dispatched.",
+            "backend"),
     /** How long calls are in the backend. */
     SERVICE_TIME(
             "weir.service.time",
@@ -79,13 +106,26 @@ public enum Meters {
             "backend",
             "state"),
     /** Whether a person holds the breaker. */
-    BREAKER_FORCED("weir.breaker.forced", Kind.GAUGE, null, "1 while an operator holds the breaker open or closed.", "backend"),
+    BREAKER_FORCED(
+            "weir.breaker.forced",
+            Kind.GAUGE,
+            null,
+            "1 while an operator holds the breaker open or closed.",
+            "backend"),
     /** Recovery's trickle. */
     BREAKER_PROBES(
-            "weir.breaker.probes", Kind.GAUGE, null, "Probes under way to find out whether the backend is back.", "backend"),
+            "weir.breaker.probes",
+            Kind.GAUGE,
+            null,
+            "Probes under way to find out whether the backend is back.",
+            "backend"),
     /** The first sign of a hang. */
     CALLS_OVERDUE(
-            "weir.calls.overdue", Kind.GAUGE, null, "Calls under way that have had the slow-call threshold already.", "backend"),
+            "weir.calls.overdue",
+            Kind.GAUGE,
+            null,
+            "Calls under way that have had the slow-call threshold already.",
+            "backend"),
     /** Connections to the backend. */
     POOL_CONNECTIONS(
             "weir.pool.connections",
@@ -95,7 +135,8 @@ public enum Meters {
             "backend",
             "state"),
     /** More than a moment's is a defect. */
-    POOL_PENDING("weir.pool.pending", Kind.GAUGE, null, "Calls that have a permit and wait for a connection.", "backend"),
+    POOL_PENDING(
+            "weir.pool.pending", Kind.GAUGE, null, "Calls that have a permit and wait for a connection.", "backend"),
     /** The cap on connections to the backend. */
     POOL_LIMIT("weir.pool.limit", Kind.GAUGE, null, "Connections to the backend that may be open.", "backend"),
     /** What the retry budget has saved up. */
@@ -103,17 +144,31 @@ public enum Meters {
 
     /** Lambda. */
     LAW_ARRIVAL_RATE(
-            "weir.law.arrival.rate", Kind.GAUGE, null, "Little's law: calls that the backend serves per second.", "backend"),
+            "weir.law.arrival.rate",
+            Kind.GAUGE,
+            null,
+            "Little's law: calls that the backend serves per second.",
+            "backend"),
     /** W, in the backend. */
-    LAW_SERVICE_TIME("weir.law.service.time", Kind.GAUGE, "seconds", "Little's law: mean time in the backend.", "backend"),
+    LAW_SERVICE_TIME(
+            "weir.law.service.time", Kind.GAUGE, "seconds", "Little's law: mean time in the backend.", "backend"),
     /** W, in front of the backend. */
-    LAW_WAITING_TIME("weir.law.waiting.time", Kind.GAUGE, "seconds", "Little's law: mean time in the queue.", "backend"),
+    LAW_WAITING_TIME(
+            "weir.law.waiting.time", Kind.GAUGE, "seconds", "Little's law: mean time in the queue.", "backend"),
     /** L, in the backend. */
     LAW_ACTIVE_CALLS(
-            "weir.law.active.calls", Kind.GAUGE, null, "Little's law: rate times service time, to compare with the limit.", "backend"),
+            "weir.law.active.calls",
+            Kind.GAUGE,
+            null,
+            "Little's law: rate times service time, to compare with the limit.",
+            "backend"),
     /** How much of the response time is queueing. */
     LAW_WAITING_RATIO(
-            "weir.law.waiting.ratio", Kind.GAUGE, "ratio", "Little's law: share of the time that is spent waiting.", "backend"),
+            "weir.law.waiting.ratio",
+            Kind.GAUGE,
+            "ratio",
+            "Little's law: share of the time that is spent waiting.",
+            "backend"),
     /** W without congestion. */
     LAW_UNCONGESTED_TIME(
             "weir.law.uncongested.time",
@@ -135,13 +190,17 @@ public enum Meters {
     CONNECTIONS_LIMIT("weir.connections.limit", Kind.GAUGE, null, "Callers' connections that may be open."),
     /** Callers that came over the cap. */
     CONNECTIONS_REJECTED(
-            "weir.connections.rejected", Kind.COUNTER, null, "Callers' connections closed at once because of the limit."),
+            "weir.connections.rejected",
+            Kind.COUNTER,
+            null,
+            "Callers' connections closed at once because of the limit."),
     /** All of the gateway's work. */
     IN_FLIGHT("weir.inflight", Kind.GAUGE, null, "Exchanges in the gateway, waiting or dispatched, streams included."),
     /** The cap on all of the gateway's work. */
     IN_FLIGHT_LIMIT("weir.inflight.limit", Kind.GAUGE, null, "Exchanges that may be in the gateway."),
     /** Whether the gateway itself is slow. */
-    EVENT_LOOP_DELAY("weir.eventloop.delay", Kind.GAUGE, "seconds", "Delay that the worst event loop runs its tasks with."),
+    EVENT_LOOP_DELAY(
+            "weir.eventloop.delay", Kind.GAUGE, "seconds", "Delay that the worst event loop runs its tasks with."),
     /** Whether the gateway itself is full. */
     MEMORY_USED(
             "weir.memory.used",
@@ -166,8 +225,8 @@ public enum Meters {
     }
 
     /**
-     * The upper bounds of all timers' buckets. From a refusal's millisecond to the longest that anybody waits at an edge, in steps of at most
-     * two and a half, so that a quantile read from them is never further off than that.
+     * The upper bounds of all timers' buckets. From a refusal's millisecond to the longest that anybody waits at an
+     * edge, in steps of at most two and a half, so that a quantile read from them is never further off than that.
      */
     static final List<Duration> BUCKETS = Stream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
             .map(Duration::ofMillis)
@@ -177,6 +236,8 @@ public enum Meters {
     private final Kind kind;
     private final @Nullable String unit;
     private final String meaning;
+
+    @SuppressWarnings("ImmutableEnumChecker") // Made by List.of.
     private final List<String> tags;
 
     Meters(String meterName, Kind kind, @Nullable String unit, String meaning, String... tags) {

@@ -5,6 +5,7 @@ import io.weir.fallback.Fallback;
 import io.weir.outcome.Reason;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The outcome of an exchange, in one word out of a bounded list: the {@link Reason}'s where the gateway answered by
@@ -40,11 +41,18 @@ public final class Outcomes {
 
     /** Where the exchange's word stands among {@link #words()}. */
     static int index(Exchange exchange) {
-        Reason reason = exchange.reason();
-        if (exchange.fellBack() && (reason == null || isStaticFallback(exchange, reason))) {
+        return index(exchange.reason(), exchange.fellBack(), exchange.route().fallback(), exchange.status());
+    }
+
+    /**
+     * A static fallback keeps the reason that led to it. Another backend's does not: there a reason is what became of
+     * that one, or of the caller.
+     */
+    static int index(@Nullable Reason reason, boolean fellBack, @Nullable Fallback fallback, int status) {
+        if (fellBack && (reason == null || (fallback != null && fallback.isStatic() && fallback.covers(reason)))) {
             return FALLBACK_INDEX;
         }
-        return reason != null ? index(reason) : index(exchange.status());
+        return reason != null ? index(reason) : index(status);
     }
 
     /** Where the reason's word stands among {@link #words()}. */
@@ -56,15 +64,6 @@ public final class Outcomes {
     private static int index(int status) {
         int statusClass = status / 100;
         return statusClass >= 1 && statusClass <= LAST_CLASS ? OTHER_INDEX + statusClass : OTHER_INDEX;
-    }
-
-    /**
-     * A static fallback keeps the reason that led to it. Another backend's does not: there a reason is what became of that
-     * one, or of the caller.
-     */
-    private static boolean isStaticFallback(Exchange exchange, Reason reason) {
-        Fallback fallback = exchange.route().fallback();
-        return fallback != null && fallback.isStatic() && fallback.covers(reason);
     }
 
     private static List<String> collect() {

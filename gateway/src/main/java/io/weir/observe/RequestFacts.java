@@ -15,7 +15,8 @@ public interface RequestFacts {
     String requestId();
 
     /** The trace id of a valid {@code traceparent}; null if there is none. */
-    @Nullable String traceId();
+    @Nullable
+    String traceId();
 
     /** The caller's address, as far as trusted proxies tell it. */
     String callerAddress();

@@ -1,0 +1,206 @@
+package io.weir.observe;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.circuitbreaker.Breaker;
+import io.weir.circuitbreaker.RecoveryProperties;
+import io.weir.drain.Drain;
+import io.weir.engine.Backend;
+import io.weir.engine.BackendObserver;
+import io.weir.engine.Caller;
+import io.weir.engine.Engine;
+import io.weir.engine.Exchange;
+import io.weir.engine.Limits;
+import io.weir.engine.Mode;
+import io.weir.engine.Route;
+import io.weir.engine.RouteObserver;
+import io.weir.fallback.Fallback;
+import io.weir.overload.OverloadGuard;
+import io.weir.overload.OverloadProperties;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.upstream.ConnectionProperties;
+import io.weir.upstream.Pool;
+import io.weir.upstream.UpstreamProtocol;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.net.URI;
+import java.time.Duration;
+import java.util.BitSet;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.resources.LoopResources;
+
+/** A gateway with one backend and a clock that stands still, and callers of it. */
+final class Fixture implements AutoCloseable {
+
+    static final LittlesLawProperties LAW = new LittlesLawProperties(Duration.ofSeconds(10), 1.5);
+
+    final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
+    final Drain drain = new Drain();
+    final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
+    final Engine engine =
+            new Engine(clock::get, () -> 0.5, drain, guard, new Limits(1_000_000, 1_000_000_000, 1_000_000_000));
+    final QueueingBulkhead bulkhead = new QueueingBulkhead(2, 3);
+    final QueueingBulkhead streams = new QueueingBulkhead(5, 0);
+    final Breaker breaker = new Breaker(
+            CircuitBreaker.ofDefaults("orders"),
+            new RecoveryProperties(Duration.ofMillis(200), 5, null),
+            clock::get,
+            () -> 0.5);
+    final RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 0), clock.get());
+    final Pool pool;
+    private final LoopResources loops = LoopResources.create("observe-test", 1, true);
+
+    Fixture() {
+        this.pool = new Pool(
+                "orders",
+                URI.create("http://orders:8080"),
+                UpstreamProtocol.HTTP1,
+                new ConnectionProperties(
+                        Duration.ofMillis(250), Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+                7,
+                null,
+                loops);
+    }
+
+    BackendMeters backendMeters(MeterBook book) {
+        return new BackendMeters(book, "orders", bulkhead, streams, breaker, pool, retryBudget, LAW, clock::get);
+    }
+
+    Backend backend(BackendObserver observer) {
+        return new Backend(
+                "orders",
+                URI.create("http://user:secret@orders:8080"),
+                "orders:8080",
+                2_000_000_000L,
+                0,
+                250_000_000L,
+                1_000_000_000L,
+                bulkhead,
+                streams,
+                breaker,
+                pool,
+                retryBudget,
+                new BitSet(),
+                new BitSet(),
+                observer);
+    }
+
+    Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
+        return new Route(
+                "orders-route", backend, backend.deadlineNanos(), Mode.REQUEST, null, null, fallback, null, observer);
+    }
+
+    /** Takes every permit. */
+    void fill() {
+        while (bulkhead.tryAcquire()) {
+            // Until none is left.
+        }
+    }
+
+    /** An exchange that arrived a while ago and is refused at once, since the bulkhead is full. */
+    Exchange refused(Route route, Caller caller, Duration ago) {
+        fill();
+        Exchange exchange = new Exchange(engine, route, caller, clock.get() - ago.toNanos());
+        exchange.start();
+        return exchange;
+    }
+
+    @Override
+    public void close() {
+        loops.dispose();
+    }
+
+    /** All that a registry's meters of this name count, or are. */
+    static double value(MeterRegistry registry, Meters meter, String... tags) {
+        return registry.get(meter.meterName()).tags(tags).meters().stream()
+                .mapToDouble(found -> found.measure().iterator().next().getValue())
+                .sum();
+    }
+
+    /** What is told of every caller. */
+    static class Facts implements RequestFacts {
+
+        String path = "/orders/7";
+        String address = "192.0.2.7";
+        String id = "id-1";
+        String protocol = "HTTP/1.1";
+
+        @Nullable
+        String trace = "0af7651916cd43dd8448eb211c80319c";
+
+        @Override
+        public String requestMethod() {
+            return "GET";
+        }
+
+        @Override
+        public String requestPath() {
+            return path;
+        }
+
+        @Override
+        public String requestId() {
+            return id;
+        }
+
+        @Override
+        public @Nullable String traceId() {
+            return trace;
+        }
+
+        @Override
+        public String callerAddress() {
+            return address;
+        }
+
+        @Override
+        public String door() {
+            return "compiled";
+        }
+
+        @Override
+        public String protocol() {
+            return protocol;
+        }
+    }
+
+    /**
+     * A caller that takes whatever it is given. A proxy and no mock: mocking instruments classes, and then they
+     * allocate.
+     */
+    static Caller caller(HttpHeaders headers, @Nullable RequestFacts facts) {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        InvocationHandler handler = (proxy, method, arguments) -> {
+            if (facts != null && method.getDeclaringClass().equals(RequestFacts.class)) {
+                return method.invoke(facts, arguments);
+            }
+            return switch (method.getName()) {
+                case "channel" -> channel;
+                case "headers" -> headers;
+                case "method" -> HttpMethod.GET;
+                case "answer" -> {
+                    ((ByteBuf) arguments[2]).release();
+                    yield null;
+                }
+                // No body, no WebSocket, and nothing to do.
+                default -> method.getReturnType().equals(boolean.class) ? false : null;
+            };
+        };
+        Class<?>[] interfaces =
+                facts == null ? new Class<?>[] {Caller.class} : new Class<?>[] {Caller.class, RequestFacts.class};
+        return (Caller) Proxy.newProxyInstance(Fixture.class.getClassLoader(), interfaces, handler);
+    }
+
+    /** A caller about whom nothing is special. */
+    static Caller caller() {
+        return caller(new DefaultHttpHeaders(), new Facts());
+    }
+}

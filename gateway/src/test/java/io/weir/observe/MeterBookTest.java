@@ -1,0 +1,133 @@
+package io.weir.observe;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.observe.MeterBook.Page;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.MBeanServerFactory;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.Test;
+
+class MeterBookTest {
+
+    private static final ObjectName NAME = LittlesLawBean.nameOf("orders");
+
+    private final MeterRegistry registry = new SimpleMeterRegistry();
+    private final MBeanServer beans = MBeanServerFactory.newMBeanServer();
+    private final MeterBook book = new MeterBook(registry, beans);
+
+    @Test
+    void removesWithAPageWhatWasOnIt() {
+        Page page = book.open();
+        page.counter(Meters.SHED, "orders", "circuit-open");
+        page.timer(Meters.QUEUE_WAIT, "orders");
+        page.gauge(Meters.PERMITS_USED, () -> 1, "orders");
+        page.counter(Meters.CONNECTIONS_REJECTED, () -> 1);
+        page.bean(NAME, bean(1));
+        assertThat(registry.getMeters())
+                .extracting(meter -> meter.getId().getName())
+                .contains("weir.shed", "weir.queue.wait", "weir.permits.used", "weir.connections.rejected");
+        assertThat(beans.isRegistered(NAME)).isTrue();
+
+        page.close();
+
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(beans.isRegistered(NAME)).isFalse();
+    }
+
+    @Test
+    void letsASuccessorsGaugeTakeOverAtOnceAndOutliveItsPredecessor() {
+        Page before = book.open();
+        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        Page after = book.open();
+
+        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
+
+        assertThat(Fixture.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        before.close();
+        assertThat(Fixture.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        after.close();
+        assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void letsASuccessorsCounterGoOnWhereItsPredecessorsWas() {
+        Page before = book.open();
+        Counter old = before.counter(Meters.SHED, "orders", "circuit-open");
+        old.increment();
+        Page after = book.open();
+        after.counter(Meters.SHED, "orders", "circuit-open").increment();
+        before.close();
+
+        // What the predecessor still ends is counted, too.
+        old.increment();
+
+        assertThat(Fixture.value(registry, Meters.SHED)).isEqualTo(3);
+    }
+
+    @Test
+    void letsASuccessorsBeanTakeOver() throws JMException {
+        Page before = book.open();
+        before.bean(NAME, bean(1));
+        Page after = book.open();
+        after.bean(NAME, bean(2));
+
+        before.close();
+
+        assertThat(beans.getAttribute(NAME, "Limit")).isEqualTo(2);
+    }
+
+    @Test
+    void sharesAJvmWithAnotherGateway() throws JMException {
+        Page here = book.open();
+        Page there = new MeterBook(new SimpleMeterRegistry(), beans).open();
+        here.bean(NAME, bean(1));
+
+        there.bean(NAME, bean(2));
+
+        assertThat(beans.getAttribute(NAME, "Limit")).isEqualTo(2);
+        there.close();
+        here.close();
+        assertThat(beans.isRegistered(NAME)).isFalse();
+    }
+
+    @Test
+    void createsNothingForAnOwnerThatIsGone() {
+        Page page = book.open();
+        page.close();
+
+        assertThat(page.timerIfOpen(Meters.QUEUE_WAIT, "orders")).isNull();
+        assertThat(page.counterIfOpen(Meters.SHED, "orders", "circuit-open")).isNull();
+        AtomicBoolean asked = new AtomicBoolean();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> page.gauge(Meters.IN_FLIGHT, () -> {
+                    asked.set(true);
+                    return 1;
+                }));
+        assertThatIllegalStateException().isThrownBy(() -> page.timer(Meters.QUEUE_WAIT, "orders"));
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(asked).isFalse();
+    }
+
+    @Test
+    void holdsTheCreatorsToTheDocumentedKindAndTags() {
+        Page page = book.open();
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> page.counter(Meters.SHED, "orders"))
+                .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason])");
+        assertThatIllegalArgumentException().isThrownBy(() -> page.timer(Meters.SHED, "orders", "circuit-open"));
+    }
+
+    private static LittlesLawBean bean(int limit) {
+        return new LittlesLawBean(new LittlesLaw(Fixture.LAW, () -> true, () -> 0), new QueueingBulkhead(limit, 0));
+    }
+}
