@@ -1,0 +1,28 @@
+package io.weir.observe;
+
+import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointProperties;
+import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
+import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.Environment;
+import org.springframework.web.server.WebFilter;
+
+/**
+ * Puts the guard into the management port's own context.
+ *
+ * <p>Spring Boot reads the class's name from {@code META-INF/spring/...ManagementContextConfiguration.imports}. It
+ * bears no stereotype on purpose: a scan of components would put the guard before the gateway's own port as well.
+ */
+public class ManagementGuardConfiguration {
+
+    /** The guard, on a management port of its own. */
+    @Bean
+    @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
+    static WebFilter managementGuard(Environment environment, WebEndpointProperties endpoints) {
+        ManagementProperties properties =
+                Binder.get(environment).bindOrCreate("weir.management", ManagementProperties.class);
+        String health = endpoints.getPathMapping().getOrDefault("health", "health");
+        return new ManagementGuard(properties, endpoints.getBasePath(), health);
+    }
+}

@@ -1,0 +1,106 @@
+package io.weir.observe;
+
+import io.weir.circuitbreaker.Breaker;
+import io.weir.drain.Drain;
+import io.weir.engine.Backend;
+import io.weir.engine.Engine;
+import io.weir.overload.OverloadGuard;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
+
+/**
+ * The management endpoint {@code weir}: what the gateway is doing, and an operator's hand on its breakers.
+ *
+ * <ul>
+ *   <li>{@code GET /actuator/weir}: the gateway, every backend, every route.
+ *   <li>{@code GET /actuator/weir/orders}: one backend.
+ *   <li>{@code POST /actuator/weir/orders} with <code>{"breaker":"open"}</code>: no call until released; with {@code
+ *       "closed"}: every call, and the breaker cannot open until released; with {@code "released"}: the breaker is left
+ *       to itself again, closed and with an empty window. It holds at once, and is logged with who asked for it.
+ * </ul>
+ */
+@Endpoint(id = "weir")
+public class WeirEndpoint {
+
+    private static final Logger log = LoggerFactory.getLogger(WeirEndpoint.class);
+
+    private final Gateway gateway;
+    private final Engine engine;
+    private final OverloadGuard guard;
+    private final Drain drain;
+
+    /** The endpoint of a gateway. */
+    public WeirEndpoint(Gateway gateway, Engine engine, OverloadGuard guard, Drain drain) {
+        this.gateway = gateway;
+        this.engine = engine;
+        this.guard = guard;
+        this.drain = drain;
+    }
+
+    /** The gateway, every backend, every route. */
+    @ReadOperation
+    public Object all() {
+        Map<String, BackendView> backends = new TreeMap<>();
+        gateway.backends().forEach((name, backend) -> backends.put(name, BackendView.of(backend)));
+        return new GatewayView(GatewayView.Whole.of(engine, guard, drain), backends, gateway.routes());
+    }
+
+    /** One backend; null, which is a 404, if there is none of that name. */
+    @ReadOperation
+    public @Nullable Object one(@Selector String backend) {
+        Backend found = gateway.backends().get(backend);
+        return found == null ? null : BackendView.of(found);
+    }
+
+    /** Forces a backend's breaker, or lets go of it. */
+    @WriteOperation
+    public Mono<WebEndpointResponse<Object>> force(@Selector String backend, @Nullable String breaker) {
+        return Mono.deferContextual(context -> Mono.just(force(backend, breaker, context)));
+    }
+
+    private WebEndpointResponse<Object> force(String name, @Nullable String word, ContextView context) {
+        Backend backend = gateway.backends().get(name);
+        if (backend == null) {
+            return new WebEndpointResponse<>(
+                    Map.of("detail", "backend: " + name + " (expected: one that is configured)"),
+                    WebEndpointResponse.STATUS_NOT_FOUND);
+        }
+        Breaker breaker = backend.breaker();
+        String before = BackendMeters.stateWord(breaker);
+        move(breaker, word);
+        log.warn(
+                "Breaker of backend {} forced by {}: {}; it was {} and is {}",
+                name,
+                context.getOrDefault(ManagementGuard.CALLER, "an unknown caller"),
+                word,
+                before,
+                BackendMeters.stateWord(breaker));
+        return new WebEndpointResponse<>(BackendView.of(backend));
+    }
+
+    private static void move(Breaker breaker, @Nullable String word) {
+        switch (word) {
+            case "open" -> breaker.forceOpen();
+            case "closed" -> breaker.forceClosed();
+            case "released" -> breaker.release();
+            case null -> throw refused("missing");
+            default -> throw refused(word);
+        }
+    }
+
+    private static InvalidEndpointRequestException refused(String value) {
+        String sentence = "breaker: " + value + " (expected: open, closed or released)";
+        return new InvalidEndpointRequestException(sentence, sentence);
+    }
+}
