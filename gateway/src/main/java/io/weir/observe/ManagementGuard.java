@@ -61,7 +61,7 @@ final class ManagementGuard implements WebFilter, Ordered {
             return response.setComplete();
         }
         InetSocketAddress address = request.getRemoteAddress();
-        String caller = address == null ? "an unknown caller" : address.toString();
+        String caller = address == null ? "an unknown caller" : address.getHostString() + ':' + address.getPort();
         return chain.filter(exchange).contextWrite(context -> context.put(CALLER, caller));
     }
 

@@ -58,7 +58,12 @@ public final class MeterBook {
 
     private record Key(String name, List<String> tagValues) {}
 
-    private record Held(Page by, Runnable removal) {}
+    /**
+     * Something and its owner.
+     *
+     * @param source what it reads, kept here since a registry refers to it weakly
+     */
+    private record Held(Page by, Object source, Runnable removal) {}
 
     /** The meters and MBeans of one owner. */
     public final class Page implements AutoCloseable {
@@ -111,6 +116,7 @@ public final class MeterBook {
             Tags tags = tags(meter, Meters.Kind.COUNTER, tagValues);
             exclusive(
                     meter,
+                    count,
                     tagValues,
                     () -> FunctionCounter.builder(meter.meterName(), count, DoubleSupplier::getAsDouble)
                             .description(meter.meaning())
@@ -124,6 +130,7 @@ public final class MeterBook {
             Tags tags = tags(meter, Meters.Kind.GAUGE, tagValues);
             exclusive(
                     meter,
+                    value,
                     tagValues,
                     () -> Gauge.builder(meter.meterName(), value)
                             .description(meter.meaning())
@@ -139,7 +146,7 @@ public final class MeterBook {
                 Key key = new Key(name.getCanonicalName(), List.of());
                 removeHeld(key);
                 register(name, bean);
-                hold(key, () -> unregister(name));
+                hold(key, bean, () -> unregister(name));
             }
         }
 
@@ -164,23 +171,23 @@ public final class MeterBook {
                     return null;
                 }
                 M created = creation.get();
-                hold(new Key(meter.meterName(), List.of(tagValues)), () -> registry.remove(created));
+                hold(new Key(meter.meterName(), List.of(tagValues)), created, () -> registry.remove(created));
                 return created;
             }
         }
 
-        private void exclusive(Meters meter, String[] tagValues, Supplier<? extends Meter> creation) {
+        private void exclusive(Meters meter, Object source, String[] tagValues, Supplier<? extends Meter> creation) {
             synchronized (MeterBook.this) {
                 checkOpen(meter);
                 Key key = new Key(meter.meterName(), List.of(tagValues));
                 removeHeld(key);
                 Meter created = creation.get();
-                hold(key, () -> registry.remove(created));
+                hold(key, source, () -> registry.remove(created));
             }
         }
 
-        private void hold(Key key, Runnable removal) {
-            held.put(key, new Held(this, removal));
+        private void hold(Key key, Object source, Runnable removal) {
+            held.put(key, new Held(this, source, removal));
             keys.add(key);
         }
 

@@ -10,7 +10,6 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
@@ -72,13 +71,20 @@ public class WeirEndpoint {
     private WebEndpointResponse<Object> force(String name, @Nullable String word, ContextView context) {
         Backend backend = gateway.backends().get(name);
         if (backend == null) {
-            return new WebEndpointResponse<>(
-                    Map.of("detail", "backend: " + name + " (expected: one that is configured)"),
-                    WebEndpointResponse.STATUS_NOT_FOUND);
+            return refused(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + name + " (expected: a configured one)");
         }
         Breaker breaker = backend.breaker();
         String before = BackendMeters.stateWord(breaker);
-        move(breaker, word);
+        switch (word) {
+            case "open" -> breaker.forceOpen();
+            case "closed" -> breaker.forceClosed();
+            case "released" -> breaker.release();
+            case null, default -> {
+                return refused(
+                        WebEndpointResponse.STATUS_BAD_REQUEST,
+                        "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)");
+            }
+        }
         log.warn(
                 "Breaker of backend {} forced by {}: {}; it was {} and is {}",
                 name,
@@ -89,18 +95,8 @@ public class WeirEndpoint {
         return new WebEndpointResponse<>(BackendView.of(backend));
     }
 
-    private static void move(Breaker breaker, @Nullable String word) {
-        switch (word) {
-            case "open" -> breaker.forceOpen();
-            case "closed" -> breaker.forceClosed();
-            case "released" -> breaker.release();
-            case null -> throw refused("missing");
-            default -> throw refused(word);
-        }
-    }
-
-    private static InvalidEndpointRequestException refused(String value) {
-        String sentence = "breaker: " + value + " (expected: open, closed or released)";
-        return new InvalidEndpointRequestException(sentence, sentence);
+    /** An answer and no exception: of an exception Spring Boot would not tell the sentence. */
+    private static WebEndpointResponse<Object> refused(int status, String sentence) {
+        return new WebEndpointResponse<>(Map.of("status", status, "detail", sentence), status);
     }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 import org.junit.jupiter.api.Test;
@@ -77,7 +78,7 @@ class LineQueueTest {
             Thread.ofPlatform().daemon().start(() -> {
                 for (int i = 0; i < lines; i++) {
                     while (queue.offer(line(producer, i)) == 0) {
-                        Thread.yield();
+                        LockSupport.parkNanos(1_000);
                     }
                 }
                 done.countDown();

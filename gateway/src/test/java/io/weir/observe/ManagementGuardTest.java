@@ -109,7 +109,7 @@ class ManagementGuardTest {
                         }))
                 .block();
 
-        assertThat(caller[0]).contains("192.0.2.7:4711");
+        assertThat(caller[0]).isEqualTo("192.0.2.7:4711");
     }
 
     /** The status that the guard answers with; null if it lets the request through. */

@@ -9,7 +9,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.observe.MeterBook.Page;
+import java.lang.ref.WeakReference;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import javax.management.JMException;
 import javax.management.MBeanServer;
 import javax.management.MBeanServerFactory;
@@ -97,6 +99,23 @@ class MeterBookTest {
         there.close();
         here.close();
         assertThat(beans.isRegistered(NAME)).isFalse();
+    }
+
+    @Test
+    void keepsWhatItReadsAliveAsLongAsItIsShown() {
+        WeakReference<AtomicLong> counted = count(book.open());
+        System.gc();
+        AtomicLong alive = counted.get();
+
+        assertThat(alive).isNotNull();
+        alive.set(7);
+        assertThat(Fixture.value(registry, Meters.CONNECTIONS_REJECTED)).isEqualTo(7);
+    }
+
+    private static WeakReference<AtomicLong> count(Page page) {
+        AtomicLong rejected = new AtomicLong(3);
+        page.counter(Meters.CONNECTIONS_REJECTED, rejected::get);
+        return new WeakReference<>(rejected);
     }
 
     @Test

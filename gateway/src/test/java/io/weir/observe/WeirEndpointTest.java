@@ -1,7 +1,6 @@
 package io.weir.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.drain.Drain;
@@ -17,7 +16,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -151,9 +149,15 @@ class WeirEndpointTest {
     @NullSource
     @ValueSource(strings = {"", "Open", "half-open", "shut"})
     void refusesAWordItDoesNotKnowAndNamesThoseItDoes(@Nullable String word) {
-        assertThatExceptionOfType(InvalidEndpointRequestException.class)
-                .isThrownBy(() -> endpoint.force("orders", word).block())
-                .withMessage("breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)");
+        WebEndpointResponse<Object> response = force("orders", word);
+
+        assertThat(response.getStatus()).isEqualTo(400);
+        assertThat(response.getBody())
+                .isEqualTo(Map.of(
+                        "status",
+                        400,
+                        "detail",
+                        "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)"));
         assertThat(BackendMeters.stateWord(fixture.breaker)).isEqualTo("closed");
     }
 
@@ -161,13 +165,12 @@ class WeirEndpointTest {
     @ExtendWith(OutputCaptureExtension.class)
     void logsWhoForcedWhat(CapturedOutput output) {
         endpoint.force("orders", "open")
-                .contextWrite(context -> context.put(ManagementGuard.CALLER, "/192.0.2.7:4711"))
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
 
         assertThat(output.getAll())
                 .contains("WARN")
-                .contains(
-                        "Breaker of backend orders forced by /192.0.2.7:4711: open; it was closed and is forced-open");
+                .contains("Breaker of backend orders forced by 192.0.2.7:4711: open; it was closed and is forced-open");
     }
 
     private WeirEndpoint endpoint(BackendObserver observer) {
@@ -175,7 +178,7 @@ class WeirEndpointTest {
                 new OneBackend(fixture.backend(observer)), fixture.engine, fixture.guard, fixture.drain);
     }
 
-    private WebEndpointResponse<Object> force(String backend, String word) {
+    private WebEndpointResponse<Object> force(String backend, @Nullable String word) {
         WebEndpointResponse<Object> response = endpoint.force(backend, word).block();
         if (response == null) {
             throw new AssertionError("no answer");
