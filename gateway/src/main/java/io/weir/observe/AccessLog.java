@@ -141,6 +141,21 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
     }
 
+    /** A request was answered by Spring Cloud Gateway itself, without any backend of Weir's. */
+    public void answered(String route, int status, long totalNanos, RequestFacts facts) {
+        try {
+            JsonLine line = begin(totalNanos);
+            facts(line, facts, null);
+            line.text(ROUTE, route, WORD_CHARS);
+            outcome(line, status, Outcomes.words().get(Outcomes.index(status)), null, null);
+            identity(line, facts, null);
+            line.millis(TOTAL_MS, totalNanos);
+            accept(line.end());
+        } catch (RuntimeException e) {
+            lost(e);
+        }
+    }
+
     /** Lines that were dropped, because the queue was full or they could not be written. */
     public long dropped() {
         return dropped.sum();

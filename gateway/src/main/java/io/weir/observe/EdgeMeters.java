@@ -5,6 +5,8 @@ import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +33,11 @@ public final class EdgeMeters implements AutoCloseable {
         long rejected();
     }
 
+    private static final String GENERAL = "general";
+
+    private final MeterBook book;
     private final MeterBook.Page page;
+    private final Map<String, ExchangeMeters> withoutBackend = new ConcurrentHashMap<>();
     // Concurrency: two threads that find a reason new get the same timer, whoever writes it last.
     private final AtomicReferenceArray<@Nullable Timer> refused =
             new AtomicReferenceArray<>(Outcomes.words().size());
@@ -49,6 +55,7 @@ public final class EdgeMeters implements AutoCloseable {
             Drain drain,
             Connections connections,
             @Nullable AccessLog log) {
+        this.book = book;
         this.page = book.open();
         page.gauge(Meters.CONNECTIONS_OPEN, connections::open);
         page.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
@@ -74,9 +81,22 @@ public final class EdgeMeters implements AutoCloseable {
         }
     }
 
+    /**
+     * A request was answered by Spring Cloud Gateway itself, without any backend of Weir's: by an unprotected route, or
+     * by a filter.
+     *
+     * @param route the id of the route; one of those configured, so that the tag is bounded
+     */
+    public void answered(String route, int status, long totalNanos) {
+        withoutBackend
+                .computeIfAbsent(route, id -> new ExchangeMeters(book, id, NONE, GENERAL, null))
+                .count(Outcomes.index(status), totalNanos, 0);
+    }
+
     /** The gateway is gone: so are its series. */
     @Override
     public void close() {
+        withoutBackend.values().forEach(ExchangeMeters::close);
         page.close();
     }
 

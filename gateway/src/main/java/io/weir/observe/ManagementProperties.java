@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * {@code weir.management}: who may use the management port.
  *
- * @param token the bearer token that every request to the management port carries, health probes excepted; at least 16
- *     characters; default: none. Required as soon as the port listens on anything but loopback.
+ * @param token the bearer token that every request to the management port carries, health probes excepted; 16 to
+ *     1024 characters; default: none. Required as soon as the port listens on anything but loopback.
  */
 public record ManagementProperties(
         @Nullable @Size(min = 16, max = 1024) String token) {}

@@ -61,7 +61,8 @@ public final class Outcomes {
         return reason.ordinal();
     }
 
-    private static int index(int status) {
+    /** Where the word for a backend's status stands among {@link #words()}. */
+    static int index(int status) {
         int statusClass = status / 100;
         return statusClass >= 1 && statusClass <= LAST_CLASS ? OTHER_INDEX + statusClass : OTHER_INDEX;
     }

@@ -2,6 +2,7 @@ package io.weir.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
+import static org.awaitility.Awaitility.await;
 
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -259,9 +260,7 @@ class AccessLogTest {
     void countsWhatCouldNotBeWrittenAndGoesOnWhenItCan() throws InterruptedException {
         sink.broken = true;
         refuse(log, 3);
-        while (log.dropped() < 3) {
-            Thread.onSpinWait();
-        }
+        await().until(() -> log.dropped() >= 3);
 
         sink.broken = false;
         refuse(log, 1);
@@ -335,9 +334,7 @@ class AccessLogTest {
         Path file = directory.resolve("access.log");
         try (AccessLog toFile = AccessLog.open(new AccessLogProperties(true, file.toString(), 100), () -> NOW)) {
             Files.move(file, directory.resolve("access.log.1"));
-            while (!Files.exists(file)) {
-                Thread.onSpinWait();
-            }
+            await().until(() -> Files.exists(file));
             refuse(toFile, 1);
         }
 

@@ -96,6 +96,7 @@ class LineQueueTest {
                 next.set(producer, next.get(producer) + 1);
             }
             assertThat(queue.size()).isBetween(0, 64);
+            assertThat(Thread.currentThread().isInterrupted()).as("out of time").isFalse();
         }
 
         done.await();

@@ -1,6 +1,7 @@
 package io.weir.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -86,15 +87,11 @@ class OverloadSamplerTest {
                     Thread.currentThread().interrupt();
                 }
             });
-            while (!guard.isOverloaded(1)) {
-                Thread.onSpinWait();
-            }
+            await().until(() -> guard.isOverloaded(1));
             assertThat(guard.loopDelayNanos()).isGreaterThan(250 * MS);
 
             release.countDown();
-            while (guard.isOverloaded(1)) {
-                Thread.onSpinWait();
-            }
+            await().until(() -> !guard.isOverloaded(1));
         } finally {
             release.countDown();
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
