@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -83,6 +84,20 @@ public final class CommandLine {
         int equals = property.indexOf('=');
         String name = equals < 0 ? property : property.substring(0, equals);
         return Names.uniform(name).equals(Names.uniform(FILES_PROPERTY));
+    }
+
+    /**
+     * Does what a command line asks for, and ends the process unless that is to run the gateway.
+     *
+     * @param gateway runs the gateway, with arguments for Spring Boot
+     */
+    public static void run(String[] arguments, Consumer<String[]> gateway) {
+        CommandLine line = new CommandLine(arguments);
+        OptionalInt exitCode = line.execute(System.out, System.err);
+        if (exitCode.isPresent()) {
+            System.exit(exitCode.getAsInt());
+        }
+        gateway.accept(line.springArguments());
     }
 
     /**

@@ -58,7 +58,7 @@ public final class ConfigurationCheck {
                 "weir", Schema.of(WeirProperties.class), Written.at(root, "weir"), Place.elsewhere("configuration"));
         Known known = properties.known();
         new BackendsCheck(root, known, problems::add).check();
-        new GatewayCheck(root, known, problems::add).check();
+        new GatewayCheck(environment, root, known, problems::add).check();
 
         Supplier<GatewayFactories> factories = SingletonSupplier.of(
                 () -> new GatewayFactories(environment, new SpringValidatorAdapter(validation.getValidator())));

@@ -15,6 +15,7 @@ import org.springframework.boot.context.config.ConfigDataNotFoundException;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.convert.ApplicationConversionService;
 import org.springframework.boot.origin.Origin;
+import org.springframework.boot.origin.PropertySourceOrigin;
 import org.springframework.boot.origin.TextResourceOrigin;
 import org.springframework.boot.support.EnvironmentPostProcessorsFactory;
 import org.springframework.boot.web.context.reactive.StandardReactiveWebEnvironment;
@@ -119,7 +120,8 @@ final class ConfigurationSources {
     }
 
     private static Place place(@Nullable Origin origin) {
-        return origin instanceof TextResourceOrigin text && text.getResource() != null
+        @Nullable Origin plain = origin instanceof PropertySourceOrigin source ? source.getOrigin() : origin;
+        return plain instanceof TextResourceOrigin text && text.getResource() != null
                 ? Place.inFile(Place.nameOf(text.getResource()), lineOf(text))
                 : Place.elsewhere("command line");
     }

@@ -7,7 +7,7 @@ import org.springframework.boot.context.properties.source.ConfigurationProperty;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
-import org.springframework.boot.origin.SystemEnvironmentOrigin;
+import org.springframework.boot.origin.PropertySourceOrigin;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
@@ -56,9 +56,10 @@ final class EnvironmentVariables {
         if (property == null) {
             return Optional.empty();
         }
-        Place place = property.getOrigin() instanceof SystemEnvironmentOrigin variable
-                ? Place.elsewhere("environment variable " + variable.getProperty())
-                : Place.elsewhere("environment");
-        return Optional.of(new Setting(name.toString(), property.getValue(), place, order, null, true));
+        String place = property.getOrigin() instanceof PropertySourceOrigin variable
+                ? "environment variable " + variable.getPropertyName()
+                : "environment";
+        return Optional.of(
+                new Setting(name.toString(), property.getValue(), Place.elsewhere(place), order, null, true));
     }
 }

@@ -1,20 +1,39 @@
 package io.weir.config;
 
+import io.weir.config.Known.Entry;
 import io.weir.config.Written.Setting;
 import io.weir.edge.TrustedProxies;
+import io.weir.observe.ManagementPort;
+import io.weir.observe.ManagementProperties;
+import java.net.InetAddress;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.convert.ConversionException;
+import org.springframework.core.env.Environment;
 
 /** Checks what cannot be said of the gateway as a whole by constraints. */
 final class GatewayCheck {
 
     private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
+    private static final String TOKEN = "weir.management.token";
+    private static final String MANAGEMENT_PORT = "management.server.port";
+    private static final String MANAGEMENT_ADDRESS = "management.server.address";
+    private static final String SERVER_PORT = "server.port";
+    private static final int DEFAULT_SERVER_PORT = 8080;
+    /** How other packages say what is wrong: the property, its value, and what was expected. */
+    private static final Pattern SENTENCE = Pattern.compile("([^:]+): (.*) \\((expected: .*)\\)");
 
+    private final Environment environment;
     private final Written root;
     private final Known known;
     private final Consumer<Problem> problems;
 
-    GatewayCheck(Written root, Known known, Consumer<Problem> problems) {
+    GatewayCheck(Environment environment, Written root, Known known, Consumer<Problem> problems) {
+        this.environment = environment;
         this.root = root;
         this.known = known;
         this.problems = problems;
@@ -26,9 +45,10 @@ final class GatewayCheck {
                 networks.forEach(network -> trusted(entry, String.valueOf(network)));
             }
         });
+        management();
     }
 
-    private void trusted(Known.Entry list, String network) {
+    private void trusted(Entry list, String network) {
         try {
             TrustedProxies.of(List.of(network));
         } catch (IllegalArgumentException e) {
@@ -37,12 +57,69 @@ final class GatewayCheck {
                     .filter(one -> one.text().equals(network))
                     .findFirst()
                     .orElse(null);
-            String message = String.valueOf(e.getMessage());
-            problems.accept(Problem.of(
+            said(
+                    String.valueOf(e.getMessage()),
                     setting == null ? list.place() : setting.place(),
-                    setting == null ? list.path() : setting.path(),
-                    network,
-                    message.substring(message.lastIndexOf("(expected: ") + 1, message.length() - 1)));
+                    setting == null ? list.path() : setting.path());
         }
+    }
+
+    private void management() {
+        Optional<Integer> port = convert(MANAGEMENT_PORT, Integer.class);
+        Optional<InetAddress> address = convert(MANAGEMENT_ADDRESS, InetAddress.class);
+        Optional<Integer> serverPort = convert(SERVER_PORT, Integer.class);
+        boolean readable = isReadable(MANAGEMENT_PORT, port)
+                && isReadable(MANAGEMENT_ADDRESS, address)
+                && isReadable(SERVER_PORT, serverPort);
+        if (!readable) {
+            return;
+        }
+        // One that is too short is reported by itself.
+        @Nullable
+        String token =
+                Written.effective(Written.at(root, TOKEN)).map(Setting::text).orElse(null);
+        @Nullable
+        String problem = ManagementPort.problem(
+                new ManagementProperties(token),
+                address.orElse(null),
+                port.orElse(null),
+                serverPort.orElse(DEFAULT_SERVER_PORT));
+        if (problem != null) {
+            Setting setting = Written.effective(Written.at(root, MANAGEMENT_ADDRESS))
+                    .or(() -> Written.effective(Written.at(root, MANAGEMENT_PORT)))
+                    .orElse(null);
+            said(problem, setting == null ? Place.elsewhere("configuration") : setting.place(), null);
+        }
+    }
+
+    private <T> Optional<T> convert(String property, Class<T> type) {
+        try {
+            return Optional.ofNullable(environment.getProperty(property, type));
+        } catch (ConversionException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** What is not readable is reported, although it is not the gateway's own, since it decides who gets at it. */
+    private boolean isReadable(String property, Optional<?> value) {
+        Setting setting = Written.effective(Written.at(root, property)).orElse(null);
+        if (value.isPresent() || setting == null || setting.text().isEmpty()) {
+            return true;
+        }
+        problems.accept(Problem.expected(
+                setting.place(),
+                setting.path(),
+                setting.text(),
+                property.endsWith("address") ? "an address of this machine" : "a port"));
+        return false;
+    }
+
+    /** Takes a sentence apart; {@code path} is the property as it is written, if that is known. */
+    private void said(String sentence, Place place, @Nullable String path) {
+        Matcher parts = SENTENCE.matcher(sentence);
+        problems.accept(
+                parts.matches()
+                        ? Problem.of(place, path == null ? parts.group(1) : path, parts.group(2), parts.group(3))
+                        : Problem.of(place, path == null ? "" : path, null, sentence));
     }
 }

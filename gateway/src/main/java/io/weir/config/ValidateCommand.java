@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Checks configuration files without starting anything, each as if the gateway were to run with it. */
-public final class ValidateCommand {
+final class ValidateCommand {
 
     private static final Pattern KNOWN = Pattern.compile(".*\\.(yml|yaml|properties)");
     /** They mean something in Spring Boot's locations. */

@@ -30,8 +30,8 @@ import org.springframework.validation.annotation.Validated;
 @Validated
 @ConfigurationProperties("weir")
 public record WeirProperties(
-        @DefaultValue @Valid Map<String, BackendProperties> backends,
-        @DefaultValue @Valid Map<String, RouteProperties> routes,
+        @DefaultValue Map<String, @Valid BackendProperties> backends,
+        @DefaultValue Map<String, @Valid RouteProperties> routes,
         @DefaultValue("false") boolean allowUnprotectedRoutes,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,

@@ -17,7 +17,7 @@ import org.springframework.boot.context.properties.bind.Name;
  * @param backend the name of another backend that is asked while budget is left; default: none.
  * @param status the static answer's status; 200 to 599.
  * @param contentType the static answer's {@code Content-Type}; default: {@code application/json}.
- * @param body the static answer's body; at most 64 KiB; default: empty.
+ * @param body the static answer's body; at most 65536 characters; default: empty.
  * @param headers further headers of the static answer.
  * @param on the reasons that lead here; default: all that come from a backend's trouble. A static answer is also given
  *     at the deadline, another backend is not asked then.

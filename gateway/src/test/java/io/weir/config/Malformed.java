@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,9 @@ record Malformed(String name, String yaml, List<Expected> problems) {
             return new Expected(line, path, value, why.replace("%s", file.toString()), nearest);
         }
     }
+
+    /** A management port as it should be. */
+    static final String[] MANAGEMENT = {"--management.server.port=9090", "--management.server.address=127.0.0.1"};
 
     private static final String FILE = "gateway.yml";
 
@@ -79,13 +83,20 @@ record Malformed(String name, String yaml, List<Expected> problems) {
         assertThat(out.size()).isZero();
     }
 
+    /** What is wrong with the files together, with a management port as it should be. */
     static Report check(Path... files) {
         return ConfigurationCheck.ofArguments(
-                new CommandLine(Arrays.stream(files).map(Path::toString).toArray(String[]::new)).springArguments());
+                commandLine(Arrays.stream(files).map(Path::toString).toArray(String[]::new))
+                        .springArguments());
     }
 
     private static int execute(ByteArrayOutputStream out, ByteArrayOutputStream err, String... arguments) {
-        return new CommandLine(arguments).execute(print(out), print(err)).orElse(0);
+        return commandLine(arguments).execute(print(out), print(err)).orElse(0);
+    }
+
+    private static CommandLine commandLine(String... arguments) {
+        return new CommandLine(
+                Stream.concat(Stream.of(arguments), Stream.of(MANAGEMENT)).toArray(String[]::new));
     }
 
     private static PrintStream print(ByteArrayOutputStream bytes) {
