@@ -23,9 +23,9 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>{@code
  * {"timestamp":"2026-03-01T12:00:00.123Z","method":"GET","path":"/orders/7","host":"shop.example",
- *  "protocol":"HTTP/1.1","door":"compiled","route":"orders","backend":"orders","status":503,"outcome":"bulkhead-full","client":"192.0.2.7",
- *  "user_agent":"curl/8","request_id":"...","trace_id":"...","attempts":0,"queue_ms":0.000,"backend_ms":0.000,
- *  "total_ms":0.212,"bytes":0}
+ *  "protocol":"HTTP/1.1","door":"compiled","route":"orders","backend":"orders","status":503,
+ *  "outcome":"bulkhead-full","client":"192.0.2.7","user_agent":"curl/8","request_id":"...",
+ *  "trace_id":"...","attempts":0,"queue_ms":0.000,"backend_ms":0.000,"total_ms":0.212,"bytes":0}
  * }</pre>
  *
  * <p>The timestamp is the moment at which the request's head was decoded; lines come in the order in which requests
@@ -141,7 +141,11 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
     }
 
-    /** A request was answered by Spring Cloud Gateway itself, without any backend of Weir's. */
+    /**
+     * A request was answered on a route, but by no exchange: by an unprotected route's backend, or by a filter.
+     *
+     * @param route the route's id
+     */
     public void answered(String route, int status, long totalNanos, RequestFacts facts) {
         try {
             JsonLine line = begin(totalNanos);

@@ -5,17 +5,19 @@ import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
-import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** What metrics tell of the gateway as a whole, and of requests that were refused before a route was known. */
+/** What metrics tell of the gateway as a whole, and of requests that never had an exchange. */
 public final class EdgeMeters implements AutoCloseable {
 
     /** Where a tag has no value, since there is no route. */
     static final String NONE = "none";
+
+    /** Only Spring Cloud Gateway answers without an exchange. */
+    private static final String GENERAL = "general";
 
     private static final double PERCENT = 100;
     private static final double SECOND = 1e9;
@@ -33,14 +35,12 @@ public final class EdgeMeters implements AutoCloseable {
         long rejected();
     }
 
-    private static final String GENERAL = "general";
-
-    private final MeterBook book;
     private final MeterBook.Page page;
-    private final Map<String, ExchangeMeters> withoutBackend = new ConcurrentHashMap<>();
     // Concurrency: two threads that find a reason new get the same timer, whoever writes it last.
     private final AtomicReferenceArray<@Nullable Timer> refused =
             new AtomicReferenceArray<>(Outcomes.words().size());
+    /** By the route's id; as many as there are routes. */
+    private final ConcurrentHashMap<String, AtomicReferenceArray<@Nullable Timer>> answered = new ConcurrentHashMap<>();
 
     /**
      * The meters of the gateway as a whole.
@@ -55,7 +55,6 @@ public final class EdgeMeters implements AutoCloseable {
             Drain drain,
             Connections connections,
             @Nullable AccessLog log) {
-        this.book = book;
         this.page = book.open();
         page.gauge(Meters.CONNECTIONS_OPEN, connections::open);
         page.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
@@ -75,37 +74,42 @@ public final class EdgeMeters implements AutoCloseable {
      * A request was refused before a route was known: it is malformed, or none matches. It took no time worth telling.
      */
     public void refused(Reason reason) {
-        Timer timer = timer(reason);
+        Timer timer = timer(refused, Outcomes.index(reason), NONE, NONE);
         if (timer != null) {
             timer.record(0, TimeUnit.NANOSECONDS);
         }
     }
 
     /**
-     * A request was answered by Spring Cloud Gateway itself, without any backend of Weir's: by an unprotected route, or
-     * by a filter.
+     * A request was answered on a route, but by no exchange: by an unprotected route's backend, or by a filter.
      *
-     * @param route the id of the route; one of those configured, so that the tag is bounded
+     * @param route the route's id
      */
     public void answered(String route, int status, long totalNanos) {
-        withoutBackend
-                .computeIfAbsent(route, id -> new ExchangeMeters(book, id, NONE, GENERAL, null))
-                .count(Outcomes.index(status), totalNanos, 0);
+        AtomicReferenceArray<@Nullable Timer> timers = answered.get(route);
+        if (timers == null) {
+            timers = answered.computeIfAbsent(
+                    route, id -> new AtomicReferenceArray<>(Outcomes.words().size()));
+        }
+        Timer timer = timer(timers, Outcomes.index(status), route, GENERAL);
+        if (timer != null) {
+            timer.record(totalNanos, TimeUnit.NANOSECONDS);
+        }
     }
 
     /** The gateway is gone: so are its series. */
     @Override
     public void close() {
-        withoutBackend.values().forEach(ExchangeMeters::close);
         page.close();
     }
 
-    private @Nullable Timer timer(Reason reason) {
-        int index = Outcomes.index(reason);
-        Timer timer = refused.get(index);
+    private @Nullable Timer timer(
+            AtomicReferenceArray<@Nullable Timer> timers, int outcome, String route, String door) {
+        Timer timer = timers.get(outcome);
         if (timer == null) {
-            timer = page.timerIfOpen(Meters.REQUESTS, NONE, NONE, reason.word(), NONE);
-            refused.set(index, timer);
+            timer = page.timerIfOpen(
+                    Meters.REQUESTS, NONE, route, Outcomes.words().get(outcome), door);
+            timers.set(outcome, timer);
         }
         return timer;
     }

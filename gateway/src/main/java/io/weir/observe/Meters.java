@@ -21,9 +21,10 @@ public enum Meters {
             "weir.requests",
             Kind.TIMER,
             null,
-            "Time of an exchange, from the decoded head to the answer's last byte flushed. The outcome is the reason's word if"
-                    + " the gateway answered itself, 'fallback', or 1xx to 5xx for the backend's status. Refused before a route"
-                    + " was known: backend, route and door are 'none'.",
+            "Time of an exchange, from the decoded head to the answer's last byte flushed. The outcome is the reason's"
+                    + " word if the gateway answered itself, 'fallback', or 1xx to 5xx for the status that was passed on."
+                    + " Refused before a route was known: backend, route and door are 'none'. Answered without an"
+                    + " exchange, by a filter or an unprotected route: backend is 'none'.",
             "backend",
             "route",
             "outcome",

@@ -226,6 +226,19 @@ class AccessLogTest {
     }
 
     @Test
+    void tellsOfAnAnswerOnARouteWithoutAnExchange() throws InterruptedException {
+        log.answered("redirect", 302, 1_500_000, new Fixture.Facts());
+
+        JsonNode line = json(sink.next());
+        assertThat(line.get("timestamp").stringValue()).isEqualTo("2026-03-01T12:00:00.499Z");
+        assertThat(line.get("route").stringValue()).isEqualTo("redirect");
+        assertThat(line.get("status").intValue()).isEqualTo(302);
+        assertThat(line.get("outcome").stringValue()).isEqualTo("3xx");
+        assertThat(line.get("total_ms").doubleValue()).isEqualTo(1.5);
+        assertThat(line.get("request_id").stringValue()).isEqualTo("id-1");
+    }
+
+    @Test
     void writesLinesInTheOrderOfTheirEnds() throws InterruptedException {
         for (int i = 0; i < 500; i++) {
             Fixture.Facts facts = new Fixture.Facts();
@@ -313,9 +326,10 @@ class AccessLogTest {
         Exchange exchange =
                 fixture.refused(route(null, log), Fixture.caller(new DefaultHttpHeaders(), broken), Duration.ZERO);
         log.refused(Refusal.of(Reason.NO_ROUTE, null), broken);
+        log.answered("redirect", 302, 0, broken);
 
         assertThat(exchange.reason()).isEqualTo(Reason.BULKHEAD_FULL);
-        assertThat(log.dropped()).isEqualTo(2);
+        assertThat(log.dropped()).isEqualTo(3);
     }
 
     @Test

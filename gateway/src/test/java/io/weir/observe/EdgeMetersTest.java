@@ -2,6 +2,7 @@ package io.weir.observe;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.drain.Drain;
 import io.weir.engine.BackendObserver;
@@ -14,6 +15,7 @@ import io.weir.outcome.Refusal;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -51,6 +53,31 @@ class EdgeMetersTest {
             assertThat(Fixture.value(registry, Meters.REQUESTS, "outcome", "uri-too-long"))
                     .isEqualTo(1);
             assertThat(Fixture.value(registry, Meters.REQUESTS)).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void timesWhatWasAnsweredOnARouteWithoutAnExchange() {
+        try (EdgeMeters meters = meters(null)) {
+            meters.answered("plain-route", 200, 5_000_000);
+            meters.answered("plain-route", 204, 7_000_000);
+            meters.answered("redirect", 302, 0);
+
+            Timer plain = registry.get(Meters.REQUESTS.meterName())
+                    .tags("backend", "none", "route", "plain-route", "door", "general", "outcome", "2xx")
+                    .timer();
+            assertThat(plain.count()).isEqualTo(2);
+            assertThat(plain.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(12);
+            assertThat(Fixture.value(registry, Meters.REQUESTS, "route", "redirect", "outcome", "3xx"))
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void allocatesNothingPerAnswerWithoutAnExchange() {
+        try (EdgeMeters meters = meters(null)) {
+            assertThat(Allocation.bytesPer(() -> meters.answered("plain-route", 200, 1)))
+                    .isZero();
         }
     }
 

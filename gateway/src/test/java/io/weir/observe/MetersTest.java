@@ -119,6 +119,7 @@ class MetersTest {
             for (Reason reason : Reason.values()) {
                 edge.refused(reason);
             }
+            edge.answered("orders-route", 302, 1);
             backend.retried(true);
             backend.dispatched(1, 1);
             backend.served(1);
