@@ -8,16 +8,17 @@ import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.backends.<name>.bulkhead}: how much of the gateway one backend can take up. The names are Resilience4j's own
- * where it has them.
+ * {@code weir.backends.<name>.bulkhead}: how much of the gateway one backend can take up. The names are
+ * Resilience4j's own where it has them.
  *
- * @param maxConcurrentCalls calls in the backend at once; 1 to 1000000; default 64. From the backend's last byte or the
- *     cancel on, a call no longer counts. By Little's law 64 carry 640 requests/s of 100 ms; Resilience4j's 25 would
- *     refuse at a third of that, and far more would let a hang pile up what it may.
- * @param queueCapacity calls that may wait for a permit at once; 0 to 1000000; default 32. It evens out bursts shorter
- *     than the wait; 0 refuses at once. A longer queue adds waiting, not capacity. Giving up takes time linear in it.
- * @param maxWaitDuration longest wait for a permit; 0 to 1m, at most the backend's deadline; default 100ms. Long enough
- *     for a burst to pass, short enough to leave the call most of its deadline. 0 lets nobody wait.
+ * @param maxConcurrentCalls calls in the backend at once; 1 to 1000000; default 64. From the backend's last byte or
+ *     the cancel on, a call no longer counts. By Little's law 64 carry 640 requests/s of 100 ms, where Resilience4j's
+ *     25 carry 250; hundreds would let a hung backend hold that much more of the gateway.
+ * @param queueCapacity calls that may wait for a permit at once; 0 to 1000000; default 32. It evens out bursts
+ *     shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity. Giving up takes time
+ *     linear in it.
+ * @param maxWaitDuration longest wait for a permit; 0 to 1m, at most the backend's deadline; default 100ms. Long
+ *     enough for a burst to pass, short enough to leave the call most of its deadline. 0 lets nobody wait.
  */
 public record BulkheadProperties(
         @DefaultValue("64") @Min(1) @Max(QueueingBulkhead.LARGEST)

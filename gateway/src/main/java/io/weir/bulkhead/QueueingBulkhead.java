@@ -9,16 +9,16 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exact cap on concurrent calls with a bounded first-in-first-out queue in front. Nothing here blocks: a waiter is a
- * callback, every decision is one compare-and-set, and the methods may be called on event loops.
+ * An exact cap on concurrent calls with a bounded first-in-first-out queue in front. Nothing here blocks: a waiter is
+ * a callback, every decision is one compare-and-set, and the methods may be called on event loops.
  *
- * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts permits and does
- * not know their holders: a release too many is only noticed when no permit is out at all, and lets one call too many in
- * otherwise. Whoever holds the permit owns that guard.
+ * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts permits and
+ * does not know their holders: a release too many is only noticed when no permit is out at all, and lets one call too
+ * many in otherwise. Whoever holds the permit owns that guard.
  *
- * <p>A released permit never becomes free while somebody waits: it changes hands in the same compare-and-set, so that no
- * newcomer can overtake the queue. From then until it reaches its waiter it is <i>on its way</i> and counts as in use. A
- * waiter may still {@linkplain Waiter#leave() leave} at that moment; the permit then goes on to the next one.
+ * <p>A released permit never becomes free while somebody waits: it changes hands in the same compare-and-set, so that
+ * no newcomer can overtake the queue. From then until it reaches its waiter it is <i>on its way</i> and counts as in
+ * use. A waiter may still {@linkplain Waiter#leave() leave} at that moment; the permit then goes on to the next one.
  *
  * <pre>
  *   enter ──► room? ──► GRANTED ─────────────────────────────► release
@@ -30,61 +30,50 @@ import org.jspecify.annotations.Nullable;
  *             FULL
  * </pre>
  *
- * <p>The limits can be {@linkplain #resize resized} at any time. Permits and places already given are respected: a lower
- * limit revokes nothing, it lets nobody in until enough permits are back.
+ * <p>The limits can be {@linkplain #resize resized} at any time. Permits and places already given are respected: a
+ * lower limit revokes nothing, it lets nobody in until enough permits are back.
  */
 // Concurrency: `word` packs how many wait, how many permits are out and the revision of the limits. Every decision is
-// one
-// CAS on it (FULL is one read), and is linearizable there. `waiters` only carries the waiters to the permits that the
-// word
-// has promised them. What holds in the word after every CAS: somebody waits only while inUse >= maxConcurrentCalls.
+// one CAS on it (FULL is one read), and is linearizable there. `waiters` only carries the waiters to the permits that
+// the word has promised them. What holds after every CAS: somebody waits only while inUse >= maxConcurrentCalls.
 //
-// The word is ahead of the queue, on both sides; this is the bookkeeping that brings them together. Let `promised` be
-// the
-// permits on their way, and `standing` the waiters that the word counted and that nobody took out of the queue yet:
+// The word is ahead of the queue, on both sides; this is the bookkeeping that brings them together. `promised` are the
+// permits on their way, `standing` the waiters that the word counted and nobody took out of the queue yet:
 //
-//     queued + promised = standing                                                                                  (1)
+//     queued + promised = standing                                                                              (1)
 //
-//   thread A               thread B                 word (limit 1)     what happens
-//   ---------------------- ------------------------ ------------------
-// --------------------------------------------------
-//   enter: queued+1                                 in use 1, queued 1 A is counted, not yet linked
-//                          release: queued-1        in use 1, queued 0 the permit is promised
-//                          poll: nobody             in use 1, queued 0 B leaves the permit in `owed`, looks again, goes
-//   link, take from owed                            in use 1, queued 0 A serves itself: granted
+//   thread A              thread B             word (limit 1)       what happens
+//   --------------------- -------------------- -------------------- --------------------------------------------
+//   enter: queued+1                            in use 1, queued 1   A is counted, and not yet linked
+//                         release: queued-1    in use 1, queued 0   the permit is promised
+//                         poll: nobody         in use 1, queued 0   B leaves it in `owed`, looks again, goes on
+//   link, take from owed                       in use 1, queued 0   A serves itself: granted
 //
-//   Either B's second look sees A's waiter, or A sees B's debt: each writes its own side before it reads the other's.
-// So a
-//   promised permit is always in some thread's hands, or nobody is linked to take it.
+//   Either B's second look sees A's waiter, or A sees what B owes: each writes its own side before it reads the
+//   other's. So a promised permit is in some thread's hands, or nobody is linked to take it.
 //
-//   thread A               thread B                 word (limit 1)      what happens
-//   ---------------------- ------------------------ -------------------
-// -------------------------------------------------
-//                          release: queued-1        in use 1, queued 0  promised to A's waiter
-//   leave: unlinked                                 in use 1, queued -1 A takes its count back: one promise too many
-//                          poll: nobody             in use 0, queued 0  B finds queued < 0 and cancels its promise
+//   thread A              thread B             word (limit 1)       what happens
+//   --------------------- -------------------- -------------------- --------------------------------------------
+//                         release: queued-1    in use 1, queued 0   promised to A's waiter
+//   leave: unlinked                            in use 1, queued -1  A takes its count back: a promise too many
+//                         poll: nobody         in use 0, queued 0   B finds queued < 0 and cancels its promise
 //
 //   A polled waiter that has left took no count back (its leave() found it gone from the queue), so the promise that
-//   polled it is given back like a release. A permit reaches a waiter by the waiter's own CAS WAITING -> GRANTED, which
-//   competes with leave()'s WAITING -> LEFT: one of them wins.
+//   polled it is given back like a release. A permit reaches a waiter by the CAS WAITING -> GRANTED, which competes
+//   with leave()'s WAITING -> LEFT: one of them wins.
 //
-// With no call under way every promise is kept or cancelled (an owed permit with somebody to take it, or with queued <
-// 0,
-// is taken by the last thread that wrote one of the two), hence by (1) `queued` is the length of the queue, and whoever
-// waits, waits for a permit that is really out.
+// With no call under way every promise is kept or cancelled: an owed permit with somebody to take it, or with
+// queued < 0, is taken by the last thread that wrote one of the two. Hence by (1) `queued` is the length of the queue,
+// and whoever waits, waits for a permit that is really out.
 //
 // The limits stand beside the word, which holds their revision. A resize publishes the new limits, then moves the word
-// to
-// their revision and, in the same CAS, promises the new room to those who wait; any other thread that meets the two
-// apart
-// does that for it, so nobody waits for a resizer that was suspended. The revision has 23 bits: a CAS that is delayed
-// by
-// exactly 2^23 resizes could mistake old limits for new ones.
+// to their revision and, in the same CAS, promises the new room to those who wait. Any other thread that meets the two
+// apart does that for it, so nobody waits for a resizer that was suspended. The revision has 23 bits: a CAS that is
+// delayed by exactly 2^23 resizes could mistake old limits for new ones.
 //
-// Benign: two permits that are handed over at once reach their waiters in order, but their granted() may run in any
-// order.
-// Two enters at once stand in the order in which they are linked, which need not be the order in which they were
-// counted.
+// Benign: two permits handed over at once reach their waiters in order, but their granted() may run in any order. Two
+// calls that enter at once stand in the order in which they are linked, not in which they were counted. A promise whose
+// waiter has left counts as in use until the thread that holds it goes on.
 public final class QueueingBulkhead {
 
     /** The largest number of calls at once, and of waiting ones: what fits into the word. */
@@ -144,8 +133,8 @@ public final class QueueingBulkhead {
     /**
      * Takes a permit, or else a place in the queue.
      *
-     * @param waiter a new one for every call. If it {@linkplain Waiter#leave() leaves} before this returns, it holds no
-     *     permit, and the answer is {@link Entry#QUEUED} or {@link Entry#FULL}
+     * @param waiter a new one for every call. If it {@linkplain Waiter#leave() leaves} before this returns, it holds
+     *     no permit, and the answer is {@link Entry#QUEUED} or {@link Entry#FULL}
      * @throws IllegalStateException if the waiter has entered before
      */
     public Entry enter(Waiter waiter) {
@@ -218,8 +207,8 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * Changes both limits at once, while calls are in flight. More permits let waiters in, on this thread; fewer revoke
-     * nothing. A smaller queue sends nobody away.
+     * Changes both limits at once, while calls are in flight. More permits let waiters in, on this thread; fewer
+     * revoke nothing. A smaller queue sends nobody away.
      *
      * @param maxConcurrentCalls calls at once, 1 to {@value #LARGEST}
      * @param queueCapacity waiters at once, 0 to {@value #LARGEST}
@@ -266,7 +255,7 @@ public final class QueueingBulkhead {
         Deliveries.OF_THREAD.get().add(this);
     }
 
-    /** Takes the next waiter to a promised permit; loops only over waiters that have left or that others were faster for. */
+    /** Finds the waiter of a promised permit; loops only over those that have left or that others were faster for. */
     private void deliverNow() {
         while (true) {
             Waiter next = waiters.poll();
@@ -384,8 +373,8 @@ public final class QueueingBulkhead {
     /**
      * A call that may have to wait. One instance enters one bulkhead once.
      *
-     * <p>Leaving takes time linear in the length of the queue, at worst: it unlinks the waiter, so that no garbage and no
-     * taken place stays behind.
+     * <p>Leaving takes time linear in the length of the queue, at worst: it unlinks the waiter, so that no garbage
+     * and no taken place stays behind.
      */
     public abstract static class Waiter {
 
@@ -399,19 +388,19 @@ public final class QueueingBulkhead {
         private volatile @Nullable QueueingBulkhead bulkhead;
 
         /**
-         * The waiter was in the queue and holds a permit now, which it must {@link QueueingBulkhead#release() release}.
-         * Runs on the thread that made the room (one that releases, resizes or leaves, or meets a resize half done),
-         * possibly before {@link QueueingBulkhead#enter} has returned. It must neither block nor throw, and hops to its
-         * own thread itself. What it throws goes to the thread's uncaught-exception handler, not to the call that made
-         * the room, and the permit stays with the waiter.
+         * The waiter was in the queue and holds a permit now, which it must {@link QueueingBulkhead#release()
+         * release}. Runs on the thread that made the room (one that releases, resizes or leaves, or meets a resize
+         * half done), possibly before {@link QueueingBulkhead#enter} has returned. It must neither block nor throw,
+         * and hops to its own thread itself. What it throws goes to the thread's uncaught-exception handler, not to
+         * the call that made the room, and the permit stays with the waiter.
          */
         protected abstract void granted();
 
         /**
          * Gives up waiting, from any thread, any number of times.
          *
-         * @return true if this waiter has no permit and never gets one; false if it was granted one, or is being granted
-         *     it on another thread: then the permit has to be released
+         * @return true if this waiter has no permit and never gets one; false if it was granted one, or is being
+         *     granted it on another thread: then the permit has to be released
          */
         public final boolean leave() {
             if (!STATE.compareAndSet(this, WAITING, LEFT)) {
@@ -450,8 +439,8 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * The deliveries of one thread, one after the other: a waiter that releases its permit in {@code granted()}, and so
-     * makes the next one do the same, does not deepen the stack.
+     * The deliveries of one thread, one after the other: a waiter that releases its permit in {@code granted()}, and
+     * so makes the next one do the same, does not deepen the stack.
      */
     private static final class Deliveries {
 

@@ -15,12 +15,13 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A {@link QueueingBulkhead} as Resilience4j knows bulkheads, so that its registry, meters, endpoints and events show it.
+ * A {@link QueueingBulkhead} as Resilience4j knows bulkheads, so that its registry, meters, endpoints and events show
+ * it.
  *
- * <p>Its own methods never wait and never queue: {@link #acquirePermission()} throws at once when no permit is free. The
- * queue belongs to the engine, which uses the queueing bulkhead itself and tells the listeners here what became of its
- * calls: {@link #publishPermitted()}, {@link #publishRejected()}, {@link #publishFinished()}, which cost one field read
- * while nobody listens.
+ * <p>Its own methods never wait and never queue: {@link #acquirePermission()} throws at once when no permit is free.
+ * The queue belongs to the engine, which uses the queueing bulkhead itself and tells the listeners here what became
+ * of its calls: {@link #publishPermitted()}, {@link #publishRejected()}, {@link #publishFinished()}, which cost one
+ * field read while nobody listens.
  */
 public final class RegisteredBulkhead implements Bulkhead {
 
@@ -112,7 +113,8 @@ public final class RegisteredBulkhead implements Bulkhead {
     /**
      * Changes the limit, at once and without waiting for permits; the queue's capacity stays.
      *
-     * @throws IllegalArgumentException for what it cannot follow: a wait, or an order other than first come, first served
+     * @throws IllegalArgumentException for what it cannot follow: a wait, or an order other than first come, first
+     *     served
      */
     @Override
     public void changeConfig(BulkheadConfig config) {
