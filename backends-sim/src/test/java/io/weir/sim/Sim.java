@@ -23,7 +23,11 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import org.apache.catalina.connector.Connector;
+import org.apache.tomcat.util.threads.ThreadPoolExecutor;
 import org.springframework.boot.SpringApplication;
+import org.springframework.boot.tomcat.TomcatWebServer;
+import org.springframework.boot.web.server.servlet.context.ServletWebServerApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** A running simulator, asked from outside: over its sockets, and in its database. */
@@ -133,11 +137,27 @@ public final class Sim implements AutoCloseable {
         manage("DELETE", "/faults", "");
     }
 
+    /** What Prometheus would scrape. Tomcat's lines are those of every Tomcat in this JVM. */
+    public String prometheus() throws IOException, InterruptedException {
+        return manage("GET", "/actuator/prometheus", "").body();
+    }
+
+    /** The threads of this Tomcat's service port. */
+    public ThreadPoolExecutor tomcatThreads() {
+        return (ThreadPoolExecutor) tomcatConnector().getProtocolHandler().getExecutor();
+    }
+
+    public Connector tomcatConnector() {
+        if (((ServletWebServerApplicationContext) context).getWebServer() instanceof TomcatWebServer server) {
+            return server.getTomcat().getConnector();
+        }
+        throw new AssertionError("no Tomcat");
+    }
+
     /** The sum of a meter's lines in what Prometheus would scrape, or -1 if there is none. */
     public double meter(String name, String... tags) throws IOException, InterruptedException {
         double sum = -1;
-        for (String line :
-                manage("GET", "/actuator/prometheus", "").body().lines().toList()) {
+        for (String line : prometheus().lines().toList()) {
             String head = line.substring(0, Math.max(0, line.lastIndexOf(' ')));
             if ((head.equals(name) || head.startsWith(name + "{"))
                     && List.of(tags).stream().allMatch(head::contains)) {

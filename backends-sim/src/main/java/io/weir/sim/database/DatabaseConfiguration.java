@@ -59,19 +59,26 @@ class DatabaseConfiguration {
         private static final Logger log = LoggerFactory.getLogger(Announcement.class);
 
         private final DatabaseLocation location;
-        private final Stack stack;
+        private final Environment environment;
 
         Announcement(DatabaseLocation location, Environment environment) {
             this.location = location;
-            this.stack = StackEnvironment.stackOf(environment);
+            this.environment = environment;
         }
 
         @EventListener(ApplicationReadyEvent.class)
         @SuppressWarnings("SystemOut") // The answer of a command, for scripts; the log goes its own way.
         void ready() {
-            log.info("{} is ready, with the database {}", stack.id(), location);
+            Stack stack = StackEnvironment.stackOf(environment);
             if (stack == Stack.POSTGRES) {
                 System.out.println("PostgreSQL is ready at " + location.url());
+            } else {
+                log.info(
+                        "{} is ready on port {}, faults and meters on port {}, with the database {}",
+                        stack.id(),
+                        environment.getProperty("local.server.port"),
+                        environment.getProperty("local.management.port"),
+                        location);
             }
         }
     }

