@@ -1,6 +1,7 @@
 package io.weir.config;
 
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -101,7 +102,11 @@ final class ConfigurationSources {
         problems.addAll(files.problems);
         files.read.values().forEach(file -> problems.addAll(file.problems()));
         if (failure != null && problems.isEmpty()) {
-            problems.add(unreadable(failure));
+            Throwable unknown = failure;
+            problems.add(files.read.values().stream()
+                    .flatMap(file -> file.unmade().stream())
+                    .findFirst()
+                    .orElseGet(() -> unreadable(unknown)));
         }
     }
 
@@ -159,7 +164,8 @@ final class ConfigurationSources {
                 read.put(readable, file);
                 return readable;
             } catch (IOException e) {
-                problems.add(Problem.of(Place.inFile(name, 0), "", null, "not readable: " + e));
+                String why = e instanceof CharacterCodingException ? "not UTF-8" : "not readable: " + e;
+                problems.add(Problem.of(Place.inFile(name, 0), "", null, why));
                 return resource;
             }
         }

@@ -29,9 +29,13 @@ final class DefinitionsCheck {
             "FallbackHeaders", "weir.routes.%2$s.fallback",
             "RequestSize", "weir.edge.max-body-size");
 
-    private static final String PREDICATE =
-            "org.springframework.cloud.gateway.handler.predicate.%sRoutePredicateFactory";
-    private static final String FILTER = "org.springframework.cloud.gateway.filter.factory.%sGatewayFilterFactory";
+    /** Where Spring Cloud Gateway has the factories of predicates and filters. */
+    private static final List<String> FACTORIES = List.of(
+            "org.springframework.cloud.gateway.handler.predicate.%sRoutePredicateFactory",
+            "org.springframework.cloud.gateway.filter.factory.%sGatewayFilterFactory",
+            "org.springframework.cloud.gateway.filter.factory.cache.%sGatewayFilterFactory",
+            "org.springframework.cloud.gateway.filter.factory.rewrite.%sGatewayFilterFactory");
+
     private static final Set<String> PROPERTIES = Set.of("name", "args");
 
     private final Environment environment;
@@ -84,9 +88,13 @@ final class DefinitionsCheck {
         if (known.contains(name)) {
             return true;
         }
+        if (name.isBlank()) {
+            report(definition, "expected: the name of a " + kind, null);
+            return false;
+        }
         if (others.contains(name)) {
             report(definition, (kind.equals("filter") ? "a predicate" : "a filter") + ", not a " + kind, null);
-        } else if (ClassUtils.isPresent((kind.equals("filter") ? FILTER : PREDICATE).formatted(name), null)) {
+        } else if (FACTORIES.stream().anyMatch(type -> ClassUtils.isPresent(type.formatted(name), null))) {
             report(definition, name + " is switched off, or lacks something that this gateway does not have", null);
         } else {
             report(definition, "unknown " + kind, Names.nearest(name, known));

@@ -25,9 +25,10 @@ public record Problem(
             .thenComparing(problem -> String.valueOf(problem.value()))
             .thenComparing(Problem::why);
 
-    /** Hides secrets, and keeps the value short and on one line. */
+    /** Hides secrets, and keeps everything on one line. */
     public Problem {
-        value = value == null ? null : oneLine(Secrets.hide(path, value));
+        value = value == null ? null : shortened(oneLine(Secrets.hide(path, value)));
+        why = oneLine(why);
     }
 
     /** A problem without a nearest name. */
@@ -41,8 +42,11 @@ public record Problem(
     }
 
     private static String oneLine(String value) {
-        String line = value.strip().replaceAll("\\s*\\R\\s*", " ");
-        return line.length() <= LONGEST_VALUE ? line : line.substring(0, LONGEST_VALUE) + "...";
+        return value.strip().replaceAll("\\s*\\R\\s*", " ");
+    }
+
+    private static String shortened(String value) {
+        return value.length() <= LONGEST_VALUE ? value : value.substring(0, LONGEST_VALUE) + "...";
     }
 
     @Override

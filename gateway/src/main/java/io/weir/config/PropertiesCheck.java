@@ -213,7 +213,7 @@ final class PropertiesCheck {
     }
 
     private boolean element(Property property, Several several, Setting setting, String text, List<Object> values) {
-        Optional<Object> value = read(several.element(), setting, text);
+        Optional<Object> value = read(several.element(), setting, text, false);
         value.filter(one -> isAllowed(
                         property, several.isUnique() ? Set.of(one) : List.of(one), several.element(), setting, text))
                 .ifPresent(values::add);
@@ -225,7 +225,9 @@ final class PropertiesCheck {
         twice(nodes);
         Setting setting = winner(path, nodes).orElse(null);
         if (setting != null) {
-            read(value, setting, setting.text())
+            // A text may be empty where that is its default, or where the user chooses the name, as for a header.
+            boolean text = value.type() == String.class && (property == null || property.defaults() != null);
+            read(value, setting, setting.text(), text)
                     .filter(read -> property == null || isAllowed(property, read, value, setting, setting.text()))
                     .ifPresent(
                             read -> known.put(path, new Entry(read, setting.place(), setting.path(), setting.text())));
@@ -276,7 +278,7 @@ final class PropertiesCheck {
     }
 
     /** The value, with placeholders resolved and converted; empty if that is not possible, which is reported. */
-    private Optional<Object> read(Value value, Setting setting, String text) {
+    private Optional<Object> read(Value value, Setting setting, String text, boolean mayBeEmpty) {
         String resolved = text;
         try {
             resolved = environment.resolveRequiredPlaceholders(text);
@@ -284,7 +286,7 @@ final class PropertiesCheck {
             problems.accept(Problem.of(setting.place(), setting.path(), text, "a placeholder has no value"));
             return Optional.empty();
         }
-        boolean empty = resolved.isBlank() && value.type() != String.class;
+        boolean empty = resolved.isBlank() && !mayBeEmpty;
         if (!empty) {
             try {
                 return Optional.of(convert(value, resolved));

@@ -10,7 +10,9 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.springframework.core.io.Resource;
@@ -28,6 +30,7 @@ import org.yaml.snakeyaml.nodes.NodeTuple;
 import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 import org.yaml.snakeyaml.nodes.Tag;
+import org.yaml.snakeyaml.reader.ReaderException;
 import org.yaml.snakeyaml.reader.UnicodeReader;
 import org.yaml.snakeyaml.representer.Representer;
 
@@ -42,6 +45,7 @@ final class YamlFile {
 
     private static final Pattern SEXAGESIMAL = Pattern.compile("[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+");
     private static final Pattern TAB_INDENT = Pattern.compile("(?m)^ *\\t");
+    private static final Set<String> TRUE = Set.of("true", "yes", "on");
     private static final String OURS = "weir.";
 
     private final String name;
@@ -136,9 +140,38 @@ final class YamlFile {
             }
         } catch (MarkedYAMLException e) {
             notYaml(e);
+        } catch (ReaderException e) {
+            int line = (int) text.codePoints()
+                            .limit(e.getPosition())
+                            .filter(c -> c == '\n')
+                            .count()
+                    + 1;
+            problems.add(Problem.of(
+                    Place.inFile(name, line), "", null, "not YAML: a character that is not allowed, " + hex(e)));
         } catch (YAMLException e) {
-            String what = String.valueOf(e.getMessage()).lines().findFirst().orElse("");
-            problems.add(Problem.of(Place.inFile(name, 0), "", null, "not YAML: " + what));
+            problems.add(Problem.of(Place.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
+        }
+    }
+
+    private static String hex(ReaderException e) {
+        return "U+%04X".formatted(e.getCodePoint());
+    }
+
+    /** Why its values cannot be made, although it is YAML: an explicit type that does not fit. */
+    Optional<Problem> unmade() {
+        try {
+            yaml().loadAll(text).forEach(document -> {});
+            return Optional.empty();
+        } catch (MarkedYAMLException e) {
+            return Optional.of(Problem.of(
+                    Place.inFile(
+                            name,
+                            e.getProblemMark() == null ? 0 : e.getProblemMark().getLine() + 1),
+                    "",
+                    null,
+                    "not readable: " + e.getProblem()));
+        } catch (RuntimeException e) {
+            return Optional.of(Problem.of(Place.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
         }
     }
 
@@ -220,10 +253,16 @@ final class YamlFile {
                         + (first.getKeyNode().getStartMark().getLine() + 1));
     }
 
-    /** Merge keys may stand there more than once. */
+    /** Merge keys may stand there more than once; on and yes are both true. */
     private static Object key(NodeTuple tuple) {
-        Node key = tuple.getKeyNode();
-        return key instanceof ScalarNode scalar && !key.getTag().equals(Tag.MERGE) ? scalar.getValue() : key;
+        if (tuple.getKeyNode() instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.MERGE)) {
+            return scalar.getTag().equals(Tag.BOOL) ? isTrue(scalar.getValue()) : scalar.getValue();
+        }
+        return tuple.getKeyNode();
+    }
+
+    private static boolean isTrue(String word) {
+        return TRUE.contains(word.toLowerCase(Locale.ROOT));
     }
 
     private static boolean isMapping(NodeTuple tuple) {
@@ -292,6 +331,7 @@ final class YamlFile {
     private static String child(String path, Node keyNode) {
         boolean plain = keyNode.getTag().equals(Tag.STR) || keyNode.getTag().equals(Tag.MERGE);
         String key = keyNode instanceof ScalarNode scalar ? scalar.getValue() : keyNode.toString();
+        key = keyNode.getTag().equals(Tag.BOOL) ? String.valueOf(isTrue(key)) : key;
         String element = plain ? key : '[' + key + ']';
         return path.isEmpty() || element.startsWith("[") ? path + element : path + '.' + element;
     }

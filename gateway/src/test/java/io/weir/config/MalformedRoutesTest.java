@@ -278,6 +278,19 @@ class MalformedRoutesTest {
                                 "unknown filter",
                                 "StripPrefix")),
                 row(
+                        "a filter without a name",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/a"], filters: ["", {args: {parts: 1}}] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "",
+                                "expected: the name of a filter"),
+                        problem(3, "spring.cloud.gateway.server.webflux.routes[0].filters[1].name", null, "missing")),
+                row(
                         "a filter among the predicates",
                         """
                         weir.backends.orders.uri: http://orders:8080

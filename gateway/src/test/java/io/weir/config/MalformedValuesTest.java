@@ -88,6 +88,10 @@ class MalformedValuesTest {
                               deadline:
                         """,
                         problem(5, "weir.backends.orders.deadline", null, "empty; expected: a duration, 1ms to 10m")),
+                row("a text that is empty", """
+                        weir:
+                          access-log: { file: "" }
+                        """, problem(2, "weir.access-log.file", null, "empty; expected: text")),
                 row(
                         "a whole number below its range",
                         """
@@ -163,6 +167,10 @@ class MalformedValuesTest {
                                 "weir.backends.orders.circuit-breaker.slow-call-rate-threshold",
                                 "150",
                                 "expected: more than 0 to 100 percent")),
+                row("no number at all", """
+                        weir:
+                          littles-law: { headroom: .nan }
+                        """, problem(2, "weir.littles-law.headroom", "NaN", "expected: 1 to 10")),
                 row(
                         "a word that is not one of the choice",
                         """

@@ -94,6 +94,53 @@ class MalformedYamlTest {
                         """,
                         problem(3, "weir.backends.orders.deadlin", "1s", "unknown property", "deadline"),
                         problem(6, "weir", null, "written twice, first in line 1"),
-                        problem(9, "weir.drain.delay", "1h", "expected: 0 to 5m")));
+                        problem(9, "weir.drain.delay", "1h", "expected: 0 to 5m")),
+                row(
+                        "a key that YAML reads as true",
+                        """
+                        weir:
+                          routes:
+                            orders:
+                              fallback:
+                                on: [circuit-open]
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir.backends.orders.uri: http://orders:8080
+                        """,
+                        problem(
+                                5,
+                                "weir.routes.orders.fallback[true]",
+                                null,
+                                "YAML reads the key (on, off, yes, no) as true; put it in quotes")),
+                row(
+                        "two keys that YAML reads as true",
+                        """
+                        weir:
+                          drain:
+                            on: 1s
+                            yes: 1s
+                        """,
+                        problem(
+                                3,
+                                "weir.drain[true]",
+                                "1s",
+                                "YAML reads the key (on, off, yes, no) as true; put it in quotes"),
+                        problem(4, "weir.drain[true]", null, "written twice, first in line 3")),
+                row("a type that does not fit", """
+                        weir:
+                          drain:
+                            delay: !!int 1s
+                        """, problem(0, "", null, "not readable: For input string: \"1s\"")),
+                row(
+                        "an alias that contains itself",
+                        """
+                        weir: &weir
+                          drain: *weir
+                        """,
+                        problem(1, "weir.drain", null, "an alias that contains itself")),
+                row(
+                        "a character that is not allowed",
+                        "weir:\n  drain:\n    delay: \"1\u0007s\"\n",
+                        problem(3, "", null, "not YAML: a character that is not allowed, U+0007")));
     }
 }
