@@ -1,5 +1,6 @@
 package io.weir.sim;
 
+import io.weir.sim.database.DatabaseLocation;
 import io.weir.sim.stack.Stack;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -37,8 +38,10 @@ public final class Sim implements AutoCloseable {
     private static final HttpClient http =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-    /** Keeps the database up between tests; ends with the JVM. */
-    private static final ConfigurableApplicationContext database = run(Stack.POSTGRES);
+    static {
+        // Keeps the database up between tests; ends with the JVM.
+        run(Stack.POSTGRES);
+    }
 
     private final ConfigurableApplicationContext context;
     private final Stack stack;
@@ -192,10 +195,8 @@ public final class Sim implements AutoCloseable {
 
     /** A session of the test's own in the simulator's database. */
     public Connection session() throws SQLException {
-        return DriverManager.getConnection(
-                context.getBean(io.weir.sim.database.DatabaseLocation.class).jdbcUrl("test"),
-                "postgres",
-                System.getProperty("sim.database.password", ""));
+        DatabaseLocation location = context.getBean(DatabaseLocation.class);
+        return DriverManager.getConnection(location.jdbcUrl("test"), location.username(), location.password());
     }
 
     public <T> T bean(Class<T> type) {
@@ -205,9 +206,5 @@ public final class Sim implements AutoCloseable {
     @Override
     public void close() {
         context.close();
-    }
-
-    static boolean databaseRuns() {
-        return database.isRunning();
     }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ThreadsIT {
@@ -100,46 +100,44 @@ class ThreadsIT {
     }
 
     @ParameterizedTest
-    @EnumSource(QueuePolicy.class)
-    void fullPoolAnswersAsItsPolicySays(QueuePolicy policy) throws Exception {
-        for (Stack stack : List.of(Stack.MVC_JDBC, Stack.WEBFLUX_R2DBC)) {
-            try (Sim full = Sim.start(
-                    stack,
-                    "--sim.pool.workers=1",
-                    "--sim.pool.queue-capacity=1",
-                    "--sim.pool.service-time=800ms",
-                    "--sim.pool.policy="
-                            + policy.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-'))) {
-                List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
-                for (int i = 0; i < 3; i++) {
-                    answers.add(full.getAsync("/work"));
-                    int sent = i + 1;
-                    await().pollInterval(Duration.ofMillis(5))
-                            .untilAsserted(() ->
-                                    assertThat(seen(full.bean(WorkPool.class))).isGreaterThanOrEqualTo(sent));
-                }
-                List<Integer> statuses = answers.stream()
-                        .map(answer -> answer.join().statusCode())
-                        .toList();
-
-                switch (policy) {
-                    case REJECT -> assertThat(statuses).containsExactly(200, 200, 503);
-                    case DISCARD_OLDEST -> assertThat(statuses).containsExactly(200, 503, 200);
-                    case CALLER_RUNS -> {
-                        assertThat(statuses).containsExactly(200, 200, 200);
-                        assertThat(full.meter("sim_pool_caller_runs_total")).isEqualTo(1);
-                    }
-                }
-                answers.stream()
-                        .map(CompletableFuture::join)
-                        .filter(answer -> answer.statusCode() == 503)
-                        .forEach(answer -> {
-                            assertThat(answer.headers().firstValue("Content-Type"))
-                                    .hasValue("application/problem+json");
-                            assertThat(answer.headers().firstValue("Retry-After"))
-                                    .hasValue("1");
-                        });
+    @CsvSource({
+        "reject, MVC_JDBC",
+        "discard-oldest, WEBFLUX_R2DBC",
+        "caller-runs, MVC_JDBC",
+        "caller-runs, WEBFLUX_R2DBC"
+    })
+    void fullPoolAnswersAsItsPolicySays(String policy, Stack stack) throws Exception {
+        try (Sim full = Sim.start(
+                stack,
+                "--sim.pool.workers=1",
+                "--sim.pool.queue-capacity=1",
+                "--sim.pool.service-time=800ms",
+                "--sim.pool.policy=" + policy)) {
+            List<CompletableFuture<HttpResponse<String>>> sent = new ArrayList<>();
+            for (int i = 1; i <= 3; i++) {
+                sent.add(full.getAsync("/work"));
+                int requests = i;
+                await().pollInterval(Duration.ofMillis(5))
+                        .untilAsserted(() ->
+                                assertThat(seen(full.bean(WorkPool.class))).isGreaterThanOrEqualTo(requests));
             }
+            List<HttpResponse<String>> answers =
+                    sent.stream().map(CompletableFuture::join).toList();
+            List<Integer> statuses =
+                    answers.stream().map(HttpResponse::statusCode).toList();
+
+            switch (policy) {
+                case "reject" -> assertThat(statuses).containsExactly(200, 200, 503);
+                case "discard-oldest" -> assertThat(statuses).containsExactly(200, 503, 200);
+                default -> {
+                    assertThat(statuses).containsExactly(200, 200, 200);
+                    assertThat(full.meter("sim_pool_caller_runs_total")).isEqualTo(1);
+                }
+            }
+            assertThat(answers).filteredOn(answer -> answer.statusCode() == 503).allSatisfy(answer -> {
+                assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+                assertThat(answer.headers().firstValue("Retry-After")).hasValue("1");
+            });
         }
     }
 
