@@ -1,0 +1,148 @@
+package io.weir.edge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.weir.drain.Drain;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class CallerConnectionTest {
+
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final CallerConnection connection =
+            new CallerConnection(channel, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE));
+    private int expired;
+    private int drained;
+
+    @BeforeEach
+    void guard() {
+        channel.freezeTime();
+        connection.guardedBy(new CallerConnection.Guard() {
+            @Override
+            public void expired() {
+                expired++;
+            }
+
+            @Override
+            public void drain() {
+                drained++;
+            }
+        });
+    }
+
+    @AfterEach
+    void finish() {
+        channel.finishAndReleaseAll();
+    }
+
+    @Test
+    void expiresAtItsMomentAndOnce() {
+        connection.expireIn(seconds(10));
+
+        pass(9);
+        assertThat(expired).isZero();
+        pass(1);
+        assertThat(expired).isEqualTo(1);
+        pass(100);
+        assertThat(expired).isEqualTo(1);
+    }
+
+    @Test
+    void canBePutOff() {
+        connection.expireIn(seconds(10));
+        pass(9);
+        connection.expireIn(seconds(10));
+
+        pass(9);
+        assertThat(expired).isZero();
+        pass(1);
+        assertThat(expired).isEqualTo(1);
+    }
+
+    @Test
+    void canBeBroughtForward() {
+        connection.expireIn(seconds(75));
+        connection.expireIn(seconds(10));
+
+        pass(10);
+        assertThat(expired).isEqualTo(1);
+        pass(100);
+        assertThat(expired).isEqualTo(1);
+    }
+
+    @Test
+    void canBeCalledOffAndSetAgain() {
+        connection.expireIn(seconds(10));
+        connection.expireNever();
+        pass(20);
+        assertThat(expired).isZero();
+
+        connection.expireIn(seconds(10));
+        pass(10);
+        assertThat(expired).isEqualTo(1);
+    }
+
+    /** A busy connection costs one task, however often its moment is put off. */
+    @Test
+    void schedulesNothingForPuttingOff() {
+        connection.expireIn(seconds(75));
+        long first = channel.runScheduledPendingTasks();
+
+        for (int i = 0; i < 1000; i++) {
+            connection.expireNever();
+            connection.expireIn(seconds(75));
+        }
+        pass(74);
+        connection.expireIn(seconds(75));
+
+        assertThat(channel.runScheduledPendingTasks()).isEqualTo(seconds(1));
+        assertThat(first).isEqualTo(seconds(75));
+        pass(1);
+        assertThat(channel.runScheduledPendingTasks()).isEqualTo(seconds(74));
+    }
+
+    @Test
+    void leavesNothingScheduledBehind() {
+        connection.expireIn(seconds(10));
+        connection.closed();
+
+        assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
+        pass(20);
+        assertThat(expired).isZero();
+    }
+
+    @Test
+    void closesAConnectionThatNobodyGuardsYet() {
+        EmbeddedChannel handshaking = new EmbeddedChannel();
+        handshaking.freezeTime();
+        CallerConnection unguarded = new CallerConnection(
+                handshaking, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE));
+        unguarded.expireIn(seconds(10));
+
+        handshaking.advanceTimeBy(10, TimeUnit.SECONDS);
+        handshaking.runScheduledPendingTasks();
+
+        assertThat(handshaking.isOpen()).isFalse();
+    }
+
+    @Test
+    void tellsTheGuardOfADrainOnTheEventLoop() {
+        connection.drain();
+        assertThat(drained).isZero();
+
+        channel.runPendingTasks();
+        assertThat(drained).isEqualTo(1);
+    }
+
+    private void pass(long seconds) {
+        channel.advanceTimeBy(seconds, TimeUnit.SECONDS);
+        channel.runScheduledPendingTasks();
+    }
+
+    private static long seconds(long seconds) {
+        return TimeUnit.SECONDS.toNanos(seconds);
+    }
+}
