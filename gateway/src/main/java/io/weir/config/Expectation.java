@@ -93,7 +93,7 @@ record Expectation(String kind, String range, List<String> words) {
             return "a size";
         }
         if (type == URI.class) {
-            return "a URI";
+            return "a URI such as http://orders:8080";
         }
         if (type == String.class) {
             return "text";

@@ -423,6 +423,18 @@ class ContradictionsTest {
                                 null,
                                 "without effect: the route in %s:5 is not a backend:// route")),
                 row(
+                        "an id with a dot, without brackets",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders.v1, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders.v1: { deadline: 1s }
+                        """,
+                        problem(6, "weir.routes.orders", null, "no route has this id", "\"[orders.v1]\""),
+                        problem(6, "weir.routes.orders.v1", null, "unknown property")),
+                row(
                         "an id that Spring Boot would cut",
                         """
                         spring.cloud.gateway.server.webflux.routes:

@@ -300,7 +300,11 @@ class MalformedValuesTest {
                             users:
                               uri: http://users:8080
                         """,
-                        problem(3, "weir.backends.orders.uri", null, "missing; expected: a URI")),
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                null,
+                                "missing; expected: a URI such as http://orders:8080")),
                 row(
                         "a backend without anything",
                         """
@@ -308,7 +312,11 @@ class MalformedValuesTest {
                           backends:
                             orders:
                         """,
-                        problem(3, "weir.backends.orders.uri", null, "missing; expected: a URI")),
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                null,
+                                "missing; expected: a URI such as http://orders:8080")),
                 row(
                         "a number in base 8",
                         """
@@ -432,7 +440,11 @@ class MalformedValuesTest {
                           backends:
                             orders: { uri: "http://orders :8080" }
                         """,
-                        problem(3, "weir.backends.orders.uri", "http://orders :8080", "expected: a URI")),
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://orders :8080",
+                                "expected: a URI such as http://orders:8080")),
                 row(
                         "a URI with a path",
                         """
