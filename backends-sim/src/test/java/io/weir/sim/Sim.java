@@ -129,7 +129,7 @@ public final class Sim implements AutoCloseable {
     }
 
     /** Posts faults, and sees that they were taken. */
-    public void break_(String document) throws IOException, InterruptedException {
+    public void fault(String document) throws IOException, InterruptedException {
         HttpResponse<String> answer = manage("PUT", "/faults", document);
         if (answer.statusCode() != 200) {
             throw new AssertionError(answer.body());

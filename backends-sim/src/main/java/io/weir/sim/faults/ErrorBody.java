@@ -11,8 +11,10 @@ final class ErrorBody {
 
     private ErrorBody() {}
 
-    static byte[] of(HttpStatus status) {
-        return ("{\"title\":\"" + status.getReasonPhrase() + "\",\"status\":" + status.value()
+    /** Any status, also one that has no name. */
+    static byte[] of(int status) {
+        HttpStatus named = HttpStatus.resolve(status);
+        return ("{\"title\":\"" + (named == null ? "Error" : named.getReasonPhrase()) + "\",\"status\":" + status
                         + ",\"detail\":\"a fault that was asked for\"}")
                 .getBytes(StandardCharsets.UTF_8);
     }

@@ -13,7 +13,6 @@ import org.springframework.core.Ordered;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.HttpHeaders;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.http.server.reactive.ServerHttpResponse;
@@ -86,7 +85,7 @@ final class NettyFaults implements WebFilter, Ordered {
     private static Mono<Void> end(Ending ending, Channel channel, ServerWebExchange exchange, WebFilterChain chain) {
         return switch (ending) {
             case Ending.Reset _ -> reset(channel);
-            case Ending.Status status -> answer(exchange.getResponse(), HttpStatus.valueOf(status.status()));
+            case Ending.Status status -> answer(exchange.getResponse(), status.status());
             case Ending.Truncated truncated ->
                 chain.filter(exchange.mutate()
                         .response(new Truncated(exchange.getResponse(), truncated, channel))
@@ -116,8 +115,8 @@ final class NettyFaults implements WebFilter, Ordered {
         });
     }
 
-    private static Mono<Void> answer(ServerHttpResponse response, HttpStatus status) {
-        response.setStatusCode(status);
+    private static Mono<Void> answer(ServerHttpResponse response, int status) {
+        response.setRawStatusCode(status);
         response.getHeaders().set(HttpHeaders.CONTENT_TYPE, ErrorBody.CONTENT_TYPE);
         return response.writeWith(
                 Mono.fromSupplier(() -> response.bufferFactory().wrap(ErrorBody.of(status))));

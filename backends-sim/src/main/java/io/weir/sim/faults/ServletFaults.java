@@ -17,7 +17,6 @@ import org.apache.catalina.connector.Connector;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.tomcat.servlet.TomcatServletWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.server.PathContainer;
 import org.springframework.web.filter.OncePerRequestFilter;
 import org.springframework.web.util.ContentCachingResponseWrapper;
@@ -107,7 +106,7 @@ final class ServletFaults extends OncePerRequestFilter
         CpuBurner.burn(plan.burn());
         switch (plan.ending()) {
             case Ending.Reset _ -> connections().reset(request.getRemoteAddr(), request.getRemotePort());
-            case Ending.Status status -> answer(response, HttpStatus.valueOf(status.status()));
+            case Ending.Status status -> answer(response, status.status());
             case Ending.Truncated _, Ending.Trickled _ -> {
                 ContentCachingResponseWrapper answer = new ContentCachingResponseWrapper(response);
                 request.setAttribute(ENDING, plan.ending());
@@ -141,8 +140,8 @@ final class ServletFaults extends OncePerRequestFilter
         }
     }
 
-    private static void answer(HttpServletResponse response, HttpStatus status) throws IOException {
-        response.setStatus(status.value());
+    private static void answer(HttpServletResponse response, int status) throws IOException {
+        response.setStatus(status);
         response.setContentType(ErrorBody.CONTENT_TYPE);
         response.getOutputStream().write(ErrorBody.of(status));
     }

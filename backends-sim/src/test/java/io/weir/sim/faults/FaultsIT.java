@@ -44,17 +44,17 @@ class FaultsIT {
 
     @Test
     void latencyDelaysTheAnswer() throws Exception {
-        sim.break_("{\"kind\":\"latency\",\"distribution\":\"uniform\",\"min\":\"300ms\",\"max\":\"400ms\"}");
+        sim.fault("{\"kind\":\"latency\",\"distribution\":\"uniform\",\"min\":\"300ms\",\"max\":\"400ms\"}");
 
         assertThat(timeOf("/records")).isBetween(Duration.ofMillis(300), Duration.ofMillis(3000));
         assertThat(hits("latency")).isPositive();
         sim.heal();
-        assertThat(timeOf("/records")).isLessThan(Duration.ofMillis(300));
+        await().untilAsserted(() -> assertThat(timeOf("/records")).isLessThan(Duration.ofMillis(300)));
     }
 
     @Test
     void slowStartWearsOff() throws Exception {
-        sim.break_("{\"kind\":\"slow-start\",\"delay\":\"800ms\",\"ramp\":\"1200ms\"}");
+        sim.fault("{\"kind\":\"slow-start\",\"delay\":\"1s\",\"ramp\":\"2s\"}");
 
         Duration first = timeOf("/delay?ms=0");
         assertThat(first).isGreaterThan(Duration.ofMillis(300));
@@ -64,9 +64,9 @@ class FaultsIT {
     @Test
     void errorsTakeTheirShareByStatusTheSameForTheSameSeed() throws Exception {
         String document = "{\"seed\":7,\"script\":[{\"kind\":\"errors\",\"shares\":{\"503\":0.3,\"500\":0.2}}]}";
-        sim.break_(document);
+        sim.fault(document);
         List<Integer> first = statuses(100);
-        sim.break_(document);
+        sim.fault(document);
 
         assertThat(statuses(100)).isEqualTo(first);
         assertThat(first.stream().filter(status -> status == 503).count()).isBetween(15L, 45L);
@@ -75,8 +75,16 @@ class FaultsIT {
     }
 
     @Test
+    void errorMayHaveAStatusWithoutAName() throws Exception {
+        sim.fault("{\"kind\":\"errors\",\"shares\":{\"599\":1}}");
+
+        assertThat(sim.get("/records").statusCode()).isEqualTo(599);
+        assertThat(sim.get("/records").body()).contains("\"status\":599");
+    }
+
+    @Test
     void hangHoldsRequestsUntilItHealsAndThenLetsThemGoOn() throws Exception {
-        sim.break_("{\"kind\":\"hang\"}");
+        sim.fault("{\"kind\":\"hang\"}");
         List<CompletableFuture<HttpResponse<String>>> held =
                 IntStream.range(0, 12).mapToObj(_ -> sim.getAsync("/records")).toList();
 
@@ -94,7 +102,7 @@ class FaultsIT {
 
     @Test
     void hangOnOnePathLeavesTheOthersAloneAndHealsByItself() throws Exception {
-        sim.break_("{\"kind\":\"hang\",\"path\":\"/records/**\",\"duration\":\"700ms\"}");
+        sim.fault("{\"kind\":\"hang\",\"path\":\"/records/**\",\"duration\":\"1s\"}");
         long began = System.nanoTime();
         CompletableFuture<HttpResponse<String>> held = sim.getAsync("/records");
 
@@ -102,13 +110,13 @@ class FaultsIT {
         assertThat(held.isDone()).isFalse();
         assertThat(held.join().statusCode()).isEqualTo(200);
         assertThat(System.nanoTime() - began)
-                .isGreaterThan(Duration.ofMillis(600).toNanos());
+                .isGreaterThan(Duration.ofMillis(900).toNanos());
         assertThat(sim.manage("GET", "/faults", "").body()).isEqualTo("{\"faults\":[]}");
     }
 
     @Test
     void resetIsAnRst() throws Exception {
-        sim.break_("{\"kind\":\"reset\"}");
+        sim.fault("{\"kind\":\"reset\"}");
 
         try (Socket socket = sim.socket("/records")) {
             // After FIN a read would return -1.
@@ -121,7 +129,7 @@ class FaultsIT {
     @Test
     void truncatedBodyPromisesMoreThanComesAndThenCloses() throws Exception {
         String whole = sim.get("/records").body();
-        sim.break_("{\"kind\":\"truncate\",\"share\":0.25}");
+        sim.fault("{\"kind\":\"truncate\",\"share\":0.25}");
 
         try (Socket socket = sim.socket("/records")) {
             String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
@@ -139,7 +147,7 @@ class FaultsIT {
 
     @Test
     void trickledBodyComesInDrops() throws Exception {
-        sim.break_("{\"kind\":\"trickle\",\"bytes\":3,\"interval\":\"100ms\"}");
+        sim.fault("{\"kind\":\"trickle\",\"bytes\":3,\"interval\":\"100ms\"}");
 
         try (Socket socket = sim.socket("/delay?ms=10")) {
             InputStream in = socket.getInputStream();
@@ -160,17 +168,19 @@ class FaultsIT {
 
     @Test
     void cpuIsReallyBurnt() throws Exception {
-        double before = sim.meter("process_cpu_time_ns_total");
-        sim.break_("{\"kind\":\"cpu\",\"burn\":\"500ms\"}");
+        sim.fault("{\"kind\":\"cpu\",\"burn\":\"500ms\"}");
 
-        assertThat(timeOf("/delay?ms=0")).isGreaterThanOrEqualTo(Duration.ofMillis(500));
-        // Other processes may have had the core for some of that time.
-        assertThat(sim.meter("process_cpu_time_ns_total") - before).isGreaterThan(250e6);
+        // Other processes may have the core for some of that time: then once more.
+        await().untilAsserted(() -> {
+            double before = sim.meter("process_cpu_time_ns_total");
+            assertThat(timeOf("/delay?ms=0")).isGreaterThanOrEqualTo(Duration.ofMillis(500));
+            assertThat(sim.meter("process_cpu_time_ns_total") - before).isGreaterThan(300e6);
+        });
     }
 
     @Test
     void exhaustedPoolIsConnectionsReallyHeld() throws Exception {
-        sim.break_("{\"kind\":\"pool\"}");
+        sim.fault("{\"kind\":\"pool\"}");
 
         await().untilAsserted(() ->
                 assertThat(sim.manage("GET", "/faults", "").body()).contains("\"held\":8"));
@@ -186,7 +196,7 @@ class FaultsIT {
 
     @Test
     void partOfThePoolLeavesTheRestInUse() throws Exception {
-        sim.break_("{\"kind\":\"pool\",\"connections\":7}");
+        sim.fault("{\"kind\":\"pool\",\"connections\":7}");
 
         await().untilAsserted(() ->
                 assertThat(sim.manage("GET", "/faults", "").body()).contains("\"held\":7"));
@@ -195,7 +205,7 @@ class FaultsIT {
 
     @Test
     void lockIsARowLockThatOtherSessionsWaitFor() throws Exception {
-        sim.break_("{\"kind\":\"lock\",\"row\":70}");
+        sim.fault("{\"kind\":\"lock\",\"row\":70}");
         await().untilAsserted(() ->
                 assertThat(sim.manage("GET", "/faults", "").body()).contains("\"held\":1"));
 
@@ -217,7 +227,7 @@ class FaultsIT {
 
     @Test
     void lockOfARowThatIsNotThereSaysSo() throws Exception {
-        sim.break_("{\"kind\":\"lock\",\"row\":123456789}");
+        sim.fault("{\"kind\":\"lock\",\"row\":123456789}");
 
         await().untilAsserted(() -> assertThat(sim.manage("GET", "/faults", "").body())
                 .contains("\"state\":\"failed\"", "no row 123456789"));
@@ -225,7 +235,7 @@ class FaultsIT {
 
     @Test
     void databaseFaultWithAPathStrikesWithTheFirstRequestThere() throws Exception {
-        sim.break_("{\"kind\":\"pool\",\"path\":\"/delay\"}");
+        sim.fault("{\"kind\":\"pool\",\"path\":\"/delay\"}");
 
         assertThat(sim.get("/records").statusCode()).isEqualTo(200);
         sim.get("/delay?ms=1");
@@ -237,8 +247,8 @@ class FaultsIT {
     void scriptRunsByTheClock() throws Exception {
         HttpResponse<String> posted = sim.manage("POST", "/faults", """
                 {"script":[
-                  {"kind":"errors","shares":{"500":1},"duration":"600ms"},
-                  {"kind":"errors","shares":{"502":1},"after":"600ms","duration":"600ms"}
+                  {"kind":"errors","shares":{"500":1},"duration":"1s"},
+                  {"kind":"errors","shares":{"502":1},"after":"1s","duration":"1200ms"}
                 ]}""");
 
         assertThat(posted.body()).contains("\"state\":\"on\"", "\"state\":\"waiting\"", "\"startsIn\"", "\"healsIn\"");
@@ -253,7 +263,7 @@ class FaultsIT {
 
     @Test
     void probabilityLeavesTheOthersAlone() throws Exception {
-        sim.break_("{\"seed\":3,\"script\":[{\"kind\":\"errors\",\"shares\":{\"500\":1},\"probability\":0.5}]}");
+        sim.fault("{\"seed\":3,\"script\":[{\"kind\":\"errors\",\"shares\":{\"500\":1},\"probability\":0.5}]}");
 
         assertThat(statuses(60).stream().filter(status -> status == 500).count())
                 .isBetween(15L, 45L);
@@ -261,7 +271,7 @@ class FaultsIT {
 
     @Test
     void badDocumentIsRefusedByItsFieldAndChangesNothing() throws Exception {
-        sim.break_("{\"kind\":\"errors\",\"shares\":{\"500\":1}}");
+        sim.fault("{\"kind\":\"errors\",\"shares\":{\"500\":1}}");
 
         HttpResponse<String> refused = sim.manage(
                 "PUT",

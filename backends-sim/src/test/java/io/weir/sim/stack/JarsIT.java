@@ -6,6 +6,7 @@ import io.weir.sim.Sim;
 import io.weir.sim.SimProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarFile;
@@ -50,6 +51,8 @@ class JarsIT {
                             .results()
                             .count())
                     .isEqualTo(10);
+            // It starts in a few seconds. Of computing: the clock would count what else the machine does.
+            assertThat(sim.process().info().totalCpuDuration().orElseThrow()).isLessThan(Duration.ofSeconds(9));
             assertThat(SimProcess.get(sim.port(), "/work").join().statusCode()).isEqualTo(200);
             assertThat(SimProcess.get(sim.port(), "/fanout/virtual").join().statusCode())
                     .isEqualTo(200);

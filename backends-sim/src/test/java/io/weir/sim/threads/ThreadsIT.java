@@ -25,12 +25,11 @@ class ThreadsIT {
 
     @BeforeAll
     static void started() {
-        // 2 s by default; shorter here, and as many servlet threads as can be counted.
+        // As many servlet threads as can be counted.
         sim = Sim.start(
                 Stack.MVC_JDBC,
                 "--server.tomcat.threads.max=" + THREADS,
                 "--server.tomcat.threads.min-spare=" + THREADS,
-                "--sim.job.time=1500ms",
                 "--sim.pool.workers=2",
                 "--sim.pool.queue-capacity=-1",
                 "--sim.pool.service-time=50ms");
@@ -75,7 +74,7 @@ class ThreadsIT {
         assertThat(jobs).noneMatch(CompletableFuture::isDone);
         jobs.forEach(job -> {
             String body = job.join().body();
-            assertThat(body).contains("\"way\":\"" + way + "\"", "\"ms\":1500");
+            assertThat(body).contains("\"way\":\"" + way + "\"", "\"ms\":2000");
             assertThat(field(body, "takenBy")).contains("exec");
             assertThat(field(body, "doneBy")).startsWith(way.equals("virtual") ? "virtual-" : "job-");
         });
