@@ -4,6 +4,7 @@ import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslContext;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.bulkhead.RegisteredBulkhead;
@@ -11,13 +12,19 @@ import io.weir.circuitbreaker.Breaker;
 import io.weir.circuitbreaker.BreakerConfigs;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.engine.HealthProber;
+import io.weir.observe.BackendMeters;
+import io.weir.observe.LittlesLawProperties;
+import io.weir.observe.MeterBook;
 import io.weir.retry.RetryBudget;
 import io.weir.upstream.Pool;
 import java.net.URI;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 import reactor.netty.resources.LoopResources;
 
 /** Makes backends of their properties, and puts their breakers and bulkheads into Resilience4j's registries. */
@@ -27,6 +34,9 @@ final class BackendFactory {
     private final BulkheadRegistry bulkheads;
     private final LoopResources loops;
     private final Function<String, SslContext> sslBundles;
+    private final MeterBook book;
+    private final LittlesLawProperties littlesLaw;
+    private final Map<String, HealthProber> probers = new ConcurrentHashMap<>();
 
     /**
      * A factory.
@@ -38,20 +48,30 @@ final class BackendFactory {
             CircuitBreakerRegistry breakers,
             BulkheadRegistry bulkheads,
             LoopResources loops,
-            Function<String, SslContext> sslBundles) {
+            Function<String, SslContext> sslBundles,
+            MeterBook book,
+            LittlesLawProperties littlesLaw) {
+        this.book = book;
+        this.littlesLaw = littlesLaw;
         this.breakers = breakers;
         this.bulkheads = bulkheads;
         this.loops = loops;
         this.sslBundles = sslBundles;
     }
 
-    /** A backend without observers yet. */
+    /** A backend, closed for nobody yet; what was made for it goes with {@link #close}. */
     Backend create(String name, BackendProperties properties) {
         int maxCalls = properties.bulkhead().maxConcurrentCalls();
         QueueingBulkhead bulkhead =
                 new QueueingBulkhead(maxCalls, properties.bulkhead().queueCapacity());
         RegisteredBulkhead.register(bulkheads, name, bulkhead, Map.of());
-        return new Backend(
+        QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
+        Breaker breaker = breaker(name, properties, maxCalls);
+        Pool pool = pool(name, properties, maxCalls);
+        RetryBudget budget = new RetryBudget(properties.retryBudget(), System.nanoTime());
+        BackendMeters meters =
+                new BackendMeters(book, name, bulkhead, streams, breaker, pool, budget, littlesLaw, System::nanoTime);
+        Backend backend = new Backend(
                 name,
                 properties.uri(),
                 authority(properties.uri()),
@@ -60,13 +80,36 @@ final class BackendFactory {
                 properties.connection().connectTimeout().toNanos(),
                 properties.streamIdleTimeout().toNanos(),
                 bulkhead,
-                new QueueingBulkhead(properties.maxStreams(), 0),
-                breaker(name, properties, maxCalls),
-                pool(name, properties, maxCalls),
-                new RetryBudget(properties.retryBudget(), System.nanoTime()),
+                streams,
+                breaker,
+                pool,
+                budget,
                 Backend.bits(properties.circuitBreaker().recordStatuses()),
                 Backend.bits(properties.circuitBreaker().recordGrpcStatuses()),
-                io.weir.engine.BackendObserver.NONE);
+                meters);
+        String healthPath = properties.recovery().healthPath();
+        if (healthPath != null) {
+            probers.put(name, new HealthProber(backend, healthPath, loop(), System::nanoTime));
+        }
+        return backend;
+    }
+
+    /** Ends what was made for a backend: it is gone, and nothing of it is left in meters and registries. */
+    Mono<Void> close(Backend backend) {
+        HealthProber prober = probers.remove(backend.name());
+        if (prober != null) {
+            prober.close();
+        }
+        if (backend.observer() instanceof BackendMeters meters) {
+            meters.close();
+        }
+        breakers.remove(backend.name());
+        bulkheads.remove(backend.name());
+        return backend.pool().close();
+    }
+
+    private EventLoop loop() {
+        return loops.onClient(true).next();
     }
 
     private Breaker breaker(String name, BackendProperties properties, int maxCalls) {

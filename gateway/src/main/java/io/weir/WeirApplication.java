@@ -1,5 +1,6 @@
 package io.weir;
 
+import io.weir.config.CommandLine;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 
@@ -7,8 +8,8 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 @SpringBootApplication
 public class WeirApplication {
 
-    /** Starts the gateway. */
+    /** Starts the gateway, or checks configuration files with {@code --validate FILE...}. */
     public static void main(String[] args) {
-        SpringApplication.run(WeirApplication.class, args);
+        CommandLine.run(args, given -> SpringApplication.run(WeirApplication.class, given));
     }
 }

@@ -2,6 +2,8 @@ package io.weir;
 
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.config.WeirProperties;
@@ -14,11 +16,19 @@ import io.weir.door.RouteCompiler;
 import io.weir.door.Routes;
 import io.weir.door.RoutesFactory;
 import io.weir.drain.Drain;
+import io.weir.edge.EdgeServerCustomizer;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.engine.Limits;
-import io.weir.engine.RouteObserver;
+import io.weir.observe.AccessLog;
+import io.weir.observe.EdgeMeters;
+import io.weir.observe.ExchangeMeters;
+import io.weir.observe.Gateway;
+import io.weir.observe.MeterBook;
+import io.weir.observe.OverloadSampler;
+import io.weir.observe.WeirEndpoint;
 import io.weir.overload.OverloadGuard;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,6 +37,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLException;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslBundles;
@@ -42,7 +54,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.http.client.ReactorResourceFactory;
-import org.springframework.http.server.reactive.HttpHandler;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
 
 /** The one place where the parts are put together. */
@@ -66,18 +77,59 @@ class WeirConfiguration {
                 properties.edge().maxBodySize().toBytes(),
                 properties.edge().bodyIdleTimeout().toNanos(),
                 properties.edge().readIdleTimeout().toNanos());
-        return new Engine(
-                System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
+        return new Engine(System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
+    }
+
+    @Bean
+    MeterBook meterBook(MeterRegistry registry) {
+        return new MeterBook(registry);
+    }
+
+    @Bean(destroyMethod = "close")
+    OverloadSampler overloadSampler(ReactorResourceFactory resources, OverloadGuard guard) {
+        OverloadSampler sampler =
+                new OverloadSampler(resources.getLoopResources().onServer(true), guard, System::nanoTime);
+        sampler.start();
+        return sampler;
+    }
+
+    @Bean
+    Recorder recorder(
+            MeterBook book,
+            Engine engine,
+            OverloadGuard guard,
+            OverloadSampler sampler,
+            Drain drain,
+            ObjectProvider<EdgeServer> server,
+            ObjectProvider<AccessLog> accessLog) {
+        AccessLog log = accessLog.getIfAvailable();
+        // The server tells the recorder what it refuses, and is asked for its connections: late, since each needs the
+        // other.
+        EdgeMeters.Connections connections = new ServerConnections(server);
+        return new Recorder(new EdgeMeters(book, engine, guard, sampler, drain, connections, log), log);
+    }
+
+    @Bean(destroyMethod = "close")
+    @ConditionalOnProperty(name = "weir.access-log.enabled", matchIfMissing = true)
+    AccessLog accessLog(WeirProperties properties) throws IOException {
+        return AccessLog.open(properties.accessLog(), System::currentTimeMillis);
     }
 
     @Bean
     BackendFactory backendFactory(
+            WeirProperties properties,
             CircuitBreakerRegistry breakers,
             BulkheadRegistry bulkheads,
             ReactorResourceFactory resources,
-            SslBundles bundles) {
+            SslBundles bundles,
+            MeterBook book) {
         return new BackendFactory(
-                breakers, bulkheads, resources.getLoopResources(), name -> sslContext(bundles.getBundle(name)));
+                breakers,
+                bulkheads,
+                resources.getLoopResources(),
+                name -> sslContext(bundles.getBundle(name)),
+                book,
+                properties.littlesLaw());
     }
 
     private static SslContext sslContext(SslBundle bundle) {
@@ -112,7 +164,9 @@ class WeirConfiguration {
             RouteCompiler compiler,
             RouteLocator locator,
             RouteDefinitionLocator definitions,
-            GatewayProperties gateway) {
+            GatewayProperties gateway,
+            MeterBook book,
+            Recorder recorder) {
         Map<String, Backend> backends = new LinkedHashMap<>();
         properties.backends().forEach((name, backend) -> backends.put(name, factory.create(name, backend)));
         Map<String, RouteDefinition> byId = new LinkedHashMap<>();
@@ -124,13 +178,16 @@ class WeirConfiguration {
                 locator.getRoutes().toIterable()) {
             sources.add(new RoutesFactory.Source(route.getId(), route.getUri(), byId.get(route.getId())));
         }
-        return new RoutesFactory(compiler, (route, backend, door, limit) -> RouteObserver.NONE)
+        return new RoutesFactory(
+                        compiler,
+                        (route, backend, door, limit) ->
+                                recorder.of(new ExchangeMeters(book, route, backend.name(), door, limit)))
                 .create(sources, gateway.getDefaultFilters(), properties.routes(), backends);
     }
 
     @Bean
-    GeneralDoor generalDoor(WeirProperties properties) {
-        return new GeneralDoor(properties.edge().serverTiming());
+    GeneralDoor generalDoor(WeirProperties properties, Recorder recorder, Engine engine) {
+        return new GeneralDoor(properties.edge().serverTiming(), recorder, engine::nanoTime);
     }
 
     @Bean
@@ -144,24 +201,76 @@ class WeirConfiguration {
     }
 
     @Bean
-    RefusalHandler refusalHandler(GeneralDoor door) {
-        return new RefusalHandler(door, (refusal, facts) -> {});
+    RefusalHandler refusalHandler(GeneralDoor door, Recorder recorder) {
+        return new RefusalHandler(door, recorder);
+    }
+
+    @Bean
+    EdgeServer edgeServer(WeirProperties properties, Drain drain, Recorder recorder, ObjectProvider<FrontDoor> door) {
+        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), door);
+    }
+
+    @Bean
+    DrainLifecycle drainLifecycle(
+            ApplicationContext context, Drain drain, WeirProperties properties, Engine engine, EdgeServer edge) {
+        return new DrainLifecycle(context, drain, properties.drain(), engine, edge.connections()::drain);
+    }
+
+    @Bean
+    Gateway gatewayView(Routes routes) {
+        return new Gateway() {
+            @Override
+            public Map<String, Backend> backends() {
+                return routes.backends();
+            }
+
+            @Override
+            public List<RouteView> routes() {
+                return routes.views();
+            }
+        };
+    }
+
+    @Bean
+    WeirEndpoint weirEndpoint(Gateway gateway, Engine engine, OverloadGuard guard, Drain drain) {
+        return new WeirEndpoint(gateway, engine, guard, drain);
     }
 
     /** In place of Spring Boot's: the front door comes before WebFlux's own handler. */
     @Bean
-    HttpHandler httpHandler(
+    FrontDoor frontDoor(
             ApplicationContext context,
             Engine engine,
             Routes routes,
             GeneralDoor generalDoor,
-            WeirProperties properties) {
+            WeirProperties properties,
+            Recorder recorder) {
         return new FrontDoor(
-                WebHttpHandlerBuilder.applicationContext(context).build(),
+                WebHttpHandlerBuilder.applicationContext(context)
+                        .observationRegistry(ObservationRegistry.NOOP)
+                        .build(),
                 engine,
                 () -> routes,
                 generalDoor,
                 properties.edge(),
-                (refusal, facts) -> {});
+                recorder);
+    }
+
+    private record ServerConnections(ObjectProvider<EdgeServer> server) implements EdgeMeters.Connections {
+
+        @Override
+        public int open() {
+            return server.getObject().connections().open();
+        }
+
+        @Override
+        public int limit() {
+            return server.getObject().connections().limit();
+        }
+
+        @Override
+        public long rejected() {
+            return server.getObject().connections().rejected();
+        }
     }
 }

@@ -94,9 +94,8 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
         if (route.path().isEmpty()) {
             return inbound.target().pathAndQuery();
         }
-        Map<String, String> variables = route.pathVariables()
-                ? route.matcher().variables(PathContainer.parsePath(path))
-                : Map.of();
+        Map<String, String> variables =
+                route.pathVariables() ? route.matcher().variables(PathContainer.parsePath(path)) : Map.of();
         for (CompiledRoute.PathFilter filter : route.path()) {
             path = filter.apply(path, variables);
         }
@@ -157,8 +156,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
 
     @Override
     public void upgrade(
-            @Nullable String subprotocol,
-            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         inbound.upgrade(subprotocol, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);

@@ -1,6 +1,7 @@
 package io.weir.door;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.util.AttributeKey;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.RequestTarget;
@@ -9,12 +10,15 @@ import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.net.URI;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.server.reactive.HttpHandler;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import reactor.core.publisher.Mono;
+import reactor.netty.Connection;
+import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
@@ -25,13 +29,16 @@ public final class FrontDoor implements HttpHandler {
     static final String GENERAL = "general";
     static final String NONE = "none";
 
+    /** Set between this handler and {@link #screen}, which follows it within the same event. */
+    private static final AttributeKey<@Nullable Boolean> SEEN = AttributeKey.valueOf(FrontDoor.class, "seen");
+
     private final HttpHandler webFlux;
     private final Engine engine;
     private final Supplier<Routes> routes;
     private final GeneralDoor generalDoor;
     private final EdgeProperties properties;
     private final Forwarding forwarding;
-    private final EdgeRefusals refusals;
+    private final EdgeOutcomes outcomes;
 
     /**
      * The front door.
@@ -45,14 +52,29 @@ public final class FrontDoor implements HttpHandler {
             Supplier<Routes> routes,
             GeneralDoor generalDoor,
             EdgeProperties properties,
-            EdgeRefusals refusals) {
+            EdgeOutcomes outcomes) {
         this.webFlux = webFlux;
         this.engine = engine;
         this.routes = routes;
         this.generalDoor = generalDoor;
         this.properties = properties;
         this.forwarding = new Forwarding(properties);
-        this.refusals = refusals;
+        this.outcomes = outcomes;
+    }
+
+    /**
+     * Answers what Spring has refused before it came here: a target that {@link URI} cannot read, which it answers in a shape of its own.
+     *
+     * @param handled what Spring's adapter made of the request
+     * @param connection Reactor Netty's request and response
+     */
+    public Mono<Void> screen(Mono<Void> handled, Connection connection) {
+        if (connection.channel().attr(SEEN).getAndSet(null) != null) {
+            return handled;
+        }
+        HttpServerRequest in = (HttpServerRequest) connection;
+        Inbound inbound = new Inbound(in, (HttpServerResponse) connection, Inbound.UNREADABLE, forwarding, NONE);
+        return refuse(Refusal.of(Reason.BAD_REQUEST, "a target that is no URI (expected: RFC 3986)"), inbound);
     }
 
     @Override
@@ -60,6 +82,7 @@ public final class FrontDoor implements HttpHandler {
         long arrivedAt = engine.nanoTime();
         HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
         HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
+        ((ChannelOperations<?, ?>) in).channel().attr(SEEN).set(Boolean.TRUE);
         RequestTarget target;
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
@@ -99,7 +122,7 @@ public final class FrontDoor implements HttpHandler {
     }
 
     private Mono<Void> refuse(Refusal refusal, Inbound inbound) {
-        refusals.refused(refusal, inbound);
+        outcomes.refused(refusal, inbound);
         ByteBuf body = inbound.writeRefusal(refusal);
         return inbound.response().sendObject(body).then();
     }

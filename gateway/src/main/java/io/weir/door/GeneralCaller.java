@@ -86,7 +86,8 @@ final class GeneralCaller implements Caller, InboundFacts {
     }
 
     /** The answer's body; null if there is none, or it was taken. */
-    @Nullable Flux<DataBuffer> takeBody() {
+    @Nullable
+    Flux<DataBuffer> takeBody() {
         Flux<DataBuffer> taken = body;
         body = null;
         whole = null;
@@ -154,7 +155,8 @@ final class GeneralCaller implements Caller, InboundFacts {
     @Override
     public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> answer) {
         showHead(status, headers);
-        NettyDataBufferFactory buffers = (NettyDataBufferFactory) web.getResponse().bufferFactory();
+        NettyDataBufferFactory buffers =
+                (NettyDataBufferFactory) web.getResponse().bufferFactory();
         body = Flux.from(answer).map(buffers::wrap);
         headSink().success();
     }
@@ -206,14 +208,16 @@ final class GeneralCaller implements Caller, InboundFacts {
 
     @Override
     public void upgrade(
-            @Nullable String subprotocol,
-            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         // Spring's response is committed first, so that nobody writes to it behind the handshake.
         web.getResponse()
                 .setComplete()
                 .then(Mono.defer(() -> inbound.upgrade(subprotocol, tunnel)))
                 .doFinally(signal -> exchange.tunnelClosed())
-                .subscribe(null, failure -> headSink().error(failure), () -> headSink().success());
+                .subscribe(
+                        null,
+                        failure -> headSink().error(failure),
+                        () -> headSink().success());
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.weir.door;
 import io.netty.util.AttributeKey;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
@@ -22,14 +23,20 @@ public final class GeneralDoor {
     private static final AttributeKey<@Nullable Visit> VISIT = AttributeKey.valueOf(GeneralDoor.class, "visit");
 
     private final boolean serverTiming;
+    private final EdgeOutcomes outcomes;
+    private final LongSupplier nanoClock;
 
     /**
      * The door.
      *
      * @param serverTiming whether answers carry {@code Server-Timing}
+     * @param outcomes told of requests that Spring Cloud Gateway answers itself
+     * @param nanoClock the engine's clock
      */
-    public GeneralDoor(boolean serverTiming) {
+    public GeneralDoor(boolean serverTiming, EdgeOutcomes outcomes, LongSupplier nanoClock) {
         this.serverTiming = serverTiming;
+        this.outcomes = outcomes;
+        this.nanoClock = nanoClock;
     }
 
     boolean serverTiming() {
@@ -43,6 +50,8 @@ public final class GeneralDoor {
         private final Routes routes;
         private final long arrivedAt;
         private @Nullable GeneralCaller caller;
+        private @Nullable String route;
+        private boolean told;
 
         Visit(Inbound inbound, Routes routes, long arrivedAt) {
             this.inbound = inbound;
@@ -66,8 +75,19 @@ public final class GeneralDoor {
             caller = begun;
         }
 
-        @Nullable GeneralCaller caller() {
+        @Nullable
+        GeneralCaller caller() {
             return caller;
+        }
+
+        /** The route that Spring Cloud Gateway has found. */
+        void matched(String id) {
+            route = id;
+        }
+
+        /** Its outcome has been told. */
+        void told() {
+            told = true;
         }
     }
 
@@ -87,9 +107,18 @@ public final class GeneralDoor {
         return new Mono<>() {
             @Override
             public void subscribe(CoreSubscriber<? super Void> actual) {
-                chain.subscribe(new Span(visit, actual));
+                chain.subscribe(new Span(visit, actual, GeneralDoor.this));
             }
         };
+    }
+
+    private void answered(Visit visit) {
+        if (!visit.told) {
+            visit.told();
+            String route = visit.route == null ? FrontDoor.NONE : visit.route;
+            int status = visit.inbound().response().status().code();
+            outcomes.answered(route, status, nanoClock.getAsLong() - visit.arrivedAt(), visit.inbound());
+        }
     }
 
     /** The chain's end and the caller's leaving, told to the exchange if there is one by then. */
@@ -97,9 +126,11 @@ public final class GeneralDoor {
 
         private final Visit visit;
         private final CoreSubscriber<? super Void> actual;
+        private final GeneralDoor door;
         private @Nullable Subscription upstream;
 
-        Span(Visit visit, CoreSubscriber<? super Void> actual) {
+        Span(Visit visit, CoreSubscriber<? super Void> actual, GeneralDoor door) {
+            this.door = door;
             this.visit = visit;
             this.actual = actual;
         }
@@ -153,6 +184,7 @@ public final class GeneralDoor {
         private void ended(boolean wasActive, @Nullable Reason why) {
             GeneralCaller caller = visit.caller();
             if (caller == null) {
+                door.answered(visit);
                 return;
             }
             caller.release();

@@ -182,8 +182,7 @@ final class Inbound implements RequestFacts {
 
     /** Opens the caller's WebSocket; completes when the tunnel has ended. */
     Mono<Void> upgrade(
-            @Nullable String subprotocol,
-            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         WebsocketServerSpec.Builder spec =
                 WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
         if (subprotocol != null) {
@@ -193,8 +192,7 @@ final class Inbound implements RequestFacts {
         // Reactor Netty's own end of it is the handshake's; the tunnel's is told apart.
         Sinks.Empty<Void> ended = Sinks.empty();
         return response.sendWebsocket(
-                        (in, out) -> Flux.from(tunnel.apply(in, out))
-                                .doFinally(signal -> ended.tryEmitEmpty()),
+                        (in, out) -> Flux.from(tunnel.apply(in, out)).doFinally(signal -> ended.tryEmitEmpty()),
                         spec.build())
                 .then(ended.asMono());
     }
@@ -221,18 +219,17 @@ final class Inbound implements RequestFacts {
             exchange.flushed();
             return;
         }
-        ((ChannelOperations<?, ?>) response)
-                .onTerminate()
-                .subscribe(null, failure -> exchange.callerLeft(), () -> {
-                    if (wasActive) {
-                        exchange.flushed();
-                    } else {
-                        exchange.callerLeft();
-                    }
-                });
+        ((ChannelOperations<?, ?>) response).onTerminate().subscribe(null, failure -> exchange.callerLeft(), () -> {
+            if (wasActive) {
+                exchange.flushed();
+            } else {
+                exchange.callerLeft();
+            }
+        });
     }
 
-    @Nullable String host() {
+    @Nullable
+    String host() {
         String authority = target.authority();
         return authority != null ? authority : request.requestHeaders().get(HttpHeaderNames.HOST);
     }

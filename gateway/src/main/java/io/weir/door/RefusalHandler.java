@@ -24,12 +24,12 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
     private static final Logger log = LoggerFactory.getLogger(RefusalHandler.class);
 
     private final GeneralDoor door;
-    private final EdgeRefusals refusals;
+    private final EdgeOutcomes outcomes;
 
     /** The handler of a door. */
-    public RefusalHandler(GeneralDoor door, EdgeRefusals refusals) {
+    public RefusalHandler(GeneralDoor door, EdgeOutcomes outcomes) {
         this.door = door;
-        this.refusals = refusals;
+        this.outcomes = outcomes;
     }
 
     @Override
@@ -48,7 +48,8 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         }
         if (failure instanceof Refused refused) {
             if (caller == null) {
-                refusals.refused(refused.refusal(), visit.inbound());
+                outcomes.refused(refused.refusal(), visit.inbound());
+                visit.told();
             }
             return write(web, visit.inbound(), refused.refusal());
         }
@@ -58,10 +59,15 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
             return Mono.error(failure);
         }
         if (refusal.reason() == Reason.INTERNAL_ERROR) {
-            log.error("{} {} failed in a filter", web.getRequest().getMethod(), visit.inbound().requestPath(), failure);
+            log.error(
+                    "{} {} failed in a filter",
+                    web.getRequest().getMethod(),
+                    visit.inbound().requestPath(),
+                    failure);
         }
         if (caller == null) {
-            refusals.refused(refusal, visit.inbound());
+            outcomes.refused(refusal, visit.inbound());
+            visit.told();
         } else {
             Exchange exchange = caller.exchange();
             exchange.abandoned(refusal.reason());

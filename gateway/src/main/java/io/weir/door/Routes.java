@@ -2,6 +2,8 @@ package io.weir.door;
 
 import io.weir.engine.Backend;
 import io.weir.engine.Route;
+import io.weir.observe.Gateway.RouteView;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -11,10 +13,9 @@ import org.jspecify.annotations.Nullable;
  * @param table which route a request takes
  * @param byId the engine's routes
  * @param backends the backends, by name
- * @param why for each route that takes the general door, why
+ * @param views what there is to tell of each route
  */
-public record Routes(
-        RouteTable table, Map<String, Route> byId, Map<String, Backend> backends, Map<String, String> why) {
+public record Routes(RouteTable table, Map<String, Route> byId, Map<String, Backend> backends, List<RouteView> views) {
 
     /** The engine's route with this id; null if there is none, or it leads to no backend. */
     @Nullable

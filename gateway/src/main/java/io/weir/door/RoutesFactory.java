@@ -8,6 +8,7 @@ import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
+import io.weir.observe.Gateway.RouteView;
 import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
@@ -65,11 +66,10 @@ public final class RoutesFactory {
             Map<String, Backend> backends) {
         List<RouteTable.Entry> entries = new ArrayList<>();
         Map<String, Route> byId = new LinkedHashMap<>();
-        Map<String, String> why = new LinkedHashMap<>();
+        List<RouteView> views = new ArrayList<>();
         for (Source source : sources) {
             RouteDefinition definition = source.definition();
-            RouteCompiler.Compilation compilation =
-                    definition == null ? null : compiler.compile(definition, defaults);
+            RouteCompiler.Compilation compilation = definition == null ? null : compiler.compile(definition, defaults);
             String reason = whyGeneral(source, compilation);
             Backend backend = backend(source.uri(), backends);
             Route route = backend == null
@@ -78,12 +78,14 @@ public final class RoutesFactory {
             if (route != null) {
                 byId.put(source.id(), route);
             }
-            if (reason != null) {
-                why.put(source.id(), reason);
-            }
+            views.add(new RouteView(
+                    source.id(),
+                    backend == null ? null : backend.name(),
+                    reason == null ? FrontDoor.COMPILED : FrontDoor.GENERAL,
+                    reason));
             entries.add(entry(compilation, route, reason == null));
         }
-        return new Routes(new RouteTable(entries), byId, backends, why);
+        return new Routes(new RouteTable(entries), byId, backends, List.copyOf(views));
     }
 
     private static RouteTable.Entry entry(

@@ -104,6 +104,7 @@ public final class Exchange implements Runnable {
     private @Nullable Reason reason;
     private @Nullable String detail;
     private boolean fellBack;
+    private @Nullable Reason fallbackReason;
     private int status;
     private int attempts;
     private long queueNanos;
@@ -821,7 +822,10 @@ public final class Exchange implements Runnable {
             return;
         }
         Refusal refusal = first != null ? first : refusal(why, what);
-        end(refusal.reason(), refusal.detail(), refusal.reason().status().code());
+        end(
+                refusal.reason(),
+                first != null ? detail : what,
+                refusal.reason().status().code());
         caller.refuse(refusal);
     }
 
@@ -829,6 +833,7 @@ public final class Exchange implements Runnable {
         Backend other = route.fallbackBackend();
         if (fallback.isStatic() || other == null) {
             fellBack = true;
+            fallbackReason = why;
             reason = why;
             detail = what;
             status = fallback.status();
@@ -844,19 +849,29 @@ public final class Exchange implements Runnable {
             return;
         }
         firstRefusal = refusal(why, what);
+        detail = what;
         if (deadline.leftNanos(engine.nanoTime()) <= 0 || (caller.hasBody() && attempts > 0)) {
             refuse(why, what);
             return;
         }
         fellBack = true;
+        fallbackReason = why;
         enter(other);
     }
 
     private Refusal refusal(Reason why, @Nullable String what) {
         if (!why.isShedding()) {
-            return Refusal.of(why, what);
+            return Refusal.of(why, isAboutBackend(why) ? null : what);
         }
         return new Refusal(why, what, RetryAfter.millis(expectedNanos(why), engine.random()));
+    }
+
+    /** Whether what exactly happened is for the log only: it may name addresses that are nobody's business. */
+    private static boolean isAboutBackend(Reason why) {
+        return switch (why) {
+            case CONNECT_FAILED, CONNECT_TIMEOUT, CONNECTION_LOST, INTERNAL_ERROR -> true;
+            default -> false;
+        };
     }
 
     /** When it is expected to be worth while to try again. */
@@ -1037,6 +1052,11 @@ public final class Exchange implements Runnable {
     /** Whether the fallback answered. */
     public boolean fellBack() {
         return fellBack;
+    }
+
+    /** What the fallback was given instead of; null if it was not. */
+    public @Nullable Reason fallbackReason() {
+        return fallbackReason;
     }
 
     /** The status that the caller was answered with; 499 if it left before. */

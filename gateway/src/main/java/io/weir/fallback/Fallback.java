@@ -13,21 +13,22 @@ import java.util.Set;
 public final class Fallback {
 
     private final FallbackProperties properties;
-    private final Set<Reason> on;
+    private final Set<Reason> reasons;
     private final QueueingBulkhead limit;
     private final byte[] body;
 
     /** The fallback of a route. */
     public Fallback(FallbackProperties properties) {
         this.properties = properties;
-        this.on = properties.on().isEmpty() ? EnumSet.noneOf(Reason.class) : EnumSet.copyOf(properties.on());
+        this.reasons =
+                properties.reasons().isEmpty() ? EnumSet.noneOf(Reason.class) : EnumSet.copyOf(properties.reasons());
         this.limit = new QueueingBulkhead(properties.maxConcurrentCalls(), 0);
         this.body = properties.body().getBytes(StandardCharsets.UTF_8);
     }
 
     /** Whether it is given in place of a refusal with this reason. */
     public boolean covers(Reason reason) {
-        return on.contains(reason);
+        return reasons.contains(reason);
     }
 
     /** Whether it is a static answer, and not another backend's. */

@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
-import org.springframework.boot.context.properties.bind.Name;
 
 /**
  * {@code weir.routes.<id>.fallback}: what a caller gets instead of a refusal. Off unless written. Either a static answer
@@ -19,7 +18,7 @@ import org.springframework.boot.context.properties.bind.Name;
  * @param contentType the static answer's {@code Content-Type}; default: {@code application/json}.
  * @param body the static answer's body; at most 65536 characters; default: empty.
  * @param headers further headers of the static answer.
- * @param on the reasons that lead here; default: all that come from a backend's trouble. A static answer is also given
+ * @param reasons the reasons that lead here; default: all that come from a backend's trouble. A static answer is also given
  *     at the deadline, another backend is not asked then.
  * @param maxConcurrentCalls fallbacks under way at once; 1 to 1000000. A fallback has a limit of its own, or it would
  *     carry one backend's trouble to the next.
@@ -31,8 +30,6 @@ public record FallbackProperties(
         @DefaultValue("") @Size(max = 65_536) String body,
         @DefaultValue Map<String, String> headers,
 
-        // Without this it would be "on", which is a key that YAML reads as true.
-        @Name("reasons")
         @DefaultValue({
             "circuit-open",
             "bulkhead-full",
@@ -42,13 +39,13 @@ public record FallbackProperties(
             "connect-failed",
             "connection-lost"
         })
-        Set<Reason> on,
+        Set<Reason> reasons,
 
         @DefaultValue("64") @Min(1) @Max(1_000_000) int maxConcurrentCalls) {
 
     /** Copies the collections. */
     public FallbackProperties {
         headers = Map.copyOf(headers);
-        on = Set.copyOf(on);
+        reasons = Set.copyOf(reasons);
     }
 }

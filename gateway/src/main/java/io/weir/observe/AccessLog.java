@@ -194,10 +194,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
         line.text(ROUTE, exchange.route().id(), WORD_CHARS);
         line.text(BACKEND, exchange.backend().name(), WORD_CHARS);
-        Reason reason = exchange.reason();
-        String outcome = Outcomes.of(exchange);
-        boolean fallback = reason != null && outcome.equals(Outcomes.FALLBACK);
-        outcome(line, exchange.status(), outcome, fallback ? reason : null, exchange.detail());
+        outcome(line, exchange.status(), Outcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
         if (facts != null) {
             identity(line, facts, headers);
         }

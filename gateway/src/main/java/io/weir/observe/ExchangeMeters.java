@@ -3,6 +3,7 @@ package io.weir.observe;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.engine.Backend;
 import io.weir.engine.Exchange;
 import io.weir.engine.RouteObserver;
 import io.weir.outcome.Reason;
@@ -51,8 +52,16 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
     @Override
     public void ended(Exchange exchange) {
         count(Outcomes.index(exchange), exchange.totalNanos(), exchange.answerBytes());
-        Reason reason = exchange.reason();
-        if (reason != null && reason.isShedding() && exchange.backend().observer() instanceof BackendMeters meters) {
+        Reason first = exchange.fallbackReason();
+        if (first != null) {
+            shed(exchange.route().backend(), first);
+        } else {
+            shed(exchange.backend(), exchange.reason());
+        }
+    }
+
+    private static void shed(Backend by, @Nullable Reason reason) {
+        if (reason != null && reason.isShedding() && by.observer() instanceof BackendMeters meters) {
             meters.shed(reason);
         }
     }

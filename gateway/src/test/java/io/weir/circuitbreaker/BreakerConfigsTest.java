@@ -14,7 +14,17 @@ class BreakerConfigsTest {
     private static CircuitBreakerProperties properties(
             SlidingWindowType type, @Nullable Integer window, @Nullable Integer minimum, @Nullable Duration slow) {
         return new CircuitBreakerProperties(
-                50, 60, slow, type, window, minimum, 7, Duration.ofSeconds(9), Duration.ofSeconds(3), Set.of(), Set.of());
+                50,
+                60,
+                slow,
+                type,
+                window,
+                minimum,
+                7,
+                Duration.ofSeconds(9),
+                Duration.ofSeconds(3),
+                Set.of(),
+                Set.of());
     }
 
     private static CircuitBreakerConfig config(CircuitBreakerProperties properties, int maxConcurrentCalls) {

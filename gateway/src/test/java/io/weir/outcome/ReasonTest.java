@@ -13,7 +13,8 @@ class ReasonTest {
     @Test
     void isTheVocabulary() {
         Map<String, Integer> words = Arrays.stream(Reason.values())
-                .collect(Collectors.toMap(Reason::word, reason -> reason.status().code()));
+                .collect(
+                        Collectors.toMap(Reason::word, reason -> reason.status().code()));
 
         assertThat(words)
                 .containsExactlyInAnyOrderEntriesOf(Map.ofEntries(
