@@ -400,7 +400,7 @@ public final class QueueingBulkhead {
          * Gives up waiting, from any thread, any number of times.
          *
          * @return true if this waiter has no permit and never gets one; false if it was granted one, or is being
-         *     granted it on another thread: then the permit has to be released
+         *     granted it on another thread: then the permit has to be released, once, here or by {@link #granted()}
          */
         public final boolean leave() {
             if (!STATE.compareAndSet(this, WAITING, LEFT)) {
