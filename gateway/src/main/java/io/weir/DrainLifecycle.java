@@ -23,20 +23,28 @@ final class DrainLifecycle implements SmartLifecycle {
     private final DrainProperties properties;
     private final Engine engine;
     private final Runnable announced;
+    private final Runnable drained;
     private volatile boolean running;
 
     /**
      * The drain of an engine.
      *
      * @param announced asks callers to come back on other connections
+     * @param drained stops what would keep the event loops busy
      */
     DrainLifecycle(
-            ApplicationContext context, Drain drain, DrainProperties properties, Engine engine, Runnable announced) {
+            ApplicationContext context,
+            Drain drain,
+            DrainProperties properties,
+            Engine engine,
+            Runnable announced,
+            Runnable drained) {
         this.context = context;
         this.drain = drain;
         this.properties = properties;
         this.engine = engine;
         this.announced = announced;
+        this.drained = drained;
     }
 
     @Override
@@ -87,6 +95,7 @@ final class DrainLifecycle implements SmartLifecycle {
             pause(Duration.ofMillis(POLL_MILLIS));
         }
         log.info("Drained: {} in flight are broken off", engine.inFlight());
+        drained.run();
     }
 
     private static void pause(Duration time) {

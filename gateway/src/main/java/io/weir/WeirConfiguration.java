@@ -212,8 +212,19 @@ class WeirConfiguration {
 
     @Bean
     DrainLifecycle drainLifecycle(
-            ApplicationContext context, Drain drain, WeirProperties properties, Engine engine, EdgeServer edge) {
-        return new DrainLifecycle(context, drain, properties.drain(), engine, edge.connections()::drain);
+            ApplicationContext context,
+            Drain drain,
+            WeirProperties properties,
+            Engine engine,
+            EdgeServer edge,
+            OverloadSampler sampler,
+            Routes routes) {
+        return new DrainLifecycle(context, drain, properties.drain(), engine, edge.connections()::drain, () -> {
+            sampler.close();
+            for (Backend backend : routes.backends().values()) {
+                backend.pool().close().subscribe();
+            }
+        });
     }
 
     @Bean
