@@ -2,6 +2,7 @@ package io.weir;
 
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -10,11 +11,17 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ServerSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /** A backend on a raw socket, that can do whatever a backend can do wrong. One virtual thread per connection. */
@@ -58,6 +65,7 @@ public final class TestBackend implements AutoCloseable {
         private final Socket socket;
         private final InputStream in;
         private final OutputStream out;
+        private final List<String> trailers = new ArrayList<>();
 
         Conversation(Socket socket) throws IOException {
             this.socket = socket;
@@ -98,21 +106,41 @@ public final class TestBackend implements AutoCloseable {
                 return 0;
             }
             long total = 0;
-            while (true) {
-                int size = Integer.parseInt(Objects.requireNonNull(line()), 16);
+            for (int size = chunkSize(); size > 0; size = chunkSize()) {
                 in.skipNBytes(size);
                 total += size;
                 line();
-                if (size == 0) {
-                    return total;
-                }
             }
+            trailers.clear();
+            for (String field = line(); field != null && !field.isEmpty(); field = line()) {
+                trailers.add(field);
+            }
+            return total;
+        }
+
+        /** Reads the line in front of a chunk. */
+        public int chunkSize() throws IOException {
+            String size = line();
+            if (size == null) {
+                throw new EOFException("in a chunked body");
+            }
+            return Integer.parseInt(size, 16);
+        }
+
+        /** The fields behind the chunks that {@link #drain} has read last. */
+        public List<String> trailers() {
+            return trailers;
         }
 
         /** Aborts: the peer gets a RST. */
         public void reset() throws IOException {
             socket.setSoLinger(true, 0);
             socket.close();
+        }
+
+        /** Sends no more: the peer gets a FIN, and may go on. */
+        public void finish() throws IOException {
+            socket.shutdownOutput();
         }
 
         /** Closes in order: the peer gets a FIN. */
@@ -138,6 +166,8 @@ public final class TestBackend implements AutoCloseable {
     private final ServerSocket server;
     private final Set<Socket> connections = ConcurrentHashMap.newKeySet();
     private final AtomicInteger requests = new AtomicInteger();
+    private final AtomicInteger accepted = new AtomicInteger();
+    private final BlockingQueue<Request> heads = new LinkedBlockingQueue<>();
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile Behaviour behaviour;
 
@@ -148,8 +178,13 @@ public final class TestBackend implements AutoCloseable {
 
     /** Starts one on a port of its own. */
     public static TestBackend start(Behaviour behaviour) {
+        return start(ServerSocketFactory.getDefault(), behaviour);
+    }
+
+    /** Starts one on a port of its own, with sockets from here. */
+    public static TestBackend start(ServerSocketFactory sockets, Behaviour behaviour) {
         try {
-            ServerSocket server = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
+            ServerSocket server = sockets.createServerSocket(0, 1024, InetAddress.getLoopbackAddress());
             TestBackend backend = new TestBackend(server, behaviour);
             Thread.ofVirtual().start(backend::accept);
             return backend;
@@ -174,9 +209,16 @@ public final class TestBackend implements AutoCloseable {
         return (request, conversation) -> closed.await();
     }
 
-    /** From now on it behaves like this. */
+    /** From now on it behaves like this, and has seen nothing. */
     public void behave(Behaviour next) {
+        heads.clear();
         behaviour = next;
+    }
+
+    /** The head of the next request that came, oldest first; waits for it. */
+    public Request next() throws InterruptedException {
+        return Objects.requireNonNull(
+                heads.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "a request that has not come");
     }
 
     /** {@code http://127.0.0.1:port}. */
@@ -199,11 +241,17 @@ public final class TestBackend implements AutoCloseable {
         return connections.size();
     }
 
+    /** Connections that there have been. */
+    public int accepted() {
+        return accepted.get();
+    }
+
     private void accept() {
         try {
             while (true) {
                 Socket socket = server.accept();
                 connections.add(socket);
+                accepted.incrementAndGet();
                 Thread.ofVirtual().start(() -> converse(socket));
             }
         } catch (IOException e) {
@@ -223,7 +271,9 @@ public final class TestBackend implements AutoCloseable {
                     head.append(field).append("\r\n");
                 }
                 requests.incrementAndGet();
-                behaviour.serve(new Request(first, head.toString()), conversation);
+                Request request = new Request(first, head.toString());
+                heads.add(request);
+                behaviour.serve(request, conversation);
             }
         } catch (IOException e) {
             // The gateway has closed it, as it may.

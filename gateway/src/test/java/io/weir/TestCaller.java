@@ -5,8 +5,10 @@ import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -24,11 +26,13 @@ public final class TestCaller implements AutoCloseable {
         private final int status;
         private final Map<String, String> headers;
         private final byte[] body;
+        private final Map<String, String> trailers;
 
-        Answer(int status, Map<String, String> headers, byte[] body) {
+        Answer(int status, Map<String, String> headers, byte[] body, Map<String, String> trailers) {
             this.status = status;
             this.headers = headers;
             this.body = body;
+            this.trailers = trailers;
         }
 
         /** The status. */
@@ -49,6 +53,11 @@ public final class TestCaller implements AutoCloseable {
         /** A field; null: it is not there. */
         public @Nullable String header(String name) {
             return headers.get(name.toLowerCase(Locale.ROOT));
+        }
+
+        /** The fields behind the body, by their names in lower case. */
+        public Map<String, String> trailers() {
+            return trailers;
         }
 
         /** The body as text. */
@@ -157,24 +166,29 @@ public final class TestCaller implements AutoCloseable {
         }
         int status = head.status();
         boolean empty = toHead || status == 204 || status == 304 || status == 101;
-        return new Answer(status, head.headers(), empty ? new byte[0] : body(head));
+        Map<String, String> trailers = new LinkedHashMap<>();
+        return new Answer(status, head.headers(), empty ? new byte[0] : body(head, trailers), trailers);
     }
 
     /** Reads an answer's head. */
     public Answer readHead() throws IOException {
         String status = line();
-        Map<String, String> headers = new LinkedHashMap<>();
+        return new Answer(Integer.parseInt(status.substring(9, 12)), fields(), new byte[0], Map.of());
+    }
+
+    private Map<String, String> fields() throws IOException {
+        Map<String, String> fields = new LinkedHashMap<>();
         for (String field = line(); !field.isEmpty(); field = line()) {
             int colon = field.indexOf(':');
-            headers.merge(
+            fields.merge(
                     field.substring(0, colon).toLowerCase(Locale.ROOT),
                     field.substring(colon + 1).strip(),
                     (one, other) -> one + ", " + other);
         }
-        return new Answer(Integer.parseInt(status.substring(9, 12)), headers, new byte[0]);
+        return fields;
     }
 
-    private byte[] body(Answer head) throws IOException {
+    private byte[] body(Answer head, Map<String, String> trailers) throws IOException {
         String length = head.header("content-length");
         if (length != null) {
             byte[] body = in.readNBytes(Integer.parseInt(length));
@@ -191,12 +205,30 @@ public final class TestCaller implements AutoCloseable {
             int size = Integer.parseInt(line(), 16);
             body.write(in.readNBytes(size));
             if (size == 0) {
-                while (!line().isEmpty()) {
-                    // A trailer.
-                }
+                trailers.putAll(fields());
                 return body.toByteArray();
             }
             line();
+        }
+    }
+
+    /** A chunk's bytes as text; empty: the last one, whose trailers are still to come. */
+    public String chunk() throws IOException {
+        int size = Integer.parseInt(line(), 16);
+        byte[] bytes = in.readNBytes(size);
+        if (size > 0) {
+            line();
+        }
+        return new String(bytes, StandardCharsets.ISO_8859_1);
+    }
+
+    /** Whatever still comes, until the gateway closes; how it did: {@code true} if with a RST. */
+    public boolean isReset() throws IOException {
+        try {
+            in.transferTo(OutputStream.nullOutputStream());
+            return false;
+        } catch (SocketException e) {
+            return true;
         }
     }
 

@@ -3,17 +3,23 @@ package io.weir;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.weir.door.Routes;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
+import io.weir.engine.Route;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.awaitility.Awaitility;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -26,12 +32,104 @@ public final class TestGateway implements AutoCloseable {
     /** How long a test waits for what must come. */
     public static final Duration PATIENCE = Duration.ofSeconds(20);
 
+    private static final String NEIGHBOUR = "neighbour";
+
+    static {
+        // What is waited for comes within milliseconds.
+        Awaitility.setDefaultPollDelay(Duration.ZERO);
+        Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
+    }
+
     private final ConfigurableApplicationContext context;
     private final Path directory;
+    private final List<AutoCloseable> others = new ArrayList<>();
 
     private TestGateway(ConfigurableApplicationContext context, Path directory) {
         this.context = context;
         this.directory = directory;
+    }
+
+    /** A configuration in the making, in which each route is there twice: once for each door. */
+    public static final class Setup {
+
+        private final StringBuilder backends = new StringBuilder();
+        private final StringBuilder routes = new StringBuilder();
+        private final StringBuilder definitions = new StringBuilder();
+        private final StringBuilder weir = new StringBuilder();
+        private final StringBuilder rest = new StringBuilder();
+
+        private Setup() {}
+
+        /** A backend; its properties in YAML's flow style. */
+        public Setup backend(String name, String uri, String... properties) {
+            backends.append("    ")
+                    .append(name)
+                    .append(": { uri: \"")
+                    .append(uri)
+                    .append('"');
+            for (String property : properties) {
+                backends.append(", ").append(property);
+            }
+            backends.append(" }\n");
+            return this;
+        }
+
+        /** A route for each door, below {@link Door#path}; its Weir properties in YAML's flow style. */
+        public Setup route(String name, String backend, String... properties) {
+            return filtered(name, backend, "", properties);
+        }
+
+        /**
+         * A route for each door, with filters of Spring Cloud Gateway's.
+         *
+         * @param filters a list's elements in YAML's flow style
+         */
+        public Setup filtered(String name, String backend, String filters, String... properties) {
+            for (Door door : Door.values()) {
+                String also = door == Door.GENERAL ? ", \"After=2020-01-01T00:00:00Z\"" : "";
+                definitions.append("""
+                          - { id: %s, uri: "backend://%s", predicates: ["Path=%s"%s], filters: [%s] }
+                        """.formatted(door.id(name), backend, door.path(name, "**"), also, filters));
+                if (properties.length > 0) {
+                    routes.append("    ")
+                            .append(door.id(name))
+                            .append(": { ")
+                            .append(String.join(", ", properties))
+                            .append(" }\n");
+                }
+            }
+            return this;
+        }
+
+        /** A line below {@code weir}. */
+        public Setup weir(String line) {
+            weir.append("  ").append(line).append('\n');
+            return this;
+        }
+
+        /** A line of its own. */
+        public Setup line(String line) {
+            rest.append(line).append('\n');
+            return this;
+        }
+
+        /** Starts it, with a healthy neighbour beside the backends. */
+        public TestGateway start() {
+            TestBackend neighbour = TestBackend.healthy();
+            backend(NEIGHBOUR, neighbour.uri());
+            route(NEIGHBOUR, NEIGHBOUR);
+            String yaml =
+                    "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
+                            + "spring.cloud.gateway.server.webflux.routes:\n" + definitions + rest;
+            TestGateway gateway = TestGateway.start(yaml);
+            gateway.others.add(neighbour);
+            return gateway;
+        }
+    }
+
+    /** A configuration with a route for each door. */
+    public static Setup setup() {
+        return new Setup();
     }
 
     /** Starts one with a configuration, which is YAML from its first column on. */
@@ -89,6 +187,21 @@ public final class TestGateway implements AutoCloseable {
         return Objects.requireNonNull(bean(Routes.class).backends().get(name), name);
     }
 
+    /** One of its routes, by {@link Door#id}. */
+    public Route route(String id) {
+        return Objects.requireNonNull(bean(Routes.class).byId().get(id), id);
+    }
+
+    // ---------------------------------------------------------------- between tests
+
+    /** Breakers are closed and remember nothing. */
+    public void calm() {
+        bean(Routes.class)
+                .backends()
+                .values()
+                .forEach(backend -> backend.breaker().resilience4j().reset());
+    }
+
     /** Everything is given back: permits, places in queues, permissions, probes, connections. Waits for it. */
     public void assertNothingHeld() {
         await().atMost(PATIENCE).untilAsserted(() -> {
@@ -126,6 +239,8 @@ public final class TestGateway implements AutoCloseable {
         assertThat(backend.pool().pending()).as(backend.name() + ": pending").isZero();
     }
 
+    // ---------------------------------------------------------------- what it tells
+
     /** The access log so far. */
     public List<JsonNode> log() {
         try {
@@ -141,19 +256,86 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
+    /** The lines of the access log for a path, so far. */
+    public List<JsonNode> lines(String path) {
+        return log().stream()
+                .filter(line -> line.path("path").asString("").equals(path))
+                .toList();
+    }
+
     /** The one line of the access log for a path; waits for it. */
     public JsonNode logged(String path) {
-        return await().atMost(PATIENCE)
-                .until(
-                        () -> log().stream()
-                                .filter(line -> line.path("path").asString("").equals(path))
-                                .toList(),
-                        lines -> !lines.isEmpty())
-                .getFirst();
+        List<JsonNode> lines = await().atMost(PATIENCE).until(() -> lines(path), found -> !found.isEmpty());
+        assertThat(lines).as("lines for " + path).hasSize(1);
+        return lines.getFirst();
+    }
+
+    /** What became of a request is in the log, once, and in the meters. Waits for it. */
+    public JsonNode assertTold(Door door, String route, String path, int status, String outcome) {
+        JsonNode line = logged(path);
+        assertThat(line.path("outcome").asString()).as("%s", line).isEqualTo(outcome);
+        assertThat(line.path("status").asInt()).as("%s", line).isEqualTo(status);
+        assertThat(line.path("door").asString()).as("%s", line).isEqualTo(door.word());
+        assertThat(line.path("route").asString()).as("%s", line).isEqualTo(door.id(route));
+        assertMetered(door.id(route), outcome);
+        return line;
+    }
+
+    /** As many requests of a route are metered with an outcome as are logged with it. Waits for it. */
+    public void assertMetered(String routeId, String outcome) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(metered(routeId, outcome))
+                        .as("weir.requests of %s, %s", routeId, outcome)
+                        .isEqualTo(log().stream()
+                                .filter(line -> line.path("route").asString("").equals(routeId)
+                                        && line.path("outcome").asString().equals(outcome))
+                                .count()));
+    }
+
+    /** Requests of a route that ended in an outcome, as the meter has it. */
+    public long metered(String routeId, String outcome) {
+        return bean(MeterRegistry.class)
+                .find("weir.requests")
+                .tags("route", routeId, "outcome", outcome)
+                .timers()
+                .stream()
+                .mapToLong(Timer::count)
+                .sum();
+    }
+
+    /** A backend's breaker was told of so many calls since {@link #calm()}, so many of them failed or slow. Waits for it. */
+    public void assertFed(String backend, int calls, int failed, int slow) {
+        await().atMost(PATIENCE).untilAsserted(() -> {
+            CircuitBreaker.Metrics fed =
+                    backend(backend).breaker().resilience4j().getMetrics();
+            assertThat(List.of(
+                            fed.getNumberOfBufferedCalls(), fed.getNumberOfFailedCalls(), fed.getNumberOfSlowCalls()))
+                    .as("%s: calls, failed, slow", backend)
+                    .isEqualTo(List.of(calls, failed, slow));
+        });
+    }
+
+    /** The neighbour is served, and its compartment untouched. */
+    public void assertNeighbourUnharmed() throws IOException {
+        for (Door door : Door.values()) {
+            assertThat(TestCaller.get(port(), door.path(NEIGHBOUR, "1")).status())
+                    .as("the neighbour's status, " + door)
+                    .isEqualTo(200);
+        }
+        CircuitBreaker.Metrics fed = backend(NEIGHBOUR).breaker().resilience4j().getMetrics();
+        assertThat(fed.getNumberOfFailedCalls()).as("the neighbour's failures").isZero();
+        assertThat(backend(NEIGHBOUR).breaker().state()).isEqualTo(CircuitBreaker.State.CLOSED);
     }
 
     @Override
     public void close() {
         context.close();
+        for (AutoCloseable other : others) {
+            try {
+                other.close();
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        }
     }
 }

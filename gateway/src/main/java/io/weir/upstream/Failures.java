@@ -1,7 +1,7 @@
 package io.weir.upstream;
 
 import io.netty.channel.ConnectTimeoutException;
-import io.netty.handler.codec.DecoderException;
+import io.netty.handler.codec.CodecException;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import io.weir.outcome.Reason;
@@ -46,7 +46,7 @@ public final class Failures {
 
     private static boolean isNetwork(Throwable failure) {
         return failure instanceof IOException
-                || failure instanceof DecoderException
+                || failure instanceof CodecException
                 || failure instanceof Http2Exception
                 || failure instanceof IllegalArgumentException;
     }
