@@ -1,0 +1,44 @@
+package io.weir.reload;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The last changes of the configuration, and the problems that keep the next one out. Thread-safe. */
+public final class History {
+
+    /** As many changes are remembered. */
+    public static final int CAPACITY = 10;
+
+    private final Deque<Change> changes = new ArrayDeque<>();
+    private @Nullable Change refused;
+
+    /** Takes note of a change, or of one that was refused. */
+    synchronized void add(Change change) {
+        if (!change.isApplied()) {
+            refused = change;
+            return;
+        }
+        refused = null;
+        if (changes.size() == CAPACITY) {
+            changes.removeLast();
+        }
+        changes.addFirst(change);
+    }
+
+    /** The refused one is of no interest any more: what is written is what holds. */
+    synchronized void settled() {
+        refused = null;
+    }
+
+    /** What was changed, the latest first. */
+    public synchronized List<Change> changes() {
+        return List.copyOf(changes);
+    }
+
+    /** The change that was refused last; null if one has been applied since. */
+    public synchronized @Nullable Change refused() {
+        return refused;
+    }
+}

@@ -1,0 +1,7 @@
+/**
+ * Changes the configuration while the gateway serves.
+ */
+@NullMarked
+package io.weir.reload;
+
+import org.jspecify.annotations.NullMarked;
