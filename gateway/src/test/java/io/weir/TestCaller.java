@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -99,6 +100,19 @@ public final class TestCaller implements AutoCloseable {
         try (TestCaller caller = to(port)) {
             return caller.request("GET", target, fields);
         }
+    }
+
+    /** One request on a connection and a thread of their own. */
+    public static CompletableFuture<Answer> ask(int port, String target, String... fields) {
+        CompletableFuture<Answer> answer = new CompletableFuture<>();
+        Thread.ofVirtual().start(() -> {
+            try {
+                answer.complete(get(port, target, fields));
+            } catch (IOException | RuntimeException e) {
+                answer.completeExceptionally(e);
+            }
+        });
+        return answer;
     }
 
     /** Sends a request without a body, and reads the answer. */

@@ -36,6 +36,7 @@ public final class TestGateway implements AutoCloseable {
 
     static {
         // What is waited for comes within milliseconds.
+        Awaitility.setDefaultTimeout(PATIENCE);
         Awaitility.setDefaultPollDelay(Duration.ZERO);
         Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
     }

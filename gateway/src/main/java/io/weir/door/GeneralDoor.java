@@ -189,7 +189,10 @@ public final class GeneralDoor {
             }
             caller.release();
             Exchange exchange = caller.exchange();
-            if (why != null || exchange.isUnderWay()) {
+            if (why == null && !wasActive && exchange.isUnderWay()) {
+                // WebFlux makes a silent end of a caller who left while the answer was written.
+                exchange.callerLeft();
+            } else if (why != null || exchange.isUnderWay()) {
                 exchange.abandoned(why);
             } else {
                 visit.inbound().awaitFlush(exchange, wasActive);

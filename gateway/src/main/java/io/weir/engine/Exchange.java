@@ -199,6 +199,7 @@ public final class Exchange implements Runnable {
             case GRANTED -> place.run();
             case FULL -> {
                 waiting = null;
+                phase = Phase.NEW;
                 refuse(Reason.BULKHEAD_FULL, null);
             }
             case QUEUED -> arm(now);
@@ -808,9 +809,11 @@ public final class Exchange implements Runnable {
 
     /** The gateway answers by itself, or the fallback does. Nothing has been answered yet. */
     private void refuse(Reason why, @Nullable String what) {
+        long now = engine.nanoTime();
         settleIgnored();
         cancelAttempt();
-        releasePermits(engine.nanoTime());
+        releasePermits(now);
+        countWait(now);
         Refusal first = firstRefusal;
         Fallback fallback = route.fallback();
         if (first == null
@@ -908,6 +911,14 @@ public final class Exchange implements Runnable {
                 : new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
     }
 
+    /** A wait that brought no permit counts too. */
+    private void countWait(long now) {
+        if (phase == Phase.QUEUED) {
+            queueNanos += now - queuedAt;
+            phase = Phase.NEW;
+        }
+    }
+
     private void cancelAttempt() {
         Attempt current = attempt;
         attempt = null;
@@ -928,9 +939,7 @@ public final class Exchange implements Runnable {
         }
         cancelAttempt();
         long now = engine.nanoTime();
-        if (phase == Phase.QUEUED) {
-            queueNanos += now - queuedAt;
-        }
+        countWait(now);
         phase = Phase.DONE;
         endedAt = now;
         reason = why;
