@@ -2,14 +2,13 @@ package io.weir;
 
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
-import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslContext;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.bulkhead.RegisteredBulkhead;
 import io.weir.circuitbreaker.Breaker;
-import io.weir.circuitbreaker.BreakerConfigs;
+import io.weir.circuitbreaker.BreakerSettings;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.HealthProber;
@@ -19,15 +18,31 @@ import io.weir.observe.MeterBook;
 import io.weir.retry.RetryBudget;
 import io.weir.upstream.Pool;
 import java.net.URI;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Mono;
 import reactor.netty.resources.LoopResources;
 
-/** Makes backends of their properties, and puts their breakers and bulkheads into Resilience4j's registries. */
+/**
+ * Makes backends of their properties, and puts their breakers and bulkheads into Resilience4j's registries; when the properties change, it
+ * changes of a backend what has to be, and keeps the rest with its state.
+ *
+ * <ul>
+ *   <li>Bulkheads are resized in place.
+ *   <li>A breaker whose settings are the same stays as it is. One of which only derived figures differ, those that come
+ *       from the deadline or the limit, is replaced by one in the same state. Any other is replaced, and what an operator
+ *       forced stays forced.
+ *   <li>A pool is replaced if the address or the connection's settings differ.
+ *   <li>Meters follow the parts, so that series go on.
+ * </ul>
+ *
+ * <p>Not thread-safe: one change at a time.
+ */
 final class BackendFactory {
 
     private final CircuitBreakerRegistry breakers;
@@ -36,7 +51,32 @@ final class BackendFactory {
     private final Function<String, SslContext> sslBundles;
     private final MeterBook book;
     private final LittlesLawProperties littlesLaw;
-    private final Map<String, HealthProber> probers = new ConcurrentHashMap<>();
+    private final Map<String, Compartment> compartments = new HashMap<>();
+
+    /** A backend in force, and what it was made of. */
+    private record Compartment(
+            BackendProperties properties,
+            BreakerSettings breaker,
+            Backend backend,
+            RegisteredBulkhead registered,
+            BackendMeters meters,
+            @Nullable HealthProber prober) {}
+
+    /** Backends in the making: all that can fail has not, and nothing has been changed yet. */
+    static final class Plan {
+
+        private final Map<String, BackendProperties> properties;
+        private final Map<String, Pool> pools = new HashMap<>();
+
+        private Plan(Map<String, BackendProperties> properties) {
+            this.properties = properties;
+        }
+
+        /** Nothing comes of it. */
+        void drop() {
+            pools.values().forEach(pool -> pool.close().subscribe());
+        }
+    }
 
     /**
      * A factory.
@@ -59,19 +99,149 @@ final class BackendFactory {
         this.sslBundles = sslBundles;
     }
 
-    /** A backend, closed for nobody yet; what was made for it goes with {@link #close}. */
-    Backend create(String name, BackendProperties properties) {
-        int maxCalls = properties.bulkhead().maxConcurrentCalls();
-        QueueingBulkhead bulkhead =
-                new QueueingBulkhead(maxCalls, properties.bulkhead().queueCapacity());
-        RegisteredBulkhead.register(bulkheads, name, bulkhead, Map.of());
+    /**
+     * Plans backends.
+     *
+     * @throws RuntimeException if one cannot be made
+     */
+    Plan plan(Map<String, BackendProperties> properties) {
+        Plan plan = new Plan(properties);
+        try {
+            properties.forEach((name, next) -> {
+                Compartment before = compartments.get(name);
+                if (before == null || !isPoolKept(before.properties(), next)) {
+                    plan.pools.put(name, pool(name, next));
+                }
+            });
+        } catch (RuntimeException e) {
+            plan.drop();
+            throw e;
+        }
+        return plan;
+    }
+
+    /**
+     * Makes backends as they were planned.
+     *
+     * @param left takes what is to be closed once nobody goes by it any more
+     */
+    Map<String, Backend> create(Plan plan, Consumer<Retirement.Left> left) {
+        Map<String, Backend> backends = new LinkedHashMap<>();
+        List.copyOf(compartments.keySet()).forEach(name -> {
+            if (!plan.properties.containsKey(name)) {
+                left.accept(gone(name));
+            }
+        });
+        plan.properties.forEach((name, properties) -> {
+            Compartment before = compartments.get(name);
+            Compartment after = before == null
+                    ? create(name, properties, plan.pools)
+                    : before.properties().equals(properties) ? before : change(name, properties, before, plan, left);
+            compartments.put(name, after);
+            backends.put(name, after.backend());
+        });
+        return backends;
+    }
+
+    private Compartment create(String name, BackendProperties properties, Map<String, Pool> pools) {
+        QueueingBulkhead bulkhead = new QueueingBulkhead(
+                properties.bulkhead().maxConcurrentCalls(),
+                properties.bulkhead().queueCapacity());
+        RegisteredBulkhead registered = RegisteredBulkhead.register(bulkheads, name, bulkhead, Map.of());
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
-        Breaker breaker = breaker(name, properties, maxCalls);
-        Pool pool = pool(name, properties, maxCalls);
+        BreakerSettings settings = settings(properties);
+        breakers.remove(name);
+        Breaker breaker = breaker(breakers.circuitBreaker(name, settings.resilience4j()), properties);
+        Pool pool = pools.get(name);
+        if (pool == null) {
+            throw new IllegalStateException("backend " + name + " was planned without a pool");
+        }
         RetryBudget budget = new RetryBudget(properties.retryBudget(), System.nanoTime());
         BackendMeters meters =
                 new BackendMeters(book, name, bulkhead, streams, breaker, pool, budget, littlesLaw, System::nanoTime);
-        Backend backend = new Backend(
+        Backend backend = backend(name, properties, bulkhead, streams, breaker, pool, budget, meters);
+        return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));
+    }
+
+    private Compartment change(
+            String name, BackendProperties properties, Compartment before, Plan plan, Consumer<Retirement.Left> left) {
+        Backend old = before.backend();
+        Pool replacement = plan.pools.get(name);
+        Pool pool = replacement == null ? old.pool() : replacement;
+        // Connections before permits: whoever is let in finds one.
+        pool.makeRoom(permits(properties));
+        old.bulkhead()
+                .resize(
+                        properties.bulkhead().maxConcurrentCalls(),
+                        properties.bulkhead().queueCapacity());
+        old.streams().resize(properties.maxStreams(), 0);
+        BreakerSettings settings = settings(properties);
+        Breaker breaker =
+                settings.equals(before.breaker()) ? old.breaker() : replaced(name, settings, properties, before);
+        RetryBudget budget = properties.retryBudget().equals(before.properties().retryBudget())
+                ? old.retryBudget()
+                : new RetryBudget(properties.retryBudget(), System.nanoTime());
+        before.meters().follow(breaker, pool, budget);
+        Backend backend =
+                backend(name, properties, old.bulkhead(), old.streams(), breaker, pool, budget, before.meters());
+        close(before.prober());
+        if (replacement != null) {
+            left.accept(new Retirement.Left(old.pool(), () -> old.pool().close().subscribe()));
+        }
+        return new Compartment(
+                properties, settings, backend, before.registered(), before.meters(), prober(backend, properties));
+    }
+
+    private Breaker replaced(String name, BreakerSettings settings, BackendProperties properties, Compartment before) {
+        CircuitBreaker next = CircuitBreaker.of(name, settings.resilience4j(), breakers.getTags());
+        Breaker breaker = breaker(next, properties);
+        if (properties.circuitBreaker().equals(before.properties().circuitBreaker())) {
+            breaker.continueFrom(before.backend().breaker());
+        } else {
+            breaker.stayForced(before.backend().breaker());
+        }
+        breakers.replace(name, next);
+        return breaker;
+    }
+
+    /** A backend that there is not any more; those who go by it end what they have begun. */
+    private Retirement.Left gone(String name) {
+        Compartment compartment = compartments.remove(name);
+        if (compartment == null) {
+            throw new IllegalStateException("backend " + name + " is not there");
+        }
+        close(compartment.prober());
+        Backend backend = compartment.backend();
+        return new Retirement.Left(backend.pool(), () -> {
+            compartment.meters().close();
+            // A successor of the same name may stand there by now.
+            breakers.find(name)
+                    .filter(registered -> registered == backend.breaker().resilience4j())
+                    .ifPresent(registered -> breakers.remove(name));
+            bulkheads
+                    .find(name)
+                    .filter(registered -> registered == compartment.registered())
+                    .ifPresent(registered -> bulkheads.remove(name));
+            backend.pool().close().subscribe();
+        });
+    }
+
+    private static void close(@Nullable HealthProber prober) {
+        if (prober != null) {
+            prober.close();
+        }
+    }
+
+    private static Backend backend(
+            String name,
+            BackendProperties properties,
+            QueueingBulkhead bulkhead,
+            QueueingBulkhead streams,
+            Breaker breaker,
+            Pool pool,
+            RetryBudget budget,
+            BackendMeters meters) {
+        return new Backend(
                 name,
                 properties.uri(),
                 authority(properties.uri()),
@@ -87,35 +257,26 @@ final class BackendFactory {
                 Backend.bits(properties.circuitBreaker().recordStatuses()),
                 Backend.bits(properties.circuitBreaker().recordGrpcStatuses()),
                 meters);
-        String healthPath = properties.recovery().healthPath();
-        if (healthPath != null) {
-            probers.put(name, new HealthProber(backend, healthPath, loop(), System::nanoTime));
-        }
-        return backend;
     }
 
-    /** Ends what was made for a backend: it is gone, and nothing of it is left in meters and registries. */
-    Mono<Void> close(Backend backend) {
-        HealthProber prober = probers.remove(backend.name());
-        if (prober != null) {
-            prober.close();
-        }
-        if (backend.observer() instanceof BackendMeters meters) {
-            meters.close();
-        }
-        breakers.remove(backend.name());
-        bulkheads.remove(backend.name());
-        return backend.pool().close();
+    private @Nullable HealthProber prober(Backend backend, BackendProperties properties) {
+        String healthPath = properties.recovery().healthPath();
+        return healthPath == null ? null : new HealthProber(backend, healthPath, loop(), System::nanoTime);
     }
 
     private EventLoop loop() {
         return loops.onClient(true).next();
     }
 
-    private Breaker breaker(String name, BackendProperties properties, int maxCalls) {
-        CircuitBreakerConfig config = BreakerConfigs.of(properties.circuitBreaker(), properties.deadline(), maxCalls);
-        breakers.remove(name);
-        CircuitBreaker breaker = breakers.circuitBreaker(name, config);
+    private static BreakerSettings settings(BackendProperties properties) {
+        return BreakerSettings.of(
+                properties.circuitBreaker(),
+                properties.recovery(),
+                properties.deadline(),
+                properties.bulkhead().maxConcurrentCalls());
+    }
+
+    private static Breaker breaker(CircuitBreaker breaker, BackendProperties properties) {
         return new Breaker(
                 breaker,
                 properties.recovery(),
@@ -123,7 +284,17 @@ final class BackendFactory {
                 () -> ThreadLocalRandom.current().nextDouble());
     }
 
-    private Pool pool(String name, BackendProperties properties, int maxCalls) {
+    private static boolean isPoolKept(BackendProperties before, BackendProperties after) {
+        return before.uri().equals(after.uri())
+                && before.protocol() == after.protocol()
+                && before.connection().equals(after.connection());
+    }
+
+    private static int permits(BackendProperties properties) {
+        return properties.bulkhead().maxConcurrentCalls() + properties.maxStreams();
+    }
+
+    private Pool pool(String name, BackendProperties properties) {
         String bundle = properties.connection().sslBundle();
         @Nullable SslContext tls = bundle == null ? null : sslBundles.apply(bundle);
         return new Pool(
@@ -131,7 +302,7 @@ final class BackendFactory {
                 properties.uri(),
                 properties.protocol(),
                 properties.connection(),
-                maxCalls + properties.maxStreams(),
+                permits(properties),
                 tls,
                 loops);
     }

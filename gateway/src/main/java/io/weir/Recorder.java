@@ -2,6 +2,7 @@ package io.weir;
 
 import io.weir.door.EdgeOutcomes;
 import io.weir.edge.EdgeListener;
+import io.weir.engine.Exchange;
 import io.weir.engine.RouteObserver;
 import io.weir.observe.AccessLog;
 import io.weir.observe.EdgeMeters;
@@ -21,14 +22,24 @@ import org.jspecify.annotations.Nullable;
 record Recorder(EdgeMeters edge, @Nullable AccessLog log) implements EdgeOutcomes, EdgeListener {
 
     /** The observer of a route with meters of its own. */
-    RouteObserver of(ExchangeMeters meters) {
-        AccessLog written = log;
-        return written == null
-                ? meters
-                : exchange -> {
-                    meters.ended(exchange);
-                    written.ended(exchange);
-                };
+    OfRoute of(ExchangeMeters meters) {
+        return new OfRoute(meters, log);
+    }
+
+    /**
+     * Writes what becomes of a route's exchanges.
+     *
+     * @param log null: it is switched off
+     */
+    record OfRoute(ExchangeMeters meters, @Nullable AccessLog log) implements RouteObserver {
+
+        @Override
+        public void ended(Exchange exchange) {
+            meters.ended(exchange);
+            if (log != null) {
+                log.ended(exchange);
+            }
+        }
     }
 
     @Override

@@ -6,15 +6,18 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.weir.config.Snapshot;
 import io.weir.config.WeirProperties;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
 import io.weir.door.GeneralDoor;
+import io.weir.door.GeneralRoutesFactory;
+import io.weir.door.LiveRoutes;
 import io.weir.door.RefusalHandler;
 import io.weir.door.RouteCompiler;
-import io.weir.door.Routes;
 import io.weir.door.RoutesFactory;
+import io.weir.door.RoutesOfVisit;
 import io.weir.drain.Drain;
 import io.weir.edge.EdgeServerCustomizer;
 import io.weir.engine.Backend;
@@ -26,11 +29,12 @@ import io.weir.observe.ExchangeMeters;
 import io.weir.observe.Gateway;
 import io.weir.observe.MeterBook;
 import io.weir.observe.OverloadSampler;
+import io.weir.observe.ReloadMeters;
 import io.weir.observe.WeirEndpoint;
 import io.weir.overload.OverloadGuard;
+import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
@@ -38,22 +42,28 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLException;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.cloud.gateway.config.GatewayProperties;
+import org.springframework.cloud.gateway.config.GlobalCorsProperties;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
+import org.springframework.cloud.gateway.handler.FilteringWebHandler;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
-import org.springframework.cloud.gateway.route.RouteDefinition;
-import org.springframework.cloud.gateway.route.RouteDefinitionLocator;
-import org.springframework.cloud.gateway.route.RouteLocator;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.core.convert.ConversionService;
+import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
 import org.springframework.http.client.ReactorResourceFactory;
+import org.springframework.web.reactive.accept.ApiVersionStrategy;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
 
 /** The one place where the parts are put together. */
@@ -158,31 +168,71 @@ class WeirConfiguration {
     }
 
     @Bean
-    Routes routes(
-            WeirProperties properties,
-            BackendFactory factory,
+    RoutesFactory routesFactory(
+            ApplicationContext context,
+            @Qualifier("webFluxConversionService") ConversionService conversion,
             RouteCompiler compiler,
-            RouteLocator locator,
-            RouteDefinitionLocator definitions,
-            GatewayProperties gateway,
             MeterBook book,
             Recorder recorder) {
-        Map<String, Backend> backends = new LinkedHashMap<>();
-        properties.backends().forEach((name, backend) -> backends.put(name, factory.create(name, backend)));
-        Map<String, RouteDefinition> byId = new LinkedHashMap<>();
-        for (RouteDefinition definition : definitions.getRouteDefinitions().toIterable()) {
-            byId.put(String.valueOf(definition.getId()), definition);
-        }
-        List<RoutesFactory.Source> sources = new ArrayList<>();
-        for (org.springframework.cloud.gateway.route.Route route :
-                locator.getRoutes().toIterable()) {
-            sources.add(new RoutesFactory.Source(route.getId(), route.getUri(), byId.get(route.getId())));
-        }
         return new RoutesFactory(
-                        compiler,
-                        (route, backend, door, limit) ->
-                                recorder.of(new ExchangeMeters(book, route, backend.name(), door, limit)))
-                .create(sources, gateway.getDefaultFilters(), properties.routes(), backends);
+                new GeneralRoutesFactory(context, conversion), compiler, (route, backend, door, limit, before) -> {
+                    if (before instanceof Recorder.OfRoute known
+                            && known.meters().isOf(backend.name(), door)) {
+                        known.meters().follow(limit);
+                        return known;
+                    }
+                    return recorder.of(new ExchangeMeters(book, route, backend.name(), door, limit));
+                });
+    }
+
+    /** In place of Spring Cloud Gateway's own, by its name: it goes by these routes too. */
+    @Bean("cachedCompositeRouteLocator")
+    @Primary
+    LiveRoutes liveRoutes(
+            WeirProperties properties, GatewayProperties gateway, BackendFactory backends, RoutesFactory routes) {
+        return new LiveRoutes(Swap.first(backends, routes, properties, gateway));
+    }
+
+    /** In place of Spring Cloud Gateway's own. */
+    @Bean
+    RoutesOfVisit routePredicateHandlerMapping(
+            GeneralDoor door,
+            FilteringWebHandler handler,
+            LiveRoutes routes,
+            GlobalCorsProperties cors,
+            Environment environment,
+            ObjectProvider<ApiVersionStrategy> apiVersions) {
+        RoutesOfVisit mapping = new RoutesOfVisit(door, handler, routes, cors, environment);
+        apiVersions.ifAvailable(mapping::setApiVersionStrategy);
+        return mapping;
+    }
+
+    @Bean(destroyMethod = "close")
+    Retirement retirement(ReactorResourceFactory resources) {
+        return new Retirement(resources.getLoopResources().onServer(true));
+    }
+
+    @Bean
+    LiveConfiguration liveConfiguration(
+            ConfigurableEnvironment environment,
+            ApplicationArguments arguments,
+            BackendFactory backends,
+            RoutesFactory routes,
+            LiveRoutes live,
+            Retirement retirement,
+            Recorder recorder,
+            GatewayProperties gateway,
+            ApplicationEventPublisher events,
+            Drain drain,
+            MeterBook book) {
+        InstantSource clock = InstantSource.system();
+        return new LiveConfiguration(
+                Snapshot.of(environment),
+                () -> Snapshot.read(environment, arguments.getSourceArgs()),
+                new Swap(backends, routes, live, retirement, recorder.edge(), gateway, events),
+                () -> drain.phase() != Drain.Phase.SERVING,
+                clock,
+                new ReloadMeters(book, clock.instant()));
     }
 
     @Bean
@@ -218,26 +268,28 @@ class WeirConfiguration {
             Engine engine,
             EdgeServer edge,
             OverloadSampler sampler,
-            Routes routes) {
+            LiveRoutes routes,
+            Retirement retirement) {
         return new DrainLifecycle(context, drain, properties.drain(), engine, edge.connections()::drain, () -> {
             sampler.close();
-            for (Backend backend : routes.backends().values()) {
+            retirement.close();
+            for (Backend backend : routes.get().backends().values()) {
                 backend.pool().close().subscribe();
             }
         });
     }
 
     @Bean
-    Gateway gatewayView(Routes routes) {
+    Gateway gatewayView(LiveRoutes routes) {
         return new Gateway() {
             @Override
             public Map<String, Backend> backends() {
-                return routes.backends();
+                return routes.get().backends();
             }
 
             @Override
             public List<RouteView> routes() {
-                return routes.views();
+                return routes.get().views();
             }
         };
     }
@@ -252,7 +304,7 @@ class WeirConfiguration {
     FrontDoor frontDoor(
             ApplicationContext context,
             Engine engine,
-            Routes routes,
+            LiveRoutes routes,
             GeneralDoor generalDoor,
             WeirProperties properties,
             Recorder recorder) {
@@ -261,7 +313,7 @@ class WeirConfiguration {
                         .observationRegistry(ObservationRegistry.NOOP)
                         .build(),
                 engine,
-                () -> routes,
+                routes,
                 generalDoor,
                 properties.edge(),
                 recorder);

@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
-import io.weir.door.Routes;
+import io.weir.door.LiveRoutes;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.engine.Route;
@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -164,6 +165,21 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
+    /** Writes another configuration into its file; in one step, as an editor that keeps the old file if it fails. */
+    public void rewrite(String yaml) {
+        try {
+            Path next = Files.writeString(directory.resolve("gateway.yml.next"), yaml);
+            Files.move(next, file(), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Its configuration. */
+    public Path file() {
+        return directory.resolve("gateway.yml");
+    }
+
     /** Where callers connect. */
     public int port() {
         return port("local.server.port");
@@ -185,19 +201,20 @@ public final class TestGateway implements AutoCloseable {
 
     /** One of its backends. */
     public Backend backend(String name) {
-        return Objects.requireNonNull(bean(Routes.class).backends().get(name), name);
+        return Objects.requireNonNull(bean(LiveRoutes.class).get().backends().get(name), name);
     }
 
     /** One of its routes, by {@link Door#id}. */
     public Route route(String id) {
-        return Objects.requireNonNull(bean(Routes.class).byId().get(id), id);
+        return Objects.requireNonNull(bean(LiveRoutes.class).get().byId().get(id), id);
     }
 
     // ---------------------------------------------------------------- between tests
 
     /** Breakers are closed and remember nothing. */
     public void calm() {
-        bean(Routes.class)
+        bean(LiveRoutes.class)
+                .get()
                 .backends()
                 .values()
                 .forEach(backend -> backend.breaker().resilience4j().reset());
@@ -208,10 +225,10 @@ public final class TestGateway implements AutoCloseable {
         await().atMost(PATIENCE).untilAsserted(() -> {
             assertThat(bean(Engine.class).inFlight()).as("in flight").isZero();
             assertThat(bean(Engine.class).streams()).as("streams").isZero();
-            for (Backend backend : bean(Routes.class).backends().values()) {
+            for (Backend backend : bean(LiveRoutes.class).get().backends().values()) {
                 assertNothingHeld(backend);
             }
-            bean(Routes.class).byId().values().forEach(route -> {
+            bean(LiveRoutes.class).get().byId().values().forEach(route -> {
                 if (route.limit() != null) {
                     assertThat(route.limit().inUse())
                             .as("permits of route " + route.id())

@@ -35,6 +35,7 @@ public final class Breaker {
     private final long slowNanos;
     private final LongSupplier nanoClock;
     private final AtomicInteger overdue = new AtomicInteger();
+    private volatile Runnable whenOpened = () -> {};
 
     /**
      * A breaker around Resilience4j's.
@@ -55,8 +56,36 @@ public final class Breaker {
         breaker.getEventPublisher().onStateTransition(event -> {
             if (event.getStateTransition().getToState() == State.OPEN) {
                 recovery.opened(nanoClock.getAsLong());
+                whenOpened.run();
             }
         });
+    }
+
+    /** What to do each time that it has opened, in place of what was to do before; Resilience4j forgets no listener. */
+    public void whenOpened(Runnable action) {
+        whenOpened = action;
+    }
+
+    /**
+     * Takes the state over from a breaker with the same settings, of which this one's derive other figures: open stays
+     * open, and what an operator forced stays forced. The window is empty.
+     */
+    public void continueFrom(Breaker predecessor) {
+        switch (predecessor.state()) {
+            case CLOSED -> {}
+            // Half-open with no call counted is open with a probe soon.
+            case OPEN, HALF_OPEN -> breaker.transitionToOpenState();
+            case FORCED_OPEN, DISABLED, METRICS_ONLY -> stayForced(predecessor);
+        }
+    }
+
+    /** Takes over only what an operator forced, from a breaker with other settings. */
+    public void stayForced(Breaker predecessor) {
+        switch (predecessor.state()) {
+            case CLOSED, OPEN, HALF_OPEN -> {}
+            case FORCED_OPEN -> forceOpen();
+            case DISABLED, METRICS_ONLY -> forceClosed();
+        }
     }
 
     /**

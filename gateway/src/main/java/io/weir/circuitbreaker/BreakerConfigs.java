@@ -39,13 +39,22 @@ public final class BreakerConfigs {
     /** Resilience4j's configuration of a backend's breaker. */
     public static CircuitBreakerConfig of(
             CircuitBreakerProperties properties, Duration deadline, int maxConcurrentCalls) {
+        return of(
+                properties,
+                slowCallDurationThreshold(properties, deadline),
+                slidingWindowSize(properties, maxConcurrentCalls),
+                minimumNumberOfCalls(properties, maxConcurrentCalls));
+    }
+
+    static CircuitBreakerConfig of(
+            CircuitBreakerProperties properties, Duration slowCallDurationThreshold, int window, int minimumCalls) {
         return CircuitBreakerConfig.custom()
                 .failureRateThreshold(properties.failureRateThreshold())
                 .slowCallRateThreshold(properties.slowCallRateThreshold())
-                .slowCallDurationThreshold(slowCallDurationThreshold(properties, deadline))
+                .slowCallDurationThreshold(slowCallDurationThreshold)
                 .slidingWindow(
-                        slidingWindowSize(properties, maxConcurrentCalls),
-                        minimumNumberOfCalls(properties, maxConcurrentCalls),
+                        window,
+                        minimumCalls,
                         properties.slidingWindowType(),
                         // The other strategy takes a lock, which an event loop must not wait for.
                         SlidingWindowSynchronizationStrategy.LOCK_FREE)

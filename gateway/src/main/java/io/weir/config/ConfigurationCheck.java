@@ -34,9 +34,20 @@ public final class ConfigurationCheck {
     }
 
     private static Report check(ConfigurationSources sources) {
+        return findings(sources).report();
+    }
+
+    /**
+     * What was found in a configuration.
+     *
+     * @param known the values that are sound
+     */
+    record Findings(Report report, Known known) {}
+
+    static Findings findings(ConfigurationSources sources) {
         List<Problem> problems = new ArrayList<>(sources.problems());
         if (!sources.areReadable()) {
-            return Report.of(problems);
+            return new Findings(Report.of(problems), new Known());
         }
         try (ValidatorFactory validation = Validation.byDefaultProvider()
                 .configure()
@@ -46,7 +57,7 @@ public final class ConfigurationCheck {
         }
     }
 
-    private static Report check(ConfigurationSources sources, ValidatorFactory validation, List<Problem> problems) {
+    private static Findings check(ConfigurationSources sources, ValidatorFactory validation, List<Problem> problems) {
         ConfigurableEnvironment environment = sources.environment();
         Written root = sources.written();
         PropertiesCheck properties = new PropertiesCheck(
@@ -66,7 +77,8 @@ public final class ConfigurationCheck {
         List<Route> routes = new RoutesCheck(environment, known, definitions, problems::add).check(root);
 
         new Contradictions(environment, known, problems::add).check(routes);
-        return new Report(problems, known.names("weir.backends").size(), routes.size());
+        Report report = new Report(problems, known.names("weir.backends").size(), routes.size());
+        return new Findings(report, known);
     }
 
     /** Says nothing: what was expected is said by {@link Expectation}. */

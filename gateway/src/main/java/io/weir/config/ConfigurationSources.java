@@ -15,6 +15,7 @@ import org.springframework.boot.bootstrap.DefaultBootstrapContext;
 import org.springframework.boot.context.config.ConfigDataNotFoundException;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.convert.ApplicationConversionService;
+import org.springframework.boot.env.DefaultPropertiesPropertySource;
 import org.springframework.boot.origin.Origin;
 import org.springframework.boot.origin.PropertySourceOrigin;
 import org.springframework.boot.origin.TextResourceOrigin;
@@ -22,6 +23,9 @@ import org.springframework.boot.support.EnvironmentPostProcessorsFactory;
 import org.springframework.boot.web.context.reactive.StandardReactiveWebEnvironment;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.MutablePropertySources;
+import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 import org.springframework.core.io.ByteArrayResource;
 import org.springframework.core.io.DefaultResourceLoader;
@@ -49,10 +53,22 @@ final class ConfigurationSources {
 
     /** Reads what a start with these arguments would read. */
     static ConfigurationSources read(String... arguments) {
+        return read(Map.of(), arguments);
+    }
+
+    /**
+     * Reads what a start with these arguments would read.
+     *
+     * @param defaults what the application sets where nobody else does
+     */
+    static ConfigurationSources read(Map<String, Object> defaults, String... arguments) {
         ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
         environment.setConversionService(new ApplicationConversionService());
         if (arguments.length > 0) {
             environment.getPropertySources().addFirst(new SimpleCommandLinePropertySource(arguments));
+        }
+        if (!defaults.isEmpty()) {
+            environment.getPropertySources().addLast(new DefaultPropertiesPropertySource(defaults));
         }
         Files files = new Files();
         ConfigurationSources sources = new ConfigurationSources(environment, files.read);
@@ -63,6 +79,26 @@ final class ConfigurationSources {
     /** What an environment has, whoever has read it. */
     static ConfigurationSources of(ConfigurableEnvironment environment) {
         return new ConfigurationSources(environment, Map.of());
+    }
+
+    /**
+     * The same, with values that win over all others.
+     *
+     * @param name who has set them
+     */
+    ConfigurationSources with(String name, Map<String, Object> values) {
+        ConfigurableEnvironment over = new StandardReactiveWebEnvironment();
+        over.setConversionService(environment.getConversionService());
+        MutablePropertySources sources = over.getPropertySources();
+        sources.forEach(source -> sources.remove(source.getName()));
+        for (PropertySource<?> source : environment.getPropertySources()) {
+            if (!ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)
+                    && !source.getName().equals(name)) {
+                sources.addLast(source);
+            }
+        }
+        sources.addFirst(new MapPropertySource(name, values));
+        return new ConfigurationSources(over, files);
     }
 
     ConfigurableEnvironment environment() {

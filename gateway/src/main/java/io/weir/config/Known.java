@@ -1,6 +1,7 @@
 package io.weir.config;
 
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -38,6 +39,11 @@ final class Known {
 
     void name(String path, String name, Place place) {
         names.computeIfAbsent(path, any -> new LinkedHashMap<>()).putIfAbsent(name, place);
+    }
+
+    /** All of them. */
+    Map<String, Entry> entries() {
+        return Collections.unmodifiableMap(entries);
     }
 
     /** The names under a path at which the user chooses names, with the places where they are. */

@@ -62,6 +62,6 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
                 door.serverTiming());
         visit.began(caller);
         exchange.getAttributes().put(GeneralCaller.ATTRIBUTE, caller);
-        return caller.untilHead();
+        return caller.untilHead(visit::through);
     }
 }

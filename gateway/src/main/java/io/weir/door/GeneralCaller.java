@@ -31,7 +31,7 @@ import reactor.netty.http.websocket.WebsocketOutbound;
 /**
  * The general door's caller: the request as Spring Cloud Gateway's filters left it, and the answer as they are to see it.
  *
- * <p>{@link #untilHead()} is what the routing filter returns: it completes when the answer's head is on the exchange's response, so that response
+ * <p>{@link #untilHead} is what the routing filter returns: it completes when the answer's head is on the exchange's response, so that response
  * filters run, and fails with {@link Refused} when the gateway answers itself. The body is taken by {@link BackendAnswerFilter}.
  */
 final class GeneralCaller implements Caller, InboundFacts {
@@ -72,15 +72,23 @@ final class GeneralCaller implements Caller, InboundFacts {
         this.exchange = new Exchange(engine, route, this, arrivedAt);
     }
 
-    /** Begins the exchange; completes with the answer's head. */
-    Mono<Void> untilHead() {
+    /**
+     * Begins the exchange; completes with the answer's head.
+     *
+     * @param begun what follows when it has begun
+     */
+    Mono<Void> untilHead(Runnable begun) {
+        Runnable start = () -> {
+            exchange.start();
+            begun.run();
+        };
         return Mono.create(sink -> {
             head = sink;
             if (channel().eventLoop().inEventLoop()) {
-                exchange.start();
+                start.run();
             } else {
                 // A filter has moved the request to another thread.
-                channel().eventLoop().execute(exchange::start);
+                channel().eventLoop().execute(start);
             }
         });
     }

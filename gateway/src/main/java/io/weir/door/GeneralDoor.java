@@ -3,6 +3,7 @@ package io.weir.door;
 import io.netty.util.AttributeKey;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -52,6 +53,7 @@ public final class GeneralDoor {
         private @Nullable GeneralCaller caller;
         private @Nullable String route;
         private boolean told;
+        private final AtomicBoolean inside = new AtomicBoolean();
 
         Visit(Inbound inbound, Routes routes, long arrivedAt) {
             this.inbound = inbound;
@@ -75,6 +77,20 @@ public final class GeneralDoor {
             caller = begun;
         }
 
+        /** From here on it needs the routes that it found. */
+        void entered() {
+            if (inside.compareAndSet(false, true)) {
+                routes.visits().began();
+            }
+        }
+
+        /** It does not need them any more: there is an exchange, which knows its own, or never will be. */
+        void through() {
+            if (inside.compareAndSet(true, false)) {
+                routes.visits().ended();
+            }
+        }
+
         @Nullable
         GeneralCaller caller() {
             return caller;
@@ -93,12 +109,18 @@ public final class GeneralDoor {
 
     /** The visit of a request that is in the chain. */
     Visit visit(ServerWebExchange exchange) {
-        HttpServerRequest request = ServerHttpRequestDecorator.getNativeRequest(exchange.getRequest());
-        Visit visit = ((ChannelOperations<?, ?>) request).channel().attr(VISIT).get();
+        Visit visit = visitOrNull(exchange);
         if (visit == null) {
             throw new IllegalStateException("a request that did not come in by the front door");
         }
         return visit;
+    }
+
+    /** The same; null for a request that did not come in by the front door. */
+    @Nullable
+    Visit visitOrNull(ServerWebExchange exchange) {
+        HttpServerRequest request = ServerHttpRequestDecorator.getNativeRequest(exchange.getRequest());
+        return ((ChannelOperations<?, ?>) request).channel().attr(VISIT).get();
     }
 
     /** Sees a request through the chain. */
@@ -107,6 +129,7 @@ public final class GeneralDoor {
         return new Mono<>() {
             @Override
             public void subscribe(CoreSubscriber<? super Void> actual) {
+                visit.entered();
                 chain.subscribe(new Span(visit, actual, GeneralDoor.this));
             }
         };
@@ -174,6 +197,7 @@ public final class GeneralDoor {
             if (s != null) {
                 s.cancel();
             }
+            visit.through();
             GeneralCaller caller = visit.caller();
             if (caller != null) {
                 caller.exchange().callerLeft();
@@ -182,6 +206,7 @@ public final class GeneralDoor {
         }
 
         private void ended(boolean wasActive, @Nullable Reason why) {
+            visit.through();
             GeneralCaller caller = visit.caller();
             if (caller == null) {
                 door.answered(visit);

@@ -2,6 +2,7 @@ package io.weir.door;
 
 import io.weir.engine.Backend;
 import io.weir.engine.Route;
+import io.weir.engine.Usage;
 import io.weir.observe.Gateway.RouteView;
 import java.util.List;
 import java.util.Map;
@@ -14,8 +15,16 @@ import org.jspecify.annotations.Nullable;
  * @param byId the engine's routes
  * @param backends the backends, by name
  * @param views what there is to tell of each route
+ * @param general Spring Cloud Gateway's own routes
+ * @param visits the requests that came in by these and are still on their way through Spring Cloud Gateway to the engine
  */
-public record Routes(RouteTable table, Map<String, Route> byId, Map<String, Backend> backends, List<RouteView> views) {
+public record Routes(
+        RouteTable table,
+        Map<String, Route> byId,
+        Map<String, Backend> backends,
+        List<RouteView> views,
+        GeneralRoutes general,
+        Usage visits) {
 
     /** The engine's route with this id; null if there is none, or it leads to no backend. */
     @Nullable

@@ -6,6 +6,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.Mode;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
+import io.weir.engine.Usage;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
 import io.weir.observe.Gateway.RouteView;
@@ -17,7 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.springframework.cloud.gateway.filter.FilterDefinition;
+import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.route.RouteDefinition;
 
 /** Makes {@link Routes} of Spring Cloud Gateway's routes and Weir's properties for them. */
@@ -27,8 +28,17 @@ public final class RoutesFactory {
     @FunctionalInterface
     public interface Observers {
 
-        /** The observer of a route. */
-        RouteObserver of(String route, Backend backend, String door, @Nullable QueueingBulkhead limit);
+        /**
+         * The observer of a route.
+         *
+         * @param before that of the route with this id in the routes before; null: there was none
+         */
+        RouteObserver of(
+                String route,
+                Backend backend,
+                String door,
+                @Nullable QueueingBulkhead limit,
+                @Nullable RouteObserver before);
     }
 
     /**
@@ -42,39 +52,76 @@ public final class RoutesFactory {
 
     private static final RouteMatcher ANYTHING = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
+    private final GeneralRoutesFactory general;
     private final RouteCompiler compiler;
     private final Observers observers;
 
     /** A factory. */
-    public RoutesFactory(RouteCompiler compiler, Observers observers) {
+    public RoutesFactory(GeneralRoutesFactory general, RouteCompiler compiler, Observers observers) {
+        this.general = general;
         this.compiler = compiler;
         this.observers = observers;
     }
 
+    /** Routes in the making: all that can fail has not, and nothing has been changed yet. */
+    public static final class Plan {
+
+        private final GeneralRoutes general;
+        private final List<Planned> routes = new ArrayList<>();
+
+        private Plan(GeneralRoutes general) {
+            this.general = general;
+        }
+    }
+
+    private record Planned(Source source, RouteCompiler.@Nullable Compilation compilation) {}
+
     /**
-     * The routes.
+     * Plans routes.
      *
-     * @param sources Spring Cloud Gateway's routes, in the order in which they are tried
-     * @param defaults its default filters
+     * @throws RuntimeException if one cannot be made
+     */
+    public Plan plan(GatewayProperties properties) {
+        GeneralRoutesFactory.Made made = general.create(properties);
+        Plan plan = new Plan(made.general());
+        for (Source source : made.sources()) {
+            RouteDefinition definition = source.definition();
+            plan.routes.add(new Planned(
+                    source, definition == null ? null : compiler.compile(definition, properties.getDefaultFilters())));
+        }
+        return plan;
+    }
+
+    /**
+     * Makes routes as they were planned. Where there was a route with the same id, its limits are changed in place, with the permits
+     * that are out, and its series go on.
+     *
      * @param properties Weir's for single routes, by id
      * @param backends the backends, by name
+     * @param before the routes that these follow; null: none
      */
     public Routes create(
-            List<Source> sources,
-            List<FilterDefinition> defaults,
+            Plan plan,
             Map<String, RouteProperties> properties,
-            Map<String, Backend> backends) {
+            Map<String, Backend> backends,
+            @Nullable Routes before) {
         List<RouteTable.Entry> entries = new ArrayList<>();
         Map<String, Route> byId = new LinkedHashMap<>();
         List<RouteView> views = new ArrayList<>();
-        for (Source source : sources) {
-            RouteDefinition definition = source.definition();
-            RouteCompiler.Compilation compilation = definition == null ? null : compiler.compile(definition, defaults);
+        for (Planned planned : plan.routes) {
+            Source source = planned.source();
+            RouteCompiler.Compilation compilation = planned.compilation();
             String reason = whyGeneral(source, compilation);
             Backend backend = backend(source.uri(), backends);
             Route route = backend == null
                     ? null
-                    : route(source.id(), backend, properties.get(source.id()), backends, reason == null);
+                    : route(
+                            source.id(),
+                            backend,
+                            properties.getOrDefault(source.id(), NOTHING),
+                            backends,
+                            reason == null,
+                            before == null ? null : before.route(source.id()));
             if (route != null) {
                 byId.put(source.id(), route);
             }
@@ -85,7 +132,7 @@ public final class RoutesFactory {
                     reason));
             entries.add(entry(compilation, route, reason == null));
         }
-        return new Routes(new RouteTable(entries), byId, backends, List.copyOf(views));
+        return new Routes(new RouteTable(entries), byId, backends, List.copyOf(views), plan.general, new Usage());
     }
 
     private static RouteTable.Entry entry(
@@ -122,13 +169,12 @@ public final class RoutesFactory {
     private Route route(
             String id,
             Backend backend,
-            @Nullable RouteProperties given,
+            RouteProperties properties,
             Map<String, Backend> backends,
-            boolean compiled) {
-        RouteProperties properties = given == null ? NOTHING : given;
+            boolean compiled,
+            @Nullable Route before) {
         Duration deadline = properties.deadline();
-        Integer limit = properties.maxConcurrentCalls();
-        QueueingBulkhead bulkhead = limit == null ? null : new QueueingBulkhead(limit, 0);
+        QueueingBulkhead limit = limit(properties.maxConcurrentCalls(), before == null ? null : before.limit());
         FallbackProperties fallback = properties.fallback();
         String other = fallback == null ? null : fallback.backend();
         return new Route(
@@ -136,11 +182,36 @@ public final class RoutesFactory {
                 backend,
                 deadline == null ? backend.deadlineNanos() : deadline.toNanos(),
                 properties.mode(),
-                bulkhead,
+                limit,
                 properties.retry() == null ? null : new RetryPolicy(properties.retry()),
-                fallback == null ? null : new Fallback(fallback),
+                fallback == null ? null : fallback(fallback, before == null ? null : before.fallback()),
                 other == null ? null : backends.get(other),
-                observers.of(id, backend, compiled ? FrontDoor.COMPILED : FrontDoor.GENERAL, bulkhead));
+                observers.of(
+                        id,
+                        backend,
+                        compiled ? FrontDoor.COMPILED : FrontDoor.GENERAL,
+                        limit,
+                        before == null ? null : before.observer()),
+                new Usage());
+    }
+
+    private static @Nullable QueueingBulkhead limit(@Nullable Integer calls, @Nullable QueueingBulkhead before) {
+        if (calls == null) {
+            return null;
+        }
+        if (before == null) {
+            return new QueueingBulkhead(calls, 0);
+        }
+        before.resize(calls, 0);
+        return before;
+    }
+
+    private static Fallback fallback(FallbackProperties properties, @Nullable Fallback before) {
+        if (before == null) {
+            return new Fallback(properties);
+        }
+        before.limit().resize(properties.maxConcurrentCalls(), 0);
+        return new Fallback(properties, before.limit());
     }
 
     private static final RouteProperties NOTHING = new RouteProperties(null, Mode.REQUEST, null, null, null);

@@ -133,6 +133,7 @@ public final class Exchange implements Runnable {
 
     /** Begins. On the exchange's event loop. */
     public void start() {
+        route.usage().began();
         Reason closed = engine.began();
         if (stream) {
             engine.streamBegan(this);
@@ -960,6 +961,7 @@ public final class Exchange implements Runnable {
         }
         engine.ended(this, stream);
         route.observer().ended(this);
+        route.usage().ended();
     }
 
     // ---------------------------------------------------------------- permits

@@ -33,11 +33,13 @@ public final class HealthProber {
         this.path = path;
         this.loop = loop;
         this.nanoClock = nanoClock;
-        backend.breaker().resilience4j().getEventPublisher().onStateTransition(event -> {
-            if (event.getStateTransition().getToState() == State.OPEN) {
-                loop.execute(this::schedule);
-            }
-        });
+        backend.breaker().whenOpened(this::wake);
+        // It may be open already, if the configuration has changed meanwhile.
+        wake();
+    }
+
+    private void wake() {
+        loop.execute(this::schedule);
     }
 
     /** Probes no more. */

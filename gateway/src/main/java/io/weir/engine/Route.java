@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param fallback what a caller gets instead of a refusal; null: nothing
  * @param fallbackBackend the backend that the fallback asks; null: none
  * @param observer its meters and log
+ * @param usage the exchanges that go by it
  */
 public record Route(
         String id,
@@ -27,4 +28,5 @@ public record Route(
         @Nullable RetryPolicy retry,
         @Nullable Fallback fallback,
         @Nullable Backend fallbackBackend,
-        RouteObserver observer) {}
+        RouteObserver observer,
+        Usage usage) {}

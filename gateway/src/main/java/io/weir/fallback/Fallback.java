@@ -19,10 +19,19 @@ public final class Fallback {
 
     /** The fallback of a route. */
     public Fallback(FallbackProperties properties) {
+        this(properties, new QueueingBulkhead(properties.maxConcurrentCalls(), 0));
+    }
+
+    /**
+     * The fallback of a route that had one before.
+     *
+     * @param limit the limit of that one, with the permits that are out
+     */
+    public Fallback(FallbackProperties properties, QueueingBulkhead limit) {
         this.properties = properties;
         this.reasons =
                 properties.reasons().isEmpty() ? EnumSet.noneOf(Reason.class) : EnumSet.copyOf(properties.reasons());
-        this.limit = new QueueingBulkhead(properties.maxConcurrentCalls(), 0);
+        this.limit = limit;
         this.body = properties.body().getBytes(StandardCharsets.UTF_8);
     }
 

@@ -32,6 +32,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final MeterBook.Page page;
     private final String name;
     private final LittlesLaw law;
+    /** What may be replaced while the backend stays. */
+    private volatile Parts parts;
+
     private final Timer queueWait;
     private final Timer budgetLeft;
     private final Timer serviceTime;
@@ -40,6 +43,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     // Concurrency: two threads that find a reason new get the same counter, whoever writes it last.
     private final AtomicReferenceArray<@Nullable Counter> shed =
             new AtomicReferenceArray<>(Outcomes.words().size());
+
+    private record Parts(Breaker breaker, Pool pool, RetryBudget retryBudget) {}
 
     /**
      * The meters of a backend.
@@ -60,7 +65,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             LittlesLawProperties law,
             LongSupplier nanoClock) {
         this.name = name;
-        this.law = new LittlesLaw(law, () -> tellsServiceTime(breaker), nanoClock);
+        this.parts = new Parts(breaker, pool, retryBudget);
+        this.law = new LittlesLaw(law, () -> tellsServiceTime(parts.breaker()), nanoClock);
         this.page = book.open();
         this.queueWait = page.timer(Meters.QUEUE_WAIT, name);
         this.budgetLeft = page.timer(Meters.BUDGET_LEFT, name);
@@ -73,27 +79,32 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         page.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
         page.gauge(Meters.STREAMS_USED, streams::inUse, name);
         page.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
-        page.gauge(Meters.RETRY_BUDGET, retryBudget::available, name);
-        gauges(breaker);
-        gauges(pool);
+        page.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
+        breakerGauges();
+        poolGauges();
         gauges(this.law);
         page.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(this.law, bulkhead));
     }
 
-    private void gauges(Breaker breaker) {
-        for (String state : BREAKER_STATES) {
-            page.gauge(Meters.BREAKER_STATE, () -> state.equals(stateWord(breaker)) ? 1 : 0, name, state);
-        }
-        page.gauge(Meters.BREAKER_FORCED, () -> isForced(breaker) ? 1 : 0, name);
-        page.gauge(Meters.BREAKER_PROBES, breaker::probesUnderWay, name);
-        page.gauge(Meters.CALLS_OVERDUE, breaker::overdue, name);
+    /** The backend goes on with these parts: its series go on with it. */
+    public void follow(Breaker breaker, Pool pool, RetryBudget retryBudget) {
+        parts = new Parts(breaker, pool, retryBudget);
     }
 
-    private void gauges(Pool pool) {
-        page.gauge(Meters.POOL_CONNECTIONS, pool::acquired, name, "acquired");
-        page.gauge(Meters.POOL_CONNECTIONS, pool::idle, name, "idle");
-        page.gauge(Meters.POOL_PENDING, pool::pending, name);
-        page.gauge(Meters.POOL_LIMIT, pool::maxConnections, name);
+    private void breakerGauges() {
+        for (String state : BREAKER_STATES) {
+            page.gauge(Meters.BREAKER_STATE, () -> state.equals(stateWord(parts.breaker())) ? 1 : 0, name, state);
+        }
+        page.gauge(Meters.BREAKER_FORCED, () -> isForced(parts.breaker()) ? 1 : 0, name);
+        page.gauge(Meters.BREAKER_PROBES, () -> parts.breaker().probesUnderWay(), name);
+        page.gauge(Meters.CALLS_OVERDUE, () -> parts.breaker().overdue(), name);
+    }
+
+    private void poolGauges() {
+        page.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().acquired(), name, "acquired");
+        page.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().idle(), name, "idle");
+        page.gauge(Meters.POOL_PENDING, () -> parts.pool().pending(), name);
+        page.gauge(Meters.POOL_LIMIT, () -> parts.pool().maxConnections(), name);
     }
 
     private void gauges(LittlesLaw of) {

@@ -5,6 +5,7 @@ import io.weir.drain.Drain;
 import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -40,7 +41,9 @@ public final class EdgeMeters implements AutoCloseable {
     private final AtomicReferenceArray<@Nullable Timer> refused =
             new AtomicReferenceArray<>(Outcomes.words().size());
     /** By the route's id; as many as there are routes. */
-    private final ConcurrentHashMap<String, AtomicReferenceArray<@Nullable Timer>> answered = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<String, Answered> answered = new ConcurrentHashMap<>();
+
+    private final MeterBook book;
 
     /**
      * The meters of the gateway as a whole.
@@ -55,6 +58,7 @@ public final class EdgeMeters implements AutoCloseable {
             Drain drain,
             Connections connections,
             @Nullable AccessLog log) {
+        this.book = book;
         this.page = book.open();
         page.gauge(Meters.CONNECTIONS_OPEN, connections::open);
         page.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
@@ -74,7 +78,7 @@ public final class EdgeMeters implements AutoCloseable {
      * A request was refused before a route was known: it is malformed, or none matches. It took no time worth telling.
      */
     public void refused(Reason reason) {
-        Timer timer = timer(refused, Outcomes.index(reason), NONE, NONE);
+        Timer timer = timer(page, refused, Outcomes.index(reason), NONE, NONE);
         if (timer != null) {
             timer.record(0, TimeUnit.NANOSECONDS);
         }
@@ -86,25 +90,36 @@ public final class EdgeMeters implements AutoCloseable {
      * @param route the route's id
      */
     public void answered(String route, int status, long totalNanos) {
-        AtomicReferenceArray<@Nullable Timer> timers = answered.get(route);
-        if (timers == null) {
-            timers = answered.computeIfAbsent(
-                    route, id -> new AtomicReferenceArray<>(Outcomes.words().size()));
+        Answered of = answered.get(route);
+        if (of == null) {
+            of = answered.computeIfAbsent(route, id -> new Answered(book.open()));
         }
-        Timer timer = timer(timers, Outcomes.index(status), route, GENERAL);
+        Timer timer = timer(of.page, of.timers, Outcomes.index(status), route, GENERAL);
         if (timer != null) {
             timer.record(totalNanos, TimeUnit.NANOSECONDS);
         }
     }
 
+    /** There are these routes now: the series of others are gone. */
+    public void retain(Set<String> routes) {
+        answered.entrySet().removeIf(entry -> {
+            boolean gone = !routes.contains(entry.getKey()) && !entry.getKey().equals(NONE);
+            if (gone) {
+                entry.getValue().page.close();
+            }
+            return gone;
+        });
+    }
+
     /** The gateway is gone: so are its series. */
     @Override
     public void close() {
+        answered.values().forEach(of -> of.page.close());
         page.close();
     }
 
-    private @Nullable Timer timer(
-            AtomicReferenceArray<@Nullable Timer> timers, int outcome, String route, String door) {
+    private static @Nullable Timer timer(
+            MeterBook.Page page, AtomicReferenceArray<@Nullable Timer> timers, int outcome, String route, String door) {
         Timer timer = timers.get(outcome);
         if (timer == null) {
             timer = page.timerIfOpen(
@@ -112,5 +127,17 @@ public final class EdgeMeters implements AutoCloseable {
             timers.set(outcome, timer);
         }
         return timer;
+    }
+
+    /** The timers of a route whose requests Spring Cloud Gateway answers. */
+    private static final class Answered {
+
+        private final MeterBook.Page page;
+        private final AtomicReferenceArray<@Nullable Timer> timers =
+                new AtomicReferenceArray<>(Outcomes.words().size());
+
+        Answered(MeterBook.Page page) {
+            this.page = page;
+        }
     }
 }

@@ -43,10 +43,23 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         this.backend = backend;
         this.door = door;
         this.bytes = page.counter(Meters.RESPONSE_BYTES, backend, route);
-        if (limit != null) {
+        follow(limit);
+    }
+
+    /** The route goes on with this cap on calls of its own; null: with none. */
+    public void follow(@Nullable QueueingBulkhead limit) {
+        if (limit == null) {
+            page.removeGauge(Meters.ROUTE_PERMITS_USED, backend, route);
+            page.removeGauge(Meters.ROUTE_PERMITS_LIMIT, backend, route);
+        } else {
             page.gauge(Meters.ROUTE_PERMITS_USED, limit::inUse, backend, route);
             page.gauge(Meters.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
         }
+    }
+
+    /** Whether these are the meters of a route with this backend, by this door. */
+    public boolean isOf(String toBackend, String byDoor) {
+        return backend.equals(toBackend) && door.equals(byDoor);
     }
 
     @Override

@@ -9,10 +9,11 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import javax.management.InstanceAlreadyExistsException;
@@ -68,7 +69,7 @@ public final class MeterBook {
     /** The meters and MBeans of one owner. */
     public final class Page implements AutoCloseable {
 
-        private final List<Key> keys = new ArrayList<>();
+        private final Set<Key> keys = new HashSet<>();
         private boolean closed;
 
         private Page() {}
@@ -137,6 +138,18 @@ public final class MeterBook {
                             .baseUnit(meter.unit())
                             .tags(tags)
                             .register(registry));
+        }
+
+        /** Takes a gauge back, if there is one and it is this owner's. */
+        void removeGauge(Meters meter, String... tagValues) {
+            synchronized (MeterBook.this) {
+                Key key = new Key(meter.meterName(), List.of(tagValues));
+                Held current = held.get(key);
+                if (current != null && current.by() == this) {
+                    removeHeld(key);
+                    keys.remove(key);
+                }
+            }
         }
 
         /** An MXBean. */

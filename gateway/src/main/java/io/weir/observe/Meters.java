@@ -211,6 +211,25 @@ public enum Meters {
             "area"),
     /** Whether the gateway is on its way out. */
     DRAINING("weir.draining", Kind.GAUGE, null, "1 from the moment that the gateway says it will stop."),
+    /** How often the configuration was read anew or changed. */
+    RELOADS(
+            "weir.reloads",
+            Kind.COUNTER,
+            null,
+            "Changes of the configuration, by what became of them: applied, unchanged (it is written as it was), refused.",
+            "result"),
+    /** Somebody has to look at the file. */
+    RELOAD_REFUSED(
+            "weir.reload.refused",
+            Kind.GAUGE,
+            null,
+            "1 while the configuration that is written is not the one in force, since something is wrong in it."),
+    /** What an incident is compared with. */
+    RELOAD_CHANGED_AT(
+            "weir.reload.changed.at",
+            Kind.GAUGE,
+            "seconds",
+            "When the configuration in force was put in force, in seconds since 1970."),
     /** Lines that nobody will read. */
     ACCESS_LOG_DROPPED(
             "weir.access.log.dropped", Kind.COUNTER, null, "Lines of the access log that were dropped, not written.");

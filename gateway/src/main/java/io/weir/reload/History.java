@@ -20,14 +20,13 @@ public final class History {
             refused = change;
             return;
         }
-        refused = null;
         if (changes.size() == CAPACITY) {
             changes.removeLast();
         }
         changes.addFirst(change);
     }
 
-    /** The refused one is of no interest any more: what is written is what holds. */
+    /** The refused one is of no interest any more: what is written in the files is what holds. */
     synchronized void settled() {
         refused = null;
     }

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -24,7 +25,8 @@ public final class Pool {
 
     private final ConnectionProvider provider;
     private final HttpClient client;
-    private final int maxConnections;
+    private final int headroom;
+    private final AtomicInteger maxConnections;
     private final AtomicReference<@Nullable ConnectionPoolMetrics> metrics = new AtomicReference<>();
 
     /**
@@ -44,12 +46,14 @@ public final class Pool {
             int permits,
             @Nullable SslContext tls,
             LoopResources loops) {
-        this.maxConnections = permits + properties.headroom();
+        this.headroom = properties.headroom();
+        this.maxConnections = new AtomicInteger(permits + headroom);
         this.provider = ConnectionProvider.builder("weir-" + name)
-                .maxConnections(maxConnections)
+                .maxConnections(maxConnections.get())
+                .allocationStrategy(new Room(maxConnections))
                 // Requests wait for permits, not here; room for the moment between a permit's return and its
                 // connection's.
-                .pendingAcquireMaxCount(properties.headroom())
+                .pendingAcquireMaxCount(headroom)
                 .pendingAcquireTimeout(properties.connectTimeout())
                 .maxIdleTime(properties.maxIdle())
                 .maxLifeTime(properties.maxLife())
@@ -91,7 +95,15 @@ public final class Pool {
 
     /** Connections that may be open at once. */
     public int maxConnections() {
-        return maxConnections;
+        return maxConnections.get();
+    }
+
+    /**
+     * Makes room for the connections of more calls and streams at once. It never shrinks: fewer permits let fewer in
+     * by themselves, and the calls that are in may still need a connection.
+     */
+    public void makeRoom(int permits) {
+        maxConnections.accumulateAndGet(permits + headroom, Math::max);
     }
 
     /** Connections in use. */
@@ -129,6 +141,62 @@ public final class Pool {
             return HttpProtocol.HTTP11;
         }
         return secure ? HttpProtocol.H2 : HttpProtocol.H2C;
+    }
+
+    /**
+     * The room for connections, which can change while they are open; Reactor Netty's own cannot. One for each address
+     * that a name resolves to, as it is with Reactor Netty's own.
+     */
+    // Concurrency: `granted` is the only state. Who reads a limit that has just grown came before it did.
+    private static final class Room implements ConnectionProvider.AllocationStrategy<Room> {
+
+        private final AtomicInteger limit;
+        private final AtomicInteger granted = new AtomicInteger();
+
+        Room(AtomicInteger limit) {
+            this.limit = limit;
+        }
+
+        @Override
+        public Room copy() {
+            return new Room(limit);
+        }
+
+        @Override
+        public int estimatePermitCount() {
+            return Math.max(0, limit.get() - granted.get());
+        }
+
+        @Override
+        public int getPermits(int desired) {
+            int inForce = limit.get();
+            int before = granted.getAndUpdate(now -> now + room(inForce, now, desired));
+            return room(inForce, before, desired);
+        }
+
+        private static int room(int limit, int granted, int desired) {
+            return Math.clamp((long) limit - granted, 0, desired);
+        }
+
+        @Override
+        public int permitGranted() {
+            return granted.get();
+        }
+
+        @Override
+        public int permitMinimum() {
+            return 0;
+        }
+
+        @Override
+        public int permitMaximum() {
+            return limit.get();
+        }
+
+        @Override
+        public void returnPermits(int returned) {
+            granted.addAndGet(-returned);
+        }
     }
 
     /** Takes the pool's figures from where Reactor Netty publishes them. */

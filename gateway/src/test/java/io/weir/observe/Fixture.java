@@ -20,6 +20,7 @@ import io.weir.engine.Limits;
 import io.weir.engine.Mode;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
+import io.weir.engine.Usage;
 import io.weir.fallback.Fallback;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
@@ -95,7 +96,16 @@ final class Fixture implements AutoCloseable {
 
     Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
         return new Route(
-                "orders-route", backend, backend.deadlineNanos(), Mode.REQUEST, null, null, fallback, null, observer);
+                "orders-route",
+                backend,
+                backend.deadlineNanos(),
+                Mode.REQUEST,
+                null,
+                null,
+                fallback,
+                null,
+                observer,
+                new Usage());
     }
 
     /** Takes every permit. */

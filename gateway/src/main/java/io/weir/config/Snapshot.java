@@ -1,0 +1,192 @@
+package io.weir.config;
+
+import io.weir.config.ConfigurationCheck.Findings;
+import io.weir.config.Written.Setting;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.convert.DurationStyle;
+import org.springframework.boot.env.DefaultPropertiesPropertySource;
+import org.springframework.cloud.gateway.config.GatewayProperties;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.util.function.SingletonSupplier;
+
+/** A whole configuration as it was at one moment: what is wrong in it, what it says, and where that is written. Thread-safe. */
+public final class Snapshot {
+
+    /** Who has set the values that {@link #with} adds. */
+    public static final String OPERATOR = "operator";
+
+    private static final String DEFAULT = "default";
+    private static final List<String> LOCATIONS =
+            List.of("spring.config.location", "spring.config.additional-location");
+
+    /**
+     * A value.
+     *
+     * @param path the property
+     * @param text what it is
+     * @param origin where it is written: {@code file:line}, {@code default}, {@code operator}, or another source's name
+     */
+    public record Value(String path, String text, String origin) {}
+
+    private final ConfigurationSources sources;
+    private final Supplier<Findings> findings;
+    private final Supplier<Map<String, Setting>> written;
+
+    private Snapshot(ConfigurationSources sources) {
+        this.sources = sources;
+        this.findings = SingletonSupplier.of(() -> ConfigurationCheck.findings(sources));
+        this.written = SingletonSupplier.of(() -> changeable(sources.written()));
+    }
+
+    /** What a running gateway has been started with. */
+    public static Snapshot of(ConfigurableEnvironment running) {
+        return new Snapshot(ConfigurationSources.of(running));
+    }
+
+    /**
+     * What a gateway would be started with now.
+     *
+     * @param running the environment of the one that runs, for what its application sets itself
+     * @param arguments the arguments that it was started with
+     */
+    public static Snapshot read(ConfigurableEnvironment running, String... arguments) {
+        PropertySource<?> defaults = running.getPropertySources().get(DefaultPropertiesPropertySource.NAME);
+        Map<String, Object> own = new HashMap<>();
+        if (defaults instanceof EnumerablePropertySource<?> known) {
+            for (String name : known.getPropertyNames()) {
+                own.put(name, known.getProperty(name));
+            }
+        }
+        return new Snapshot(ConfigurationSources.read(own, arguments));
+    }
+
+    /** The same with values that win over all others. */
+    public Snapshot with(Map<String, String> values) {
+        return new Snapshot(sources.with(OPERATOR, new LinkedHashMap<>(values)));
+    }
+
+    /** All that is wrong in it. */
+    public Report report() {
+        return findings.get().report();
+    }
+
+    /** Weir's part; only of one without problems. */
+    public WeirProperties weir() {
+        return Binder.get(sources.environment()).bindOrCreate("weir", WeirProperties.class);
+    }
+
+    /** Spring Cloud Gateway's part; only of one without problems. */
+    public GatewayProperties gateway() {
+        return Binder.get(sources.environment())
+                .bind(GatewayProperties.PREFIX, Bindable.of(GatewayProperties.class))
+                .orElseGet(GatewayProperties::new);
+    }
+
+    /**
+     * What is written in files or set by an operator, by path, and not overridden from elsewhere: all that can have
+     * changed since the start.
+     */
+    Map<String, Setting> changeable() {
+        return written.get();
+    }
+
+    /** A setting's text, with placeholders resolved. */
+    String text(Setting setting) {
+        return sources.environment().resolvePlaceholders(setting.text());
+    }
+
+    private static Map<String, Setting> changeable(Written root) {
+        Map<String, Integer> fixed = new HashMap<>();
+        root.leaves()
+                .flatMap(leaf -> leaf.settings().stream())
+                .filter(setting -> !mayChange(setting))
+                .forEach(setting -> fixed.merge(Names.uniform(setting.path()), setting.order(), Math::min));
+        Map<String, Setting> changeable = new TreeMap<>();
+        root.leaves()
+                .forEach(leaf -> leaf.settings().stream()
+                        .filter(Snapshot::mayChange)
+                        .filter(setting ->
+                                setting.order() < fixed.getOrDefault(Names.uniform(setting.path()), Integer.MAX_VALUE))
+                        .min(Comparator.comparingInt(Setting::order))
+                        .ifPresent(setting -> changeable.put(leaf.path(), setting)));
+        return changeable;
+    }
+
+    private static boolean mayChange(Setting setting) {
+        return setting.place().isFile() || setting.place().source().equals(OPERATOR);
+    }
+
+    /** What holds, defaults included, by path; secrets are masked. */
+    public List<Value> values() {
+        Map<String, Value> values = new TreeMap<>();
+        changeable().values().stream()
+                .filter(setting -> !setting.path().startsWith("weir."))
+                .forEach(setting -> values.put(
+                        setting.path(),
+                        new Value(
+                                setting.path(),
+                                Secrets.hide(setting.path(), text(setting)),
+                                setting.place().toString())));
+        findings.get().known().entries().forEach((path, entry) -> {
+            String text = entry.text();
+            values.put(
+                    path,
+                    new Value(
+                            path,
+                            Secrets.hide(path, text == null ? text(entry.value()) : text),
+                            entry.isWritten() ? entry.place().toString() : DEFAULT));
+        });
+        return List.copyOf(values.values());
+    }
+
+    private static String text(Object value) {
+        return switch (value) {
+            case Duration duration ->
+                DurationStyle.SIMPLE.print(
+                        duration,
+                        duration.toMillisPart() == 0
+                                ? java.time.temporal.ChronoUnit.SECONDS
+                                : java.time.temporal.ChronoUnit.MILLIS);
+            case Collection<?> several ->
+                several.stream().map(Snapshot::text).sorted().collect(Collectors.joining(","));
+            default -> value.toString();
+        };
+    }
+
+    /** The files that it was read from, or should have been. */
+    public Set<Path> files() {
+        Set<Path> files = new LinkedHashSet<>();
+        for (String property : LOCATIONS) {
+            String locations = sources.environment().getProperty(property, "");
+            Stream.of(locations.split("[,;]", -1))
+                    .map(location ->
+                            location.strip().replaceFirst("^optional:", "").replaceFirst("^file:(//)?", ""))
+                    .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains(":"))
+                    .map(Path::of)
+                    .forEach(files::add);
+        }
+        changeable().values().stream()
+                .map(Setting::place)
+                .filter(place -> place.isFile() && !place.source().contains(":"))
+                .map(place -> Path.of(place.source()))
+                .forEach(files::add);
+        return files;
+    }
+}

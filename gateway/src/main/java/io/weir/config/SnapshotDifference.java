@@ -1,0 +1,90 @@
+package io.weir.config;
+
+import io.weir.config.Written.Setting;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** What is not written as it was: which values, and whether a running gateway can follow. */
+public final class SnapshotDifference {
+
+    /**
+     * What a running gateway follows: backends, routes, and what is checked only. All else was built into servers, meters and
+     * threads when it started.
+     */
+    private static final Pattern LIVE = Pattern.compile(
+            "weir\\.(backends|routes)\\b.*|weir\\.allow-?unprotected-?routes"
+                    + "|spring\\.cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)\\b.*",
+            Pattern.CASE_INSENSITIVE);
+
+    /**
+     * A value that is not what it was; secrets are masked.
+     *
+     * @param path the property
+     * @param before what it was; null: it was not written
+     * @param after what it is; null: it is not written any more
+     */
+    public record Changed(
+            String path, @Nullable String before, @Nullable String after) {}
+
+    private final List<Changed> values = new ArrayList<>();
+    private final List<Problem> problems = new ArrayList<>();
+
+    /** The difference from one configuration to the next. */
+    public SnapshotDifference(Snapshot from, Snapshot to) {
+        Map<String, Setting> before = from.changeable();
+        Map<String, Setting> after = to.changeable();
+        TreeSet<String> paths = new TreeSet<>(before.keySet());
+        paths.addAll(after.keySet());
+        for (String path : paths) {
+            Setting old = before.get(path);
+            Setting now = after.get(path);
+            String was = old == null ? null : from.text(old);
+            String is = now == null ? null : to.text(now);
+            if (was == null ? is != null : !was.equals(is)) {
+                add(path, was, is, now != null ? now.place() : placeOf(old));
+            }
+        }
+    }
+
+    private static Place placeOf(@Nullable Setting old) {
+        return old == null
+                ? Place.elsewhere("configuration")
+                : Place.inFile(old.place().source(), 0);
+    }
+
+    private void add(String path, @Nullable String before, @Nullable String after, Place place) {
+        Changed changed = new Changed(path, masked(path, before), masked(path, after));
+        values.add(changed);
+        if (!LIVE.matcher(path).matches()) {
+            String until = changed.before() == null ? "not written" : changed.before();
+            problems.add(Problem.of(
+                    place,
+                    path,
+                    after == null ? "removed" : after,
+                    "it takes a restart to change this; expected, as long as this gateway runs: " + until));
+        }
+    }
+
+    private static @Nullable String masked(String path, @Nullable String text) {
+        return text == null ? null : Secrets.hide(path, text);
+    }
+
+    /** The values that are different, by path. */
+    public List<Changed> values() {
+        return List.copyOf(values);
+    }
+
+    /** Those that a running gateway cannot follow. */
+    public List<Problem> problems() {
+        return List.copyOf(problems);
+    }
+
+    /** Whether all is written as it was. */
+    public boolean isEmpty() {
+        return values.isEmpty();
+    }
+}

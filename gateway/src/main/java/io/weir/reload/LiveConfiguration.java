@@ -1,0 +1,185 @@
+package io.weir.reload;
+
+import io.weir.config.Problem;
+import io.weir.config.Snapshot;
+import io.weir.config.SnapshotDifference;
+import io.weir.config.WeirProperties;
+import io.weir.observe.OperatorChanges;
+import io.weir.observe.ReloadMeters;
+import io.weir.reload.Change.Trigger;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.cloud.gateway.config.GatewayProperties;
+
+/**
+ * The configuration that is in force, and every way to change it: by its files, and by an operator.
+ *
+ * <p>A change is taken whole or not at all: what is read is validated as at a start, held against what is in force, and only
+ * if nothing is wrong with either swapped in.
+ */
+// Concurrency: changes come one after the other, under this object's monitor; what is in force is volatile, for those
+// who look.
+public final class LiveConfiguration implements OperatorChanges {
+
+    /** What a configuration is put into. */
+    @FunctionalInterface
+    public interface Target {
+
+        /**
+         * Puts a sound configuration in the place of the one in force, at once.
+         *
+         * @throws RuntimeException if it cannot be; then nothing has changed
+         */
+        void swap(WeirProperties weir, GatewayProperties gateway);
+    }
+
+    private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
+
+    private final Supplier<Snapshot> files;
+    private final Target target;
+    private final BooleanSupplier draining;
+    private final InstantSource clock;
+    private final ReloadMeters meters;
+    private final History history = new History();
+    /** What an operator has set, by path; guarded by this. */
+    private final Map<String, String> operators = new HashMap<>();
+
+    private volatile Snapshot inForce;
+
+    /**
+     * A configuration in force.
+     *
+     * @param inForce what the gateway has been started with
+     * @param files reads what is written now
+     * @param draining whether the gateway is on its way out
+     */
+    public LiveConfiguration(
+            Snapshot inForce,
+            Supplier<Snapshot> files,
+            Target target,
+            BooleanSupplier draining,
+            InstantSource clock,
+            ReloadMeters meters) {
+        this.inForce = inForce;
+        this.files = files;
+        this.target = target;
+        this.draining = draining;
+        this.clock = clock;
+        this.meters = meters;
+    }
+
+    /** What is in force. */
+    public Snapshot inForce() {
+        return inForce;
+    }
+
+    /** The last changes. */
+    public History history() {
+        return history;
+    }
+
+    /** Puts what is written in the files now in force, and forgets what operators have changed; or says why not. */
+    public synchronized Change reload(Trigger trigger, String by) {
+        Change change;
+        try {
+            change = change(files.get(), trigger, by);
+        } catch (RuntimeException e) {
+            log.error("Configuration could not be reloaded", e);
+            change = refused(trigger, by, List.of("configuration: not readable: " + e));
+        }
+        if (change.isApplied()) {
+            operators.clear();
+            history.settled();
+            meters.settled();
+        }
+        if (change.isApplied() && change.differences().isEmpty()) {
+            meters.unchanged();
+        } else {
+            note(change);
+        }
+        return change;
+    }
+
+    @Override
+    public synchronized Answer change(String backend, Map<String, String> limits, String by) {
+        Map<String, String> next = new HashMap<>(operators);
+        List<String> problems = new ArrayList<>();
+        OperatorLimits.paths(backend, limits, next, problems);
+        if (!problems.isEmpty()) {
+            return new Answer(List.of(), problems);
+        }
+        Change change = change(inForce.with(next), Trigger.OPERATOR, by);
+        if (!change.isApplied()) {
+            log.warn("Limits of backend {} were not changed for {}: {}", backend, by, change.problems());
+            return new Answer(List.of(), change.problems());
+        }
+        operators.clear();
+        operators.putAll(next);
+        if (!change.differences().isEmpty()) {
+            note(change);
+        }
+        return new Answer(
+                change.differences().stream().map(Difference::toString).toList(), List.of());
+    }
+
+    private Change change(Snapshot next, Trigger trigger, String by) {
+        if (draining.getAsBoolean()) {
+            return refused(trigger, by, List.of("the gateway is shutting down; nothing is changed any more"));
+        }
+        List<Problem> problems = new ArrayList<>(next.report().problems());
+        if (problems.isEmpty()) {
+            SnapshotDifference difference = new SnapshotDifference(inForce, next);
+            problems.addAll(difference.problems());
+            if (problems.isEmpty()) {
+                return apply(next, difference, trigger, by);
+            }
+        }
+        return refused(trigger, by, problems.stream().map(Problem::toString).toList());
+    }
+
+    private Change apply(Snapshot next, SnapshotDifference difference, Trigger trigger, String by) {
+        if (!difference.isEmpty()) {
+            try {
+                target.swap(next.weir(), next.gateway());
+            } catch (RuntimeException e) {
+                log.error("A sound configuration could not be put in force", e);
+                return refused(trigger, by, List.of("configuration: cannot be put in force: " + e.getMessage()));
+            }
+        }
+        inForce = next;
+        return new Change(
+                clock.instant(),
+                trigger,
+                by,
+                difference.values().stream()
+                        .map(value -> new Difference(value.path(), value.before(), value.after()))
+                        .toList(),
+                List.of());
+    }
+
+    private Change refused(Trigger trigger, String by, List<String> problems) {
+        return new Change(clock.instant(), trigger, by, List.of(), problems);
+    }
+
+    private void note(Change change) {
+        history.add(change);
+        if (change.isApplied()) {
+            meters.applied(change.at());
+            log.warn("Configuration changed by {} ({}):", change.by(), change.trigger());
+            change.differences().forEach(difference -> log.warn("  {}", difference));
+        } else {
+            meters.refused();
+            log.error(
+                    "Configuration not changed; everything stays as it was. What {} brought is not sound:",
+                    change.by());
+            change.problems().forEach(problem -> log.error("  {}", problem));
+        }
+    }
+}
