@@ -27,12 +27,16 @@ import io.weir.observe.AccessLog;
 import io.weir.observe.EdgeMeters;
 import io.weir.observe.ExchangeMeters;
 import io.weir.observe.Gateway;
+import io.weir.observe.LimitsOfBody;
 import io.weir.observe.MeterBook;
 import io.weir.observe.OverloadSampler;
 import io.weir.observe.ReloadMeters;
 import io.weir.observe.WeirEndpoint;
 import io.weir.overload.OverloadGuard;
+import io.weir.reload.FileWatch;
 import io.weir.reload.LiveConfiguration;
+import io.weir.reload.WeirConfigEndpoint;
+import io.weir.reload.WeirReloadEndpoint;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
@@ -295,8 +299,33 @@ class WeirConfiguration {
     }
 
     @Bean
-    WeirEndpoint weirEndpoint(Gateway gateway, Engine engine, OverloadGuard guard, Drain drain) {
-        return new WeirEndpoint(gateway, engine, guard, drain);
+    WeirEndpoint weirEndpoint(
+            Gateway gateway, Engine engine, OverloadGuard guard, Drain drain, LiveConfiguration configuration) {
+        return new WeirEndpoint(gateway, engine, guard, drain, configuration);
+    }
+
+    @Bean
+    LimitsOfBody limitsOfBody() {
+        return new LimitsOfBody();
+    }
+
+    @Bean
+    WeirReloadEndpoint weirReloadEndpoint(LiveConfiguration configuration) {
+        return new WeirReloadEndpoint(configuration);
+    }
+
+    @Bean
+    WeirConfigEndpoint weirConfigEndpoint(LiveConfiguration configuration) {
+        return new WeirConfigEndpoint(configuration);
+    }
+
+    @Bean(initMethod = "start", destroyMethod = "close")
+    @ConditionalOnProperty(name = "weir.reload.watch", matchIfMissing = true)
+    FileWatch fileWatch(LiveConfiguration configuration, WeirProperties properties) {
+        return new FileWatch(
+                configuration,
+                properties.reload().pollInterval(),
+                properties.reload().quietPeriod());
     }
 
     /** In place of Spring Boot's: the front door comes before WebFlux's own handler. */

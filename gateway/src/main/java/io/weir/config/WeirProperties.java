@@ -26,6 +26,7 @@ import org.springframework.validation.annotation.Validated;
  * @param accessLog a line of JSON per request.
  * @param littlesLaw the live figures of Little's law.
  * @param management who may use the management port.
+ * @param reload how changes of the configuration's files are found.
  */
 @Validated
 @ConfigurationProperties("weir")
@@ -38,7 +39,8 @@ public record WeirProperties(
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,
         @DefaultValue @Valid @NestedConfigurationProperty AccessLogProperties accessLog,
         @DefaultValue @Valid @NestedConfigurationProperty LittlesLawProperties littlesLaw,
-        @DefaultValue @Valid @NestedConfigurationProperty ManagementProperties management) {
+        @DefaultValue @Valid @NestedConfigurationProperty ManagementProperties management,
+        @DefaultValue @Valid @NestedConfigurationProperty ReloadProperties reload) {
 
     /** Copies the maps. */
     public WeirProperties {

@@ -6,6 +6,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -16,7 +17,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
-import reactor.util.context.ContextView;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * The management endpoint {@code weir}: what the gateway is doing, and an operator's hand on its breakers.
@@ -27,6 +28,8 @@ import reactor.util.context.ContextView;
  *   <li>{@code POST /actuator/weir/orders} with <code>{"breaker":"open"}</code>: no call until released; with {@code
  *       "closed"}: every call, and the breaker cannot open until released; with {@code "released"}: the breaker is left
  *       to itself again, closed and with an empty window. It holds at once, and is logged with who asked for it.
+ *   <li>The same with <code>{"max-concurrent-calls":20}</code> or others of the backend's limits ({@link
+ *       OperatorChanges#change}): they hold from the next request on and until the next reload, all of them or none.
  * </ul>
  */
 @Endpoint(id = "weir")
@@ -38,9 +41,14 @@ public class WeirEndpoint {
     private final Engine engine;
     private final OverloadGuard guard;
     private final Drain drain;
+    private final OperatorChanges changes;
+
+    /** The names of the write operation's own parameters. */
+    static final Set<String> PARAMETERS = Set.of("backend", "breaker");
 
     /** The endpoint of a gateway. */
-    public WeirEndpoint(Gateway gateway, Engine engine, OverloadGuard guard, Drain drain) {
+    public WeirEndpoint(Gateway gateway, Engine engine, OverloadGuard guard, Drain drain, OperatorChanges changes) {
+        this.changes = changes;
         this.gateway = gateway;
         this.engine = engine;
         this.guard = guard;
@@ -62,38 +70,68 @@ public class WeirEndpoint {
         return found == null ? null : BackendView.of(found);
     }
 
-    /** Forces a backend's breaker, or lets go of it. */
+    /**
+     * Forces a backend's breaker or lets go of it, or changes its limits.
+     *
+     * @param limits what else the body has, by {@link LimitsOfBody}
+     */
     @WriteOperation
-    public Mono<WebEndpointResponse<Object>> force(@Selector String backend, @Nullable String breaker) {
-        return Mono.deferContextual(context -> Mono.just(force(backend, breaker, context)));
+    public Mono<WebEndpointResponse<Object>> change(
+            @Selector String backend, @Nullable String breaker, @Nullable Map<String, Object> limits) {
+        return Mono.deferContextual(context -> {
+            String by = ManagementCaller.of(context);
+            // A change of limits reads and validates: nothing for an event loop.
+            return Mono.fromCallable(() -> change(backend, breaker, limits == null ? Map.of() : limits, by))
+                    .subscribeOn(Schedulers.boundedElastic());
+        });
     }
 
-    private WebEndpointResponse<Object> force(String name, @Nullable String word, ContextView context) {
+    private WebEndpointResponse<Object> change(
+            String name, @Nullable String word, Map<String, Object> limits, String by) {
+        if (!gateway.backends().containsKey(name)) {
+            return refused(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + name + " (expected: a configured one)");
+        }
+        if (word == null ? limits.isEmpty() : !WORDS.contains(word)) {
+            return refused(
+                    WebEndpointResponse.STATUS_BAD_REQUEST,
+                    "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)");
+        }
+        if (!limits.isEmpty()) {
+            Map<String, String> values = new TreeMap<>();
+            limits.forEach((limit, value) -> values.put(limit, String.valueOf(value)));
+            OperatorChanges.Answer answer = changes.change(name, values, by);
+            if (!answer.isOk()) {
+                return refused(WebEndpointResponse.STATUS_BAD_REQUEST, String.join("; ", answer.problems()));
+            }
+        }
         Backend backend = gateway.backends().get(name);
         if (backend == null) {
             return refused(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + name + " (expected: a configured one)");
         }
+        if (word != null) {
+            force(backend, word, by);
+        }
+        return new WebEndpointResponse<>(BackendView.of(backend));
+    }
+
+    private static void force(Backend backend, String word, String by) {
         Breaker breaker = backend.breaker();
         String before = BackendMeters.stateWord(breaker);
         switch (word) {
             case "open" -> breaker.forceOpen();
             case "closed" -> breaker.forceClosed();
-            case "released" -> breaker.release();
-            case null, default -> {
-                return refused(
-                        WebEndpointResponse.STATUS_BAD_REQUEST,
-                        "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)");
-            }
+            default -> breaker.release();
         }
         log.warn(
                 "Breaker of backend {} forced by {}: {}; it was {} and is {}",
-                name,
-                context.getOrDefault(ManagementGuard.CALLER, "an unknown caller"),
+                backend.name(),
+                by,
                 word,
                 before,
                 BackendMeters.stateWord(breaker));
-        return new WebEndpointResponse<>(BackendView.of(backend));
     }
+
+    private static final Set<String> WORDS = Set.of("open", "closed", "released");
 
     /** An answer and no exception: of an exception Spring Boot would not tell the sentence. */
     private static WebEndpointResponse<Object> refused(int status, String sentence) {

@@ -80,6 +80,11 @@ public final class LiveConfiguration implements OperatorChanges {
         return inForce;
     }
 
+    /** Whether the files say what is in force, without what operators have changed. */
+    boolean isAsWritten() {
+        return new SnapshotDifference(inForce, files.get()).isEmpty();
+    }
+
     /** The last changes. */
     public History history() {
         return history;

@@ -12,6 +12,9 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -46,13 +49,27 @@ class ManagementPortIT {
         }
 
         @Bean
-        WeirEndpoint weirEndpoint(Fixture fixture) {
+        LimitsOfBody limitsOfBody() {
+            return new LimitsOfBody();
+        }
+
+        @Bean
+        Map<String, String> changed() {
+            return new ConcurrentHashMap<>();
+        }
+
+        @Bean
+        WeirEndpoint weirEndpoint(Map<String, String> changed, Fixture fixture) {
             BackendMeters meters = fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()));
             return new WeirEndpoint(
                     new WeirEndpointTest.OneBackend(fixture.backend(meters)),
                     fixture.engine,
                     fixture.guard,
-                    fixture.drain);
+                    fixture.drain,
+                    (backend, limits, by) -> {
+                        limits.forEach((limit, value) -> changed.put(backend + '.' + limit, value));
+                        return new OperatorChanges.Answer(List.of(), List.of());
+                    });
         }
     }
 
@@ -151,6 +168,18 @@ class ManagementPortIT {
     }
 
     @Test
+    @SuppressWarnings("unchecked")
+    void changesLimitsByTheirNamesInYaml() throws Exception {
+        HttpResponse<String> changed =
+                post("/actuator/weir/orders", "{\"max-concurrent-calls\":20,\"bulkhead.enforce\":false}");
+
+        assertThat(changed.statusCode()).isEqualTo(200);
+        assertThat((Map<String, String>) running().getBean("changed"))
+                .containsOnly(
+                        Map.entry("orders.max-concurrent-calls", "20"), Map.entry("orders.bulkhead.enforce", "false"));
+    }
+
+    @Test
     void saysWhatItExpectsOfAWordThatItDoesNotKnow() throws Exception {
         HttpResponse<String> unknown = post("/actuator/weir/orders", "{\"breaker\":\"shut\"}");
         HttpResponse<String> missing = post("/actuator/weir/orders", "{}");
@@ -193,10 +222,14 @@ class ManagementPortIT {
     }
 
     private String port(String property) {
+        return running().getEnvironment().getRequiredProperty(property);
+    }
+
+    private ConfigurableApplicationContext running() {
         ConfigurableApplicationContext running = context;
         if (running == null) {
             throw new IllegalStateException("not started");
         }
-        return running.getEnvironment().getRequiredProperty(property);
+        return running;
     }
 }

@@ -8,6 +8,7 @@ import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.engine.Route;
 import io.weir.outcome.Reason;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -60,6 +61,7 @@ class MetersTest {
         words.addAll(BackendMeters.BREAKER_STATES);
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
+        words.addAll(Set.of("applied", "unchanged", "refused"));
 
         for (Matcher sample : samples(scrape())) {
             if (sample.group(2) != null) {
@@ -119,6 +121,8 @@ class MetersTest {
             for (Reason reason : Reason.values()) {
                 edge.refused(reason);
             }
+            ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
+            reloads.applied(Instant.EPOCH);
             edge.answered("orders-route", 302, 1);
             backend.retried(true);
             backend.dispatched(1, 1);

@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +42,12 @@ class WeirEndpointTest {
         }
     }
 
+    private final List<String> asked = new ArrayList<>();
+    private List<String> problems = List.of();
+    private final OperatorChanges changes = (backend, limits, by) -> {
+        asked.add(backend + " " + limits + " by " + by);
+        return new OperatorChanges.Answer(List.of(), problems);
+    };
     private final Fixture fixture = new Fixture();
     private final BackendMeters meters = fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()));
     private final WeirEndpoint endpoint = endpoint(meters);
@@ -164,7 +171,7 @@ class WeirEndpointTest {
     @Test
     @ExtendWith(OutputCaptureExtension.class)
     void logsWhoForcedWhat(CapturedOutput output) {
-        endpoint.force("orders", "open")
+        endpoint.change("orders", "open", null)
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
 
@@ -173,13 +180,48 @@ class WeirEndpointTest {
                 .contains("Breaker of backend orders forced by 192.0.2.7:4711: open; it was closed and is forced-open");
     }
 
+    @Test
+    void changesLimitsThatAreNoParametersNames() {
+        WebEndpointResponse<Object> response = endpoint.change(
+                        "orders", null, Map.of("max-concurrent-calls", "20", "deadline", "1s"))
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
+                .block();
+
+        assertThat(response).extracting(WebEndpointResponse::getStatus).isEqualTo(200);
+        assertThat(asked).containsExactly("orders {deadline=1s, max-concurrent-calls=20} by 192.0.2.7:4711");
+    }
+
+    @Test
+    void changesNothingAndForcesNothingIfALimitIsNotSound() {
+        problems = List.of("max-concurrent-calls: 0 (expected: 1 to 1000000)");
+
+        WebEndpointResponse<Object> response = endpoint.change("orders", "open", Map.of("max-concurrent-calls", "0"))
+                .block();
+
+        assertThat(response).extracting(WebEndpointResponse::getStatus).isEqualTo(400);
+        assertThat(response)
+                .extracting(WebEndpointResponse::getBody)
+                .isEqualTo(Map.of("status", 400, "detail", "max-concurrent-calls: 0 (expected: 1 to 1000000)"));
+        assertThat(BackendMeters.stateWord(fixture.breaker)).isEqualTo("closed");
+    }
+
+    @Test
+    void takesAllOfTheBodyButItsOwnParametersForLimits() {
+        assertThat(LimitsOfBody.withLimits(
+                        Map.of("backend", "orders", "breaker", "open", "max-concurrent-calls", "20")))
+                .containsEntry("limits", Map.of("max-concurrent-calls", "20"))
+                .containsEntry("breaker", "open")
+                .containsEntry("backend", "orders");
+    }
+
     private WeirEndpoint endpoint(BackendObserver observer) {
         return new WeirEndpoint(
-                new OneBackend(fixture.backend(observer)), fixture.engine, fixture.guard, fixture.drain);
+                new OneBackend(fixture.backend(observer)), fixture.engine, fixture.guard, fixture.drain, changes);
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {
-        WebEndpointResponse<Object> response = endpoint.force(backend, word).block();
+        WebEndpointResponse<Object> response =
+                endpoint.change(backend, word, null).block();
         if (response == null) {
             throw new AssertionError("no answer");
         }
