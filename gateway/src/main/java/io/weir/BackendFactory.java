@@ -157,8 +157,17 @@ final class BackendFactory {
             throw new IllegalStateException("backend " + name + " was planned without a pool");
         }
         RetryBudget budget = new RetryBudget(properties.retryBudget(), System.nanoTime());
-        BackendMeters meters =
-                new BackendMeters(book, name, bulkhead, streams, breaker, pool, budget, littlesLaw, System::nanoTime);
+        BackendMeters meters = new BackendMeters(
+                book,
+                name,
+                bulkhead,
+                streams,
+                properties.bulkhead().maxWaitDuration().toNanos(),
+                breaker,
+                pool,
+                budget,
+                littlesLaw,
+                System::nanoTime);
         Backend backend = backend(name, properties, bulkhead, streams, breaker, pool, budget, meters);
         return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));
     }
@@ -181,7 +190,7 @@ final class BackendFactory {
         RetryBudget budget = properties.retryBudget().equals(before.properties().retryBudget())
                 ? old.retryBudget()
                 : new RetryBudget(properties.retryBudget(), System.nanoTime());
-        before.meters().follow(breaker, pool, budget);
+        before.meters().follow(properties.bulkhead().maxWaitDuration().toNanos(), breaker, pool, budget);
         Backend backend =
                 backend(name, properties, old.bulkhead(), old.streams(), breaker, pool, budget, before.meters());
         close(before.prober());

@@ -29,6 +29,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** A backend that fails more of its calls than this, in percent, does not tell how long a call takes. */
     private static final float TRUSTED_FAILURE_RATE = 10;
 
+    private static final double SECOND = 1e9;
+
     private final MeterBook.Page page;
     private final String name;
     private final LittlesLaw law;
@@ -44,7 +46,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final AtomicReferenceArray<@Nullable Counter> shed =
             new AtomicReferenceArray<>(Outcomes.words().size());
 
-    private record Parts(Breaker breaker, Pool pool, RetryBudget retryBudget) {}
+    private record Parts(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {}
 
     /**
      * The meters of a backend.
@@ -52,6 +54,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
      * @param name its name
      * @param bulkhead the cap on calls
      * @param streams the cap on streams
+     * @param maxWaitNanos longest wait for a permit
      * @param nanoClock {@link System#nanoTime} but for tests
      */
     public BackendMeters(
@@ -59,13 +62,14 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             String name,
             QueueingBulkhead bulkhead,
             QueueingBulkhead streams,
+            long maxWaitNanos,
             Breaker breaker,
             Pool pool,
             RetryBudget retryBudget,
             LittlesLawProperties law,
             LongSupplier nanoClock) {
         this.name = name;
-        this.parts = new Parts(breaker, pool, retryBudget);
+        this.parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
         this.law = new LittlesLaw(law, () -> tellsServiceTime(parts.breaker()), nanoClock);
         this.page = book.open();
         this.queueWait = page.timer(Meters.QUEUE_WAIT, name);
@@ -77,6 +81,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         page.gauge(Meters.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
         page.gauge(Meters.QUEUE_LENGTH, bulkhead::queued, name);
         page.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
+        page.gauge(Meters.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / SECOND, name);
         page.gauge(Meters.STREAMS_USED, streams::inUse, name);
         page.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
         page.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
@@ -87,8 +92,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     /** The backend goes on with these parts: its series go on with it. */
-    public void follow(Breaker breaker, Pool pool, RetryBudget retryBudget) {
-        parts = new Parts(breaker, pool, retryBudget);
+    public void follow(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {
+        parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
     }
 
     private void breakerGauges() {
@@ -108,13 +113,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     private void gauges(LittlesLaw of) {
-        double second = TimeUnit.SECONDS.toNanos(1);
         page.gauge(Meters.LAW_ARRIVAL_RATE, () -> of.figures().arrivalRate(), name);
-        page.gauge(Meters.LAW_SERVICE_TIME, () -> of.figures().serviceNanos() / second, name);
-        page.gauge(Meters.LAW_WAITING_TIME, () -> of.figures().waitingNanos() / second, name);
+        page.gauge(Meters.LAW_SERVICE_TIME, () -> of.figures().serviceNanos() / SECOND, name);
+        page.gauge(Meters.LAW_WAITING_TIME, () -> of.figures().waitingNanos() / SECOND, name);
         page.gauge(Meters.LAW_ACTIVE_CALLS, () -> of.figures().activeCalls(), name);
         page.gauge(Meters.LAW_WAITING_RATIO, () -> of.figures().waitingShare(), name);
-        page.gauge(Meters.LAW_UNCONGESTED_TIME, () -> of.figures().uncongestedNanos() / second, name);
+        page.gauge(Meters.LAW_UNCONGESTED_TIME, () -> of.figures().uncongestedNanos() / SECOND, name);
         page.gauge(Meters.LAW_SUGGESTED_LIMIT, () -> of.figures().suggestedLimit(), name);
     }
 

@@ -94,6 +94,9 @@ public enum Meters {
     QUEUE_LENGTH("weir.queue.length", Kind.GAUGE, null, "Calls waiting for a permit.", "backend"),
     /** The cap on calls in front of the backend. */
     QUEUE_CAPACITY("weir.queue.capacity", Kind.GAUGE, null, "Calls that may wait for a permit.", "backend"),
+    /** How long is too long to wait. */
+    QUEUE_WAIT_LIMIT(
+            "weir.queue.wait.limit", Kind.GAUGE, "seconds", "Longest that a call may wait for a permit.", "backend"),
     /** Streams and WebSockets. */
     STREAMS_USED("weir.streams.used", Kind.GAUGE, null, "Streams and WebSockets under way.", "backend"),
     /** The cap on streams and WebSockets. */
