@@ -265,7 +265,7 @@ class WeirConfiguration {
     }
 
     @Bean
-    DrainLifecycle drainLifecycle(
+    Drainer drainer(
             ApplicationContext context,
             Drain drain,
             WeirProperties properties,
@@ -274,7 +274,7 @@ class WeirConfiguration {
             OverloadSampler sampler,
             LiveRoutes routes,
             Retirement retirement) {
-        return new DrainLifecycle(context, drain, properties.drain(), engine, edge.connections()::drain, () -> {
+        return new Drainer(context, drain, properties.drain(), engine, edge.connections()::drain, () -> {
             sampler.close();
             retirement.close();
             for (Backend backend : routes.get().backends().values()) {

@@ -148,6 +148,20 @@ public final class TestBackend implements AutoCloseable {
             socket.close();
         }
 
+        /**
+         * Waits until something comes.
+         *
+         * @throws java.net.SocketTimeoutException if it does not come in time
+         */
+        public void awaitNext(int millis) throws IOException {
+            socket.setSoTimeout(millis);
+            in.mark(1);
+            if (in.read() >= 0) {
+                in.reset();
+            }
+            socket.setSoTimeout(0);
+        }
+
         /** A line without its end; null: there is no more. */
         public @Nullable String line() throws IOException {
             ByteArrayOutputStream line = new ByteArrayOutputStream();

@@ -40,7 +40,11 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
 
     @Override
     public Mono<Void> handle(ServerWebExchange web, Throwable failure) {
-        GeneralDoor.Visit visit = door.visit(web);
+        GeneralDoor.Visit visit = door.visitOrNull(web);
+        if (visit == null) {
+            // On the management port, whose context has this handler from its parent.
+            return Mono.error(failure);
+        }
         ServerHttpResponse response = web.getResponse();
         GeneralCaller caller = visit.caller();
         if (response.isCommitted()) {

@@ -10,12 +10,19 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.availability.AvailabilityChangeEvent;
 import org.springframework.boot.availability.ReadinessState;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.SmartLifecycle;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.core.Ordered;
 
-/** Takes the gateway through its drain when the application stops, before anything else is stopped. */
-final class DrainLifecycle implements SmartLifecycle {
+/**
+ * Takes the gateway through its drain when the application stops, before anything else is stopped.
+ *
+ * <p>On the event that the context is about to be closed, and not as a {@code SmartLifecycle}, which would be stopped before the servers too:
+ * Spring Boot closes the meters on that event, and what first happens while draining would never be metered.
+ */
+final class Drainer implements ApplicationListener<ContextClosedEvent>, Ordered {
 
-    private static final Logger log = LoggerFactory.getLogger(DrainLifecycle.class);
+    private static final Logger log = LoggerFactory.getLogger(Drainer.class);
     private static final long POLL_MILLIS = 10;
 
     private final ApplicationContext context;
@@ -24,7 +31,6 @@ final class DrainLifecycle implements SmartLifecycle {
     private final Engine engine;
     private final Runnable announced;
     private final Runnable drained;
-    private volatile boolean running;
 
     /**
      * The drain of an engine.
@@ -32,7 +38,7 @@ final class DrainLifecycle implements SmartLifecycle {
      * @param announced asks callers to come back on other connections
      * @param drained stops what would keep the event loops busy
      */
-    DrainLifecycle(
+    Drainer(
             ApplicationContext context,
             Drain drain,
             DrainProperties properties,
@@ -48,37 +54,17 @@ final class DrainLifecycle implements SmartLifecycle {
     }
 
     @Override
-    public int getPhase() {
-        // The last to start and the first to stop: the servers, management's too, answer until it is through.
-        return Integer.MAX_VALUE;
+    public int getOrder() {
+        return HIGHEST_PRECEDENCE;
     }
 
+    /** On the thread that closes the context, which is to wait. */
     @Override
-    public void start() {
-        running = true;
-    }
-
-    @Override
-    public void stop() {
-        stop(() -> {});
-    }
-
-    @Override
-    public void stop(Runnable callback) {
-        running = false;
-        // Not on the thread that stops the context: Spring waits for the callback, with a time limit of its own.
-        Thread.ofPlatform().name("weir-drain").start(() -> {
-            try {
-                drain();
-            } finally {
-                callback.run();
-            }
-        });
-    }
-
-    @Override
-    public boolean isRunning() {
-        return running;
+    public void onApplicationEvent(ContextClosedEvent event) {
+        // The management port's context, closed after this one, tells it too.
+        if (event.getApplicationContext() == context) {
+            drain();
+        }
     }
 
     private void drain() {
