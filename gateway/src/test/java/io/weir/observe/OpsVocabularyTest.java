@@ -1,0 +1,195 @@
+package io.weir.observe;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.outcome.Reason;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** Rules, runbooks, dashboards and the gateway speak of the same alerts, meters and reasons. */
+class OpsVocabularyTest {
+
+    private static final Path OPS = Path.of("..", "ops");
+    private static final Pattern METER = Pattern.compile("(?<![\\w:])weir_[a-z0-9_]+");
+    private static final Pattern RECORDED = Pattern.compile("weir:[a-z0-9_:]+");
+    private static final Pattern RECORD = Pattern.compile("- record: (\\S+)");
+    private static final Pattern ALERT = Pattern.compile("- alert: (\\w+)");
+    private static final Pattern WORDS = Pattern.compile("(?:outcome|reason)(?:=~|!~|!=|=)\\\\?\"([^\"\\\\]+)");
+    private static final Pattern RUNBOOK = Pattern.compile("runbook_url: (\\S+)");
+    private static final Pattern LINK = Pattern.compile("]\\((\\w+\\.md)\\)");
+    private static final Pattern CODE = Pattern.compile("`([a-z0-9-]+)`");
+    private static final Pattern INHIBITION = Pattern.compile("alertname =~? \"?([\\w|]+)");
+
+    private final String rules = read("prometheus/rules", ".yml");
+    private final String dashboards = read("grafana/dashboards", ".json");
+    private final String runbooks = read("runbooks", ".md");
+
+    @Test
+    void everyMeterThatOpsAskForExists() {
+        Set<String> existing = Arrays.stream(Meters.values())
+                .map(Meters::prometheusNames)
+                .flatMap(Collection::stream)
+                .collect(Collectors.toSet());
+
+        assertThat(existing).containsAll(found(METER, rules + dashboards + runbooks));
+    }
+
+    @Test
+    void everyMeterIsLookedAtByARuleOrADashboard() {
+        Set<String> asked = found(METER, rules + dashboards);
+
+        for (Meters meter : Meters.values()) {
+            assertThat(meter.prometheusNames())
+                    .as("%s stands in no rule and on no dashboard", meter)
+                    .anyMatch(asked::contains);
+        }
+    }
+
+    @Test
+    void everyRecordedSeriesIsUsedAndEveryUsedOneRecorded() {
+        List<String> recorded =
+                RECORD.matcher(rules).results().map(m -> m.group(1)).toList();
+        String used = RECORD.matcher(rules).replaceAll("") + dashboards + runbooks;
+
+        assertThat(found(RECORDED, used)).isEqualTo(new TreeSet<>(recorded));
+    }
+
+    @Test
+    void everyReasonIsSortedIntoFailedOrNotCountedAndHasItsPlaceInTheRunbooks() {
+        Set<String> sorted = found(WORDS, read("prometheus/rules", "recording.yml"));
+        Set<String> index = found(CODE, read("runbooks", "README.md"));
+
+        for (Reason reason : Reason.values()) {
+            assertThat(sorted).contains(reason.word());
+            assertThat(index).contains(reason.word());
+        }
+    }
+
+    @Test
+    void failedIsWhatTheGatewayOrABackendDidAndNotCountedWhatACallerDid() {
+        String recording = read("prometheus/rules", "recording.yml");
+
+        assertThat(each(recording, "outcome=~\""))
+                .hasSize(1)
+                .first()
+                .satisfies(failed -> assertThat(failed)
+                        .containsExactlyInAnyOrderElementsOf(Stream.concat(
+                                        Stream.of("5xx"),
+                                        Arrays.stream(Reason.values())
+                                                .filter(reason ->
+                                                        reason.status().code() >= 500)
+                                                .map(Reason::word))
+                                .collect(Collectors.toSet())));
+        assertThat(each(recording, "outcome!~\""))
+                .hasSize(1)
+                .first()
+                .satisfies(notCounted -> assertThat(notCounted)
+                        .containsExactlyInAnyOrderElementsOf(Arrays.stream(Reason.values())
+                                .filter(reason -> reason.status().code() < 500)
+                                .map(Reason::word)
+                                .collect(Collectors.toSet())));
+    }
+
+    @Test
+    void everyOutcomeAndReasonThatOpsAskForIsAWordOfTheGateways() {
+        assertThat(Outcomes.words()).containsAll(found(WORDS, rules + dashboards + runbooks));
+    }
+
+    @Test
+    void everyAlertHasARunbookOfItsNameAndEveryRunbookAnAlert() {
+        Set<String> alerts = found(ALERT, rules);
+        Set<String> written = names("runbooks", ".md");
+        written.remove("README.md");
+
+        assertThat(written)
+                .isEqualTo(alerts.stream().map(name -> name + ".md").collect(Collectors.toCollection(TreeSet::new)));
+        assertThat(found(RUNBOOK, rules))
+                .isEqualTo(alerts.stream()
+                        .map(name -> "ops/runbooks/" + name + ".md")
+                        .collect(Collectors.toCollection(TreeSet::new)));
+        assertThat(found(LINK, runbooks)).isEqualTo(written);
+    }
+
+    @Test
+    void everyAlertSaysWhomItWakesAndLinksItsOwnRunbook() {
+        for (String alert : rules.split("(?m)(?=^ +- alert: )", -1)) {
+            if (alert.contains("- alert: ")) {
+                String name = found(ALERT, alert).iterator().next();
+                assertThat(alert)
+                        .contains("summary: ", "description: ", "runbook_url: ops/runbooks/" + name + ".md")
+                        .containsPattern("severity: (page|ticket)");
+            }
+        }
+    }
+
+    @Test
+    void everyRunbookHasItsFourParts() {
+        for (String name : names("runbooks", ".md")) {
+            if (!name.equals("README.md")) {
+                assertThat(read("runbooks", name))
+                        .as(name)
+                        .startsWith("# " + name.replace(".md", "") + "\n")
+                        .containsSubsequence(
+                                "\n## Meaning\n", "\n## Impact\n", "\n## Diagnosis\n", "\n## Mitigation\n");
+            }
+        }
+    }
+
+    @Test
+    void everyInhibitionIsAboutAlertsThatExist() {
+        assertThat(found(ALERT, rules)).containsAll(found(INHIBITION, read("prometheus", "alertmanager.yml")));
+    }
+
+    /** What the pattern finds: its first group, if it has one, taken apart at each bar. */
+    private static Set<String> found(Pattern pattern, String text) {
+        return pattern.matcher(text)
+                .results()
+                .map(match -> match.groupCount() > 0 ? match.group(1) : match.group())
+                .flatMap(match -> Arrays.stream(match.split("\\|", -1)))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** The different lists of words that stand after this. */
+    private static Set<Set<String>> each(String text, String before) {
+        Set<Set<String>> lists = new LinkedHashSet<>();
+        Pattern.compile(Pattern.quote(before) + "([^\"]+)")
+                .matcher(text)
+                .results()
+                .forEach(match -> lists.add(Set.of(match.group(1).split("\\|", -1))));
+        return lists;
+    }
+
+    private static Set<String> names(String folder, String ending) {
+        try (Stream<Path> files = Files.list(OPS.resolve(folder))) {
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.endsWith(ending))
+                    .collect(Collectors.toCollection(TreeSet::new));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String read(String folder, String ending) {
+        return names(folder, ending).stream()
+                .map(name -> {
+                    try {
+                        return Files.readString(OPS.resolve(folder).resolve(name));
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                })
+                .collect(Collectors.joining("\n"));
+    }
+}
