@@ -23,7 +23,9 @@ import org.springframework.core.Ordered;
 final class Drainer implements ApplicationListener<ContextClosedEvent>, Ordered {
 
     private static final Logger log = LoggerFactory.getLogger(Drainer.class);
-    private static final long POLL_MILLIS = 10;
+    private static final Duration POLL = Duration.ofMillis(10);
+    /** For the answers of those that are ended to be taken. */
+    private static final Duration LAST_WORDS = Duration.ofSeconds(1);
 
     private final ApplicationContext context;
     private final Drain drain;
@@ -76,12 +78,21 @@ final class Drainer implements ApplicationListener<ContextClosedEvent>, Ordered 
         log.info("Draining: refusing new work, {} in flight, {} streams", engine.inFlight(), engine.streams());
         drain.enter(Phase.REFUSING);
         engine.closeStreams();
-        long endsAt = System.nanoTime() + properties.timeout().toNanos();
-        while (engine.inFlight() > 0 && System.nanoTime() - endsAt < 0) {
-            pause(Duration.ofMillis(POLL_MILLIS));
+        if (!inFlightEnds(properties.timeout())) {
+            log.warn("Draining: ending {} in flight, which have had {}", engine.inFlight(), properties.timeout());
+            engine.endAll();
+            inFlightEnds(LAST_WORDS);
         }
-        log.info("Drained: {} in flight are broken off", engine.inFlight());
+        log.info("Drained: {} in flight", engine.inFlight());
         drained.run();
+    }
+
+    private boolean inFlightEnds(Duration within) {
+        long giveUpAt = System.nanoTime() + within.toNanos();
+        while (engine.inFlight() > 0 && System.nanoTime() - giveUpAt < 0) {
+            pause(POLL);
+        }
+        return engine.inFlight() == 0;
     }
 
     private static void pause(Duration time) {

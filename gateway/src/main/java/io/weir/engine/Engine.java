@@ -1,9 +1,10 @@
 package io.weir.engine;
 
+import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleSupplier;
@@ -19,7 +20,8 @@ public final class Engine {
     private final OverloadGuard overload;
     private final Limits limits;
     private final AtomicInteger inFlight = new AtomicInteger();
-    private final Set<Exchange> streams = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger streams = new AtomicInteger();
+    private final Map<EventLoop, Roster> rosters = new ConcurrentHashMap<>();
 
     /**
      * An engine with nothing in flight.
@@ -42,12 +44,17 @@ public final class Engine {
 
     /** Streams and WebSockets in flight. */
     public int streams() {
-        return streams.size();
+        return streams.get();
     }
 
     /** Ends every stream, so that none holds up the exit. */
     public void closeStreams() {
-        streams.forEach(Exchange::shutDown);
+        rosters.values().forEach(roster -> roster.end(Exchange::isStream));
+    }
+
+    /** Ends everything that is in flight: who has no answer yet is told why, who has half of one is reset. */
+    public void endAll() {
+        rosters.values().forEach(roster -> roster.end(exchange -> true));
     }
 
     /** Now, on the clock that deadlines are told by. */
@@ -67,27 +74,34 @@ public final class Engine {
         return limits;
     }
 
-    /** An exchange begins; {@link #ended} must follow, whatever this returns. Null: it may go on. */
+    /** An exchange begins; {@link #ended} must follow, whatever this returns. Null: it may go on. On its event loop. */
     @Nullable
-    Reason began() {
+    Reason began(Exchange exchange) {
         int now = inFlight.incrementAndGet();
+        if (exchange.isStream()) {
+            streams.incrementAndGet();
+        }
+        // Before it is asked whether the gateway drains: who is not on the roster when that is read through, is refused
+        // here.
+        roster(exchange).add(exchange);
         if (drain.isRefusing()) {
             return Reason.SHUTTING_DOWN;
         }
         return overload.isOverloaded(now) ? Reason.GATEWAY_OVERLOADED : null;
     }
 
-    void streamBegan(Exchange exchange) {
-        streams.add(exchange);
-        if (drain.isRefusing()) {
-            exchange.shutDown();
+    /** An exchange is over. On its event loop. */
+    void ended(Exchange exchange) {
+        roster(exchange).remove(exchange);
+        inFlight.decrementAndGet();
+        if (exchange.isStream()) {
+            streams.decrementAndGet();
         }
     }
 
-    void ended(Exchange exchange, boolean stream) {
-        inFlight.decrementAndGet();
-        if (stream) {
-            streams.remove(exchange);
-        }
+    private Roster roster(Exchange exchange) {
+        EventLoop loop = exchange.caller().channel().eventLoop();
+        Roster roster = rosters.get(loop);
+        return roster != null ? roster : rosters.computeIfAbsent(loop, Roster::new);
     }
 }

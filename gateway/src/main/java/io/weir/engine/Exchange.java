@@ -75,6 +75,13 @@ public final class Exchange implements Runnable {
     private final boolean webSocket;
     private final long arrivedAt;
 
+    // The roster's.
+    @Nullable
+    Exchange previous;
+
+    @Nullable
+    Exchange next;
+
     private Phase phase = Phase.NEW;
     private Deadline deadline;
     private Backend backend;
@@ -134,10 +141,7 @@ public final class Exchange implements Runnable {
     /** Begins. On the exchange's event loop. */
     public void start() {
         route.usage().began();
-        Reason closed = engine.began();
-        if (stream) {
-            engine.streamBegan(this);
-        }
+        Reason closed = engine.began(this);
         if (closed != null) {
             refuse(closed, null);
             return;
@@ -519,7 +523,7 @@ public final class Exchange implements Runnable {
         return phase != Phase.FLUSHING && phase != Phase.DONE;
     }
 
-    /** Ends a stream because the gateway stops. From any thread. */
+    /** Ends it because the gateway stops. From any thread. */
     public void shutDown() {
         loop.execute(() -> {
             if (phase == Phase.DONE || phase == Phase.FLUSHING) {
@@ -959,7 +963,7 @@ public final class Exchange implements Runnable {
             timer = null;
             running.cancel(false);
         }
-        engine.ended(this, stream);
+        engine.ended(this);
         route.observer().ended(this);
         route.usage().ended();
     }
@@ -1033,6 +1037,11 @@ public final class Exchange implements Runnable {
 
     Engine engine() {
         return engine;
+    }
+
+    /** Whether it is a stream or a WebSocket. */
+    boolean isStream() {
+        return stream;
     }
 
     /** Its route. */
