@@ -80,7 +80,13 @@ class BreakerIT {
                         "deadline: 60s",
                         "circuit-breaker: { " + WINDOW + " }",
                         "recovery: { probe-interval: 100ms, health-path: /health }")
+                .backend(
+                        "single",
+                        backend.uri(),
+                        "deadline: 60s",
+                        "bulkhead: { max-concurrent-calls: 1, queue-capacity: 3, max-wait-duration: 60s }")
                 .route("orders", "orders")
+                .route("single", "single")
                 .route("picky", "picky")
                 .route("slow", "slow")
                 .route("impatient", "impatient")
@@ -361,6 +367,25 @@ class BreakerIT {
         assertThat(log.list).hasSize(2);
         assertThat(log.list.getFirst().getFormattedMessage())
                 .contains("orders", "127.0.0.1", "open", "it was closed and is forced-open");
+    }
+
+    @Door.Each
+    void isAskedAgainByWhoComesUpFromTheQueue(Door door) throws Exception {
+        CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "occupies"));
+        HeldCalls.Held held = calls.next();
+        String path = door.path("single", "waits");
+        CompletableFuture<TestCaller.Answer> waiter = TestCaller.ask(gateway.port(), path);
+        await().until(() -> gateway.backend("single").bulkhead().queued() == 1);
+
+        force("single", "open");
+        held.answer();
+
+        JsonNode line = assertRefused(gateway, door, "single", path, waiter.join(), Reason.CIRCUIT_OPEN);
+        force("single", "released");
+        assertThat(line.path("attempts").asInt()).isZero();
+        assertThat(line.path("queue_ms").asDouble()).isPositive();
+        assertThat(occupant.join().status()).isEqualTo(200);
+        assertThat(calls.calls()).isEqualTo(1);
     }
 
     @Door.Each
