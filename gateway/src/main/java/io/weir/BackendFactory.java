@@ -5,12 +5,14 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslContext;
+import io.weir.bulkhead.BulkheadProperties;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.bulkhead.RegisteredBulkhead;
 import io.weir.circuitbreaker.Breaker;
 import io.weir.circuitbreaker.BreakerSettings;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.engine.Enforcement;
 import io.weir.engine.HealthProber;
 import io.weir.observe.BackendMeters;
 import io.weir.observe.LittlesLawProperties;
@@ -168,7 +170,8 @@ final class BackendFactory {
                 budget,
                 littlesLaw,
                 System::nanoTime);
-        Backend backend = backend(name, properties, bulkhead, streams, breaker, pool, budget, meters);
+        Backend backend = backend(
+                name, properties, bulkhead, streams, breaker, pool, budget, enforcement(properties, null), meters);
         return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));
     }
 
@@ -191,8 +194,16 @@ final class BackendFactory {
                 ? old.retryBudget()
                 : new RetryBudget(properties.retryBudget(), System.nanoTime());
         before.meters().follow(properties.bulkhead().maxWaitDuration().toNanos(), breaker, pool, budget);
-        Backend backend =
-                backend(name, properties, old.bulkhead(), old.streams(), breaker, pool, budget, before.meters());
+        Backend backend = backend(
+                name,
+                properties,
+                old.bulkhead(),
+                old.streams(),
+                breaker,
+                pool,
+                budget,
+                enforcement(properties, old.enforcement().trial()),
+                before.meters());
         close(before.prober());
         if (replacement != null) {
             left.accept(new Retirement.Left(old.pool(), () -> old.pool().close().subscribe()));
@@ -249,6 +260,7 @@ final class BackendFactory {
             Breaker breaker,
             Pool pool,
             RetryBudget budget,
+            Enforcement enforcement,
             BackendMeters meters) {
         return new Backend(
                 name,
@@ -265,7 +277,21 @@ final class BackendFactory {
                 budget,
                 Backend.bits(properties.circuitBreaker().recordStatuses()),
                 Backend.bits(properties.circuitBreaker().recordGrpcStatuses()),
+                enforcement,
                 meters);
+    }
+
+    private static Enforcement enforcement(BackendProperties properties, @Nullable QueueingBulkhead tried) {
+        BulkheadProperties bulkhead = properties.bulkhead();
+        QueueingBulkhead trial = null;
+        if (!bulkhead.enforce()) {
+            trial = tried != null
+                    ? tried
+                    : new QueueingBulkhead(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity());
+            trial.resize(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity());
+        }
+        return new Enforcement(
+                bulkhead.enforce(), properties.circuitBreaker().enforce(), properties.deadlineEnforce(), trial);
     }
 
     private @Nullable HealthProber prober(Backend backend, BackendProperties properties) {
@@ -300,6 +326,9 @@ final class BackendFactory {
     }
 
     private static int permits(BackendProperties properties) {
+        if (!properties.bulkhead().enforce()) {
+            return 2 * QueueingBulkhead.LARGEST;
+        }
         return properties.bulkhead().maxConcurrentCalls() + properties.maxStreams();
     }
 

@@ -1,77 +1,515 @@
 package io.weir;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.github.resilience4j.bulkhead.BulkheadRegistry;
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.reload.Change;
 import io.weir.reload.Change.Trigger;
 import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a change of the configuration changes, and what it leaves alone. */
+/** What a change of the configuration changes, what it leaves alone, and what becomes of requests meanwhile. */
 class ReloadIT {
 
+    private static final String SMALL =
+            "bulkhead: { max-concurrent-calls: 2, queue-capacity: 4, max-wait-duration: 20s }";
+    private static final String PATIENT = "deadline: 60s, circuit-breaker: { slow-call-duration-threshold: 60s }";
+
+    private final HeldCalls calls = new HeldCalls();
     private TestBackend backend;
+    private TestBackend other;
     private TestGateway gateway;
 
     @BeforeEach
     void start() {
+        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
         backend = TestBackend.healthy();
-        gateway = TestGateway.start(yaml("{ max-concurrent-calls: 4 }"));
+        other = TestBackend.start((request, conversation) -> conversation.answer(200, "other"));
+        gateway = TestGateway.start(yaml(backend, SMALL, PATIENT));
     }
 
     @AfterEach
     void stop() {
+        calls.release();
         gateway.assertNothingHeld();
         gateway.close();
         backend.close();
+        other.close();
     }
 
-    private String yaml(String bulkhead) {
+    /** A backend {@code orders} with these properties, and a route through each door. */
+    private static String yaml(TestBackend backend, String... properties) {
+        return yaml("orders", backend, properties);
+    }
+
+    private static String yaml(String name, TestBackend backend, String... properties) {
+        String more = properties.length == 0 ? "" : ", " + String.join(", ", properties);
         return """
                 weir:
+                  reload: { watch: false }
                   backends:
-                    orders: { uri: "%s", bulkhead: %s }
+                    %1$s: { uri: "%2$s"%3$s }
                 spring.cloud.gateway.server.webflux.routes:
-                  - { id: compiled, uri: "backend://orders", predicates: ["Path=/compiled/**"] }
-                  - { id: general, uri: "backend://orders", predicates: ["Path=/general/**", "After=2020-01-01T00:00:00Z"] }
-                """.formatted(backend.uri(), bulkhead);
+                  - { id: orders-compiled, uri: "backend://%1$s", predicates: ["Path=/compiled/orders/**"] }
+                  - { id: orders-general, uri: "backend://%1$s", predicates: ["Path=/general/orders/**", "After=2020-01-01T00:00:00Z"] }
+                """.formatted(name, backend.uri(), more);
     }
 
     private Change reload(String yaml) {
         gateway.rewrite(yaml);
+        return reload();
+    }
+
+    private Change reload() {
         return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "a test");
     }
 
+    private void reloaded(String yaml) {
+        assertThat(reload(yaml).problems()).isEmpty();
+    }
+
+    private CompletableFuture<TestCaller.Answer> send(Door door) {
+        return CompletableFuture.supplyAsync(() -> get(door), Thread::startVirtualThread);
+    }
+
+    private TestCaller.Answer get(Door door) {
+        try {
+            return TestCaller.get(gateway.port(), door.path("orders", "1"));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    // ---------------------------------------------------------------- what changes
+
     @Test
-    void takesANewLimitInPlace() throws IOException {
+    void takesANewLimitInPlace() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(yaml("{ max-concurrent-calls: 7 }"));
+        Change change = reload(yaml(backend, SMALL.replace("calls: 2", "calls: 7"), PATIENT));
 
         assertThat(change.problems()).isEmpty();
         assertThat(change.differences())
                 .extracting(Object::toString)
-                .containsExactly("weir.backends.orders.bulkhead.max-concurrent-calls: 4 -> 7");
+                .contains("weir.backends.orders.bulkhead.max-concurrent-calls: 2 -> 7");
         assertThat(gateway.backend("orders").bulkhead()).isSameAs(before.bulkhead());
         assertThat(before.bulkhead().maxConcurrentCalls()).isEqualTo(7);
-        for (String door : new String[] {"compiled", "general"}) {
-            assertThat(TestCaller.get(gateway.port(), "/" + door + "/1").status())
-                    .isEqualTo(200);
-        }
+        assertThat(gateway.backend("orders").pool()).isSameAs(before.pool());
+        assertThat(gateway.backend("orders").observer()).isSameAs(before.observer());
     }
 
     @Test
     void changesNothingIfNothingIsDifferent() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(yaml("{ max-concurrent-calls: 4 }"));
+        Change change = reload();
 
         assertThat(change.problems()).isEmpty();
         assertThat(change.differences()).isEmpty();
+        assertThat(gateway.backend("orders")).isSameAs(before);
+        assertThat(gateway.bean(LiveConfiguration.class).history().changes()).isEmpty();
+    }
+
+    @Door.Each
+    void followsAnotherAddressWithAnotherPool(Door door) {
+        assertThat(get(door).text()).isEqualTo(door.path("orders", "1"));
+        Backend before = gateway.backend("orders");
+
+        reloaded(yaml(other, SMALL, PATIENT));
+
+        assertThat(gateway.backend("orders").pool()).isNotSameAs(before.pool());
+        assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
+        assertThat(get(door).text()).isEqualTo("other");
+        // The old pool drains: its idle connection is closed, long before it would have been idle for too long.
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @Door.Each
+    void opensARouteAndClosesIt(Door door) {
+        String without = """
+                weir: { reload: { watch: false }, backends: { orders: { uri: "%s" } } }
+                """.formatted(backend.uri());
+
+        reloaded(without);
+        assertThat(get(door).status()).isEqualTo(404);
+
+        reloaded(yaml(backend));
+        assertThat(get(door).status()).isEqualTo(200);
+    }
+
+    /** A filter tells which route it was, and through which door. */
+    @Door.Each
+    void followsOtherFilters(Door door) {
+        String filtered =
+                yaml(backend, SMALL, PATIENT).replace("predicates:", "filters: [SetPath=/elsewhere], predicates:");
+
+        reloaded(filtered);
+
+        assertThat(get(door).text()).isEqualTo("/elsewhere");
+    }
+
+    @Test
+    void movesARouteFromOneDoorToTheOther() {
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+
+        reloaded(yaml(backend, SMALL, PATIENT)
+                .replace(
+                        "[\"Path=/compiled/orders/**\"]",
+                        "[\"Path=/compiled/orders/**\", \"After=2020-01-01T00:00:00Z\"]"));
+
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+        await().untilAsserted(() -> assertThat(gateway.lines(Door.COMPILED.path("orders", "1")))
+                .extracting(line -> line.path("door").asString())
+                .containsExactly("compiled", "general"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void drawsLotsOnlyAmongTheWeightedRoutesThatThereAre(boolean first) {
+        String weighted = """
+                weir:
+                  reload: { watch: false }
+                  backends: { orders: { uri: "%s" }, gone: { uri: "%s" } }
+                spring.cloud.gateway.server.webflux.routes:
+                """.formatted(backend.uri(), other.uri());
+        String one = """
+                  - { id: one, uri: "backend://orders", predicates: ["Path=/general/orders/**", "Weight=group, %d"] }
+                """;
+        String two = """
+                  - { id: two, uri: "backend://gone", predicates: ["Path=/general/orders/**", "Weight=group, %d"] }
+                """;
+        reloaded(weighted + one.formatted(5) + two.formatted(5));
+
+        reloaded(weighted + (first ? one : two).formatted(5));
+
+        for (int i = 0; i < 20; i++) {
+            assertThat(get(Door.GENERAL).text()).isEqualTo(first ? Door.GENERAL.path("orders", "1") : "other");
+        }
+    }
+
+    // ---------------------------------------------------------------- breakers
+
+    @Test
+    void leavesABreakerAsItIsIfItsSettingsAreTheSame() {
+        Backend before = gateway.backend("orders");
+        before.breaker().resilience4j().transitionToOpenState();
+
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 9"), PATIENT));
+
+        assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
+        assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.OPEN);
+    }
+
+    @Test
+    void keepsTheStateWhereOnlyWhatABreakerDerivesFromOtherLimitsIsDifferent() {
+        Backend before = gateway.backend("orders");
+        before.breaker().resilience4j().transitionToOpenState();
+
+        // The window follows the limit, if it is larger than 20.
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 90"), PATIENT));
+
+        assertThat(gateway.backend("orders").breaker()).isNotSameAs(before.breaker());
+        assertThat(registered("orders"))
+                .isSameAs(gateway.backend("orders").breaker().resilience4j());
+        assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.OPEN);
+        assertThat(registered("orders").getCircuitBreakerConfig().getSlidingWindowSize())
+                .isEqualTo(90);
+    }
+
+    @Test
+    void replacesABreakerWhoseSettingsAreOthers() {
+        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+
+        reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
+
+        assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+        assertThat(registered("orders").getCircuitBreakerConfig().getSlowCallDurationThreshold())
+                .hasSeconds(50);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, FORCED_OPEN", "false, DISABLED"})
+    void keepsHoldOfABreakerThatAnOperatorHolds(boolean open, CircuitBreaker.State state) {
+        if (open) {
+            gateway.backend("orders").breaker().forceOpen();
+        } else {
+            gateway.backend("orders").breaker().forceClosed();
+        }
+
+        reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
+
+        assertThat(registered("orders").getState()).isEqualTo(state);
+    }
+
+    private CircuitBreaker registered(String name) {
+        return gateway.bean(CircuitBreakerRegistry.class).find(name).orElseThrow();
+    }
+
+    // ---------------------------------------------------------------- requests on their way
+
+    @Door.Each
+    void letsWaitersInWhenTheLimitGrows(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 2);
+
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 4"), PATIENT));
+
+        await().until(() -> calls.inside() == 4);
+        calls.release();
+        answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+    }
+
+    @Door.Each
+    void respectsThePermitsThatAreOutWhenTheLimitShrinks(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 1);
+
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 1"), PATIENT));
+
+        assertThat(gateway.backend("orders").bulkhead().inUse()).isEqualTo(2);
+        calls.next().answer();
+        await().until(() -> gateway.backend("orders").bulkhead().inUse() == 1);
+        assertThat(calls.calls()).isEqualTo(2);
+        calls.next().answer();
+        calls.next().answer();
+        answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+        assertThat(calls.most()).isEqualTo(2);
+    }
+
+    /** It began with the old address, and has not asked the old pool for a connection yet. */
+    @Door.Each
+    void servesWhoWaitedForAPermitWhenTheAddressWentAway(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 1);
+
+        reloaded(yaml(other, SMALL, PATIENT));
+        reloaded(yaml(other, SMALL.replace("capacity: 4", "capacity: 5"), PATIENT));
+
+        calls.release();
+        answers.forEach(answer -> {
+            assertThat(answer.join().status()).isEqualTo(200);
+            assertThat(answer.join().text()).isEqualTo(door.path("orders", "1"));
+        });
+        assertThat(get(door).text()).isEqualTo("other");
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @Door.Each
+    void endsWhatIsInFlightToABackendThatIsGone(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 1);
+
+        reloaded(yaml("parcels", other));
+
+        assertThat(get(door).text()).isEqualTo("other");
+        // It is there as long as somebody goes by it.
+        assertThat(meters("orders")).isPositive();
+        calls.release();
+        answers.forEach(answer -> assertThat(answer.join().text()).isEqualTo(door.path("orders", "1")));
+        awaitNothingLeft("orders");
+        await().until(() -> backend.connections() == 0);
+    }
+
+    /** A handshake that nobody answers, so that it is under way for as long as it may. */
+    @Door.Each
+    void endsTheHandshakeThatItWasAtWhenTheBackendWentAway(Door door) {
+        try (UnwillingPort silent = UnwillingPort.silent()) {
+            reloaded(yaml(backend, PATIENT, "connection: { connect-timeout: 1s }")
+                    .replace(backend.uri(), silent.uri()));
+            CompletableFuture<TestCaller.Answer> answer = send(door);
+            await().until(() -> gateway.backend("orders").bulkhead().inUse() == 1);
+
+            reloaded(yaml("parcels", other));
+
+            assertThat(answer.join().reason()).isEqualTo("connect-timeout");
+            awaitNothingLeft("orders");
+        }
+    }
+
+    @Door.Each
+    void streamsOnFromABackendThatIsGone(Door door) throws Exception {
+        CountDownLatch goOn = new CountDownLatch(1);
+        backend.behave((request, conversation) -> {
+            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+            goOn.await();
+            conversation.write("3\r\ntwo\r\n0\r\n\r\n");
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", door.path("orders", "1")));
+            assertThat(caller.readHead().status()).isEqualTo(200);
+            assertThat(caller.chunk()).isEqualTo("one");
+
+            reloaded(yaml("parcels", other));
+
+            assertThat(get(door).text()).isEqualTo("other");
+            goOn.countDown();
+            assertThat(caller.chunk()).isEqualTo("two");
+            assertThat(caller.chunk()).isEmpty();
+        }
+        awaitNothingLeft("orders");
+    }
+
+    @Test
+    void givesABackendThatComesBackWhileTheOldOneEndsAPlaceOfItsOwn() throws Exception {
+        backend.behave(calls);
+        CompletableFuture<TestCaller.Answer> answer = send(Door.COMPILED);
+        await().until(() -> calls.inside() == 1);
+        Backend before = gateway.backend("orders");
+        reloaded(yaml("parcels", other));
+
+        reloaded(yaml(other));
+        calls.release();
+
+        assertThat(answer.join().text()).isEqualTo(Door.COMPILED.path("orders", "1"));
+        await().until(() -> gateway.bean(Retirement.class).waiting() == 0);
+        assertThat(registered("orders"))
+                .isSameAs(gateway.backend("orders").breaker().resilience4j())
+                .isNotSameAs(before.breaker().resilience4j());
+        assertThat(gateway.bean(BulkheadRegistry.class).find("orders")).isPresent();
+        assertThat(meters("orders")).isPositive();
+        assertThat(get(Door.COMPILED).text()).isEqualTo("other");
+    }
+
+    private long meters(String backend) {
+        return gateway.bean(MeterRegistry.class).getMeters().stream()
+                .filter(meter -> backend.equals(meter.getId().getTag("backend"))
+                        || backend.equals(meter.getId().getTag("name")))
+                .count();
+    }
+
+    private void awaitNothingLeft(String backend) {
+        await().untilAsserted(() -> {
+            assertThat(meters(backend)).as("meters").isZero();
+            assertThat(gateway.bean(CircuitBreakerRegistry.class).find(backend)).isEmpty();
+            assertThat(gateway.bean(BulkheadRegistry.class).find(backend)).isEmpty();
+            assertThat(gateway.bean(Retirement.class).waiting()).isZero();
+            assertThat(gateway.bean(Retirement.class).past()).isZero();
+        });
+    }
+
+    // ---------------------------------------------------------------- what does not get in
+
+    @Test
+    void tellsEveryProblemAndChangesNothing() {
+        Backend before = gateway.backend("orders");
+
+        Change change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }"));
+
+        assertThat(change.problems()).hasSize(2);
+        assertThat(change.problems().getFirst()).contains("gateway.yml:4", "did you mean max-concurrent-calls?");
+        assertThat(change.problems().getLast()).contains("gateway.yml:4", "deadline: 0ms");
+        assertThat(gateway.backend("orders")).isSameAs(before);
+        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isEqualTo(change);
+        assertThat(gauge("weir.reload.refused")).isEqualTo(1);
+
+        reloaded(yaml(backend, SMALL, PATIENT));
+        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isNull();
+        assertThat(gauge("weir.reload.refused")).isZero();
+    }
+
+    private double gauge(String name) {
+        return gateway.bean(MeterRegistry.class).get(name).gauge().value();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"  edge: { max-connections: 77 }", "  drain: { delay: 7s }", "server: { port: 7777 }"})
+    void takesNothingOfAFileThatNeedsARestart(String line) {
+        Backend before = gateway.backend("orders");
+
+        Change change = reload(
+                line.startsWith(" ")
+                        ? yaml(other).replace("weir:\n", "weir:\n" + line + "\n")
+                        : yaml(other)
+                                + line.replace("server", "management.server.ssl")
+                                        .replace("port: 7777", "enabled: false")
+                                + "\n");
+
+        assertThat(change.problems()).hasSize(1);
+        assertThat(change.problems().getFirst()).contains("gateway.yml:", "it takes a restart to change this");
+        assertThat(gateway.backend("orders")).isSameAs(before);
+    }
+
+    @Test
+    void staysAsItIsWhileItsFileIsAwayAndFollowsItWhenItIsBack() throws IOException {
+        Files.delete(gateway.file());
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("no such file");
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+
+        reloaded(yaml(other, SMALL, PATIENT));
+        assertThat(get(Door.COMPILED).text()).isEqualTo("other");
+    }
+
+    @Test
+    void staysAsItIsWhileItsFileCannotBeRead() throws IOException {
+        Files.delete(gateway.file());
+        Files.createDirectory(gateway.file());
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("not a file");
+        assertThat(get(Door.GENERAL).status()).isEqualTo(200);
+        Files.delete(gateway.file());
+
+        // As a writer leaves it between opening and writing.
+        Files.createFile(gateway.file());
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("empty");
+        assertThat(get(Door.GENERAL).status()).isEqualTo(200);
+
+        Files.write(gateway.file(), new byte[] {(byte) 0xc3, 0x28});
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("not UTF-8");
+        assertThat(get(Door.GENERAL).status()).isEqualTo(200);
+    }
+
+    @Test
+    void takesChangesOneAfterTheOtherAndEachWhole() {
+        List<CompletableFuture<Change>> changes = new java.util.ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            String yaml = yaml(i % 2 == 0 ? other : backend, SMALL.replace("calls: 2", "calls: " + (i + 3)), PATIENT);
+            changes.add(CompletableFuture.supplyAsync(() -> reload(yaml)));
+        }
+        changes.forEach(change -> assertThat(change.join().problems()).isEmpty());
+
+        // The last file that was written is in force once somebody has read it.
+        assertThat(reload().problems()).isEmpty();
+        Backend now = gateway.backend("orders");
+        boolean toOther = now.uri().getPort() == other.port();
+        assertThat(now.bulkhead().maxConcurrentCalls() % 2).isEqualTo(toOther ? 1 : 0);
+        for (Door door : Door.values()) {
+            assertThat(get(door).text()).isEqualTo(toOther ? "other" : door.path("orders", "1"));
+        }
+        await().until(() -> gateway.bean(Retirement.class).waiting() == 0);
+    }
+
+    @Test
+    void changesNothingAnyMoreOnceItDrains() {
+        Backend before = gateway.backend("orders");
+        gateway.bean(Drain.class).enter(Drain.Phase.ANNOUNCED);
+
+        Change change = reload(yaml(other));
+
+        assertThat(change.problems()).hasSize(1).first().asString().contains("shutting down");
         assertThat(gateway.backend("orders")).isSameAs(before);
     }
 }

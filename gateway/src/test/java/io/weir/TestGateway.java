@@ -138,31 +138,40 @@ public final class TestGateway implements AutoCloseable {
     public static TestGateway start(String yaml) {
         try {
             Path directory = Files.createTempDirectory("weir-test");
-            Path file = directory.resolve("gateway.yml");
-            Files.writeString(file, yaml);
-            SpringApplication application = new SpringApplicationBuilder(WeirApplication.class).build();
-            application.setDefaultProperties(Map.of(
-                    "server.port",
-                    0,
-                    "management.server.port",
-                    0,
-                    "weir.access-log.file",
-                    directory.resolve("access.log").toString(),
-                    "weir.drain.delay",
-                    "0s",
-                    "weir.drain.timeout",
-                    "5s",
-                    "logging.level.root",
-                    "WARN"));
-            return new TestGateway(
-                    application.run(
-                            "--spring.config.additional-location=" + file,
-                            "--server.port=0",
-                            "--management.server.port=0"),
-                    directory);
+            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Starts one with a file that is there. */
+    public static TestGateway startWith(Path file) {
+        try {
+            return startWith(file, Files.createTempDirectory("weir-test"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static TestGateway startWith(Path file, Path directory) {
+        SpringApplication application = new SpringApplicationBuilder(WeirApplication.class).build();
+        application.setDefaultProperties(Map.of(
+                "server.port",
+                0,
+                "management.server.port",
+                0,
+                "weir.access-log.file",
+                directory.resolve("access.log").toString(),
+                "weir.drain.delay",
+                "0s",
+                "weir.drain.timeout",
+                "5s",
+                "logging.level.root",
+                "WARN"));
+        return new TestGateway(
+                application.run(
+                        "--spring.config.additional-location=" + file, "--server.port=0", "--management.server.port=0"),
+                directory);
     }
 
     /** Writes another configuration into its file; in one step, as an editor that keeps the old file if it fails. */

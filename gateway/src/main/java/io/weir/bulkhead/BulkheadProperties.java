@@ -19,6 +19,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     linear in it.
  * @param maxWaitDuration longest wait for a permit; 0 to 1m, at most the backend's deadline; default 100ms. Long
  *     enough for a burst to pass, short enough to leave the call most of its deadline. 0 lets nobody wait.
+ * @param enforce whether it refuses, and lets wait. If not, every call goes through at once, and what would have been refused is
+ *     counted ({@code weir_would_refuse_total}), so that a limit can be tried on live traffic. It goes for {@code max-streams} too.
  */
 public record BulkheadProperties(
         @DefaultValue("64") @Min(1) @Max(QueueingBulkhead.LARGEST)
@@ -28,4 +30,6 @@ public record BulkheadProperties(
         int queueCapacity,
 
         @DefaultValue("100ms") @DurationMin @DurationMax(minutes = 1)
-        Duration maxWaitDuration) {}
+        Duration maxWaitDuration,
+
+        @DefaultValue("true") boolean enforce) {}

@@ -131,6 +131,26 @@ public final class QueueingBulkhead {
     }
 
     /**
+     * Takes a permit even if none is free, and past those who wait, as if the limit were higher: for who counts calls without refusing
+     * any. Those who wait go on waiting until enough permits are back.
+     *
+     * @return false only if {@value #LARGEST} permits are out
+     */
+    public boolean acquireAnyway() {
+        while (true) {
+            long seen = word.get();
+            Limits inForce = limits.get();
+            if (isBehind(seen, inForce)) {
+                adopt(seen, inForce);
+            } else if (inUse(seen) >= LARGEST) {
+                return false;
+            } else if (word.compareAndSet(seen, seen + ONE_IN_USE)) {
+                return true;
+            }
+        }
+    }
+
+    /**
      * Takes a permit, or else a place in the queue.
      *
      * @param waiter a new one for every call. If it {@linkplain Waiter#leave() leaves} before this returns, it holds

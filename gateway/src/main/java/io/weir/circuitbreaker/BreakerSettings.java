@@ -34,7 +34,7 @@ public record BreakerSettings(
                 BreakerConfigs.minimumNumberOfCalls(properties, maxConcurrentCalls));
     }
 
-    /** What counts as a failure is the engine's to know: it may change without another breaker. */
+    /** What counts as a failure, and whether it refuses, is the engine's to know: it may change without another breaker. */
     private static CircuitBreakerProperties withoutStatuses(CircuitBreakerProperties of) {
         return new CircuitBreakerProperties(
                 of.failureRateThreshold(),
@@ -47,7 +47,8 @@ public record BreakerSettings(
                 of.waitDurationInOpenState(),
                 of.maxWaitDurationInHalfOpenState(),
                 Set.of(),
-                Set.of());
+                Set.of(),
+                true);
     }
 
     /** Resilience4j's configuration. */

@@ -36,6 +36,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param recordStatuses backend's statuses that count as its failure; each 400 to 599.
  * @param recordGrpcStatuses gRPC statuses (in headers or trailers) that count as the backend's failure; each 1 to 16.
  *     The default is DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE.
+ * @param enforce whether it refuses. If not, it opens and closes all the same, every call goes through, and what would have been
+ *     refused is counted ({@code weir_would_refuse_total}).
  */
 public record CircuitBreakerProperties(
         @DefaultValue("50")
@@ -63,7 +65,8 @@ public record CircuitBreakerProperties(
         Duration maxWaitDurationInHalfOpenState,
 
         @DefaultValue({"500", "502", "503", "504"}) Set<@Min(400) @Max(599) Integer> recordStatuses,
-        @DefaultValue({"4", "13", "14"}) Set<@Min(1) @Max(16) Integer> recordGrpcStatuses) {
+        @DefaultValue({"4", "13", "14"}) Set<@Min(1) @Max(16) Integer> recordGrpcStatuses,
+        @DefaultValue("true") boolean enforce) {
 
     private static final String PERCENT = "more than 0 to 100 percent";
 

@@ -2,6 +2,8 @@ package io.weir.config;
 
 import io.weir.config.ConfigurationCheck.Findings;
 import io.weir.config.Written.Setting;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
@@ -11,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Supplier;
@@ -33,6 +36,7 @@ public final class Snapshot {
     public static final String OPERATOR = "operator";
 
     private static final String DEFAULT = "default";
+    private static final String OPTIONAL = "optional:";
     private static final List<String> LOCATIONS =
             List.of("spring.config.location", "spring.config.additional-location");
 
@@ -49,15 +53,17 @@ public final class Snapshot {
     private final Supplier<Findings> findings;
     private final Supplier<Map<String, Setting>> written;
 
-    private Snapshot(ConfigurationSources sources) {
+    private Snapshot(ConfigurationSources sources, List<Problem> unreadable) {
         this.sources = sources;
-        this.findings = SingletonSupplier.of(() -> ConfigurationCheck.findings(sources));
+        this.findings = SingletonSupplier.of(() -> unreadable.isEmpty()
+                ? ConfigurationCheck.findings(sources)
+                : new Findings(Report.of(unreadable), new Known()));
         this.written = SingletonSupplier.of(() -> changeable(sources.written()));
     }
 
     /** What a running gateway has been started with. */
     public static Snapshot of(ConfigurableEnvironment running) {
-        return new Snapshot(ConfigurationSources.of(running));
+        return new Snapshot(ConfigurationSources.of(running), List.of());
     }
 
     /**
@@ -74,12 +80,18 @@ public final class Snapshot {
                 own.put(name, known.getProperty(name));
             }
         }
-        return new Snapshot(ConfigurationSources.read(own, arguments));
+        // Before they are read: Spring Boot takes a directory for a file that says nothing.
+        List<Problem> unreadable = locations(running)
+                .filter(location -> !location.startsWith(OPTIONAL))
+                .map(Snapshot::file)
+                .flatMap(file -> unreadable(file).stream())
+                .toList();
+        return new Snapshot(ConfigurationSources.read(own, arguments), unreadable);
     }
 
     /** The same with values that win over all others. */
     public Snapshot with(Map<String, String> values) {
-        return new Snapshot(sources.with(OPERATOR, new LinkedHashMap<>(values)));
+        return new Snapshot(sources.with(OPERATOR, new LinkedHashMap<>(values)), List.of());
     }
 
     /** All that is wrong in it. */
@@ -173,20 +185,38 @@ public final class Snapshot {
     /** The files that it was read from, or should have been. */
     public Set<Path> files() {
         Set<Path> files = new LinkedHashSet<>();
-        for (String property : LOCATIONS) {
-            String locations = sources.environment().getProperty(property, "");
-            Stream.of(locations.split("[,;]", -1))
-                    .map(location ->
-                            location.strip().replaceFirst("^optional:", "").replaceFirst("^file:(//)?", ""))
-                    .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains(":"))
-                    .map(Path::of)
-                    .forEach(files::add);
-        }
+        locations(sources.environment()).map(Snapshot::file).forEach(files::add);
         changeable().values().stream()
                 .map(Setting::place)
                 .filter(place -> place.isFile() && !place.source().contains(":"))
                 .map(place -> Path.of(place.source()))
                 .forEach(files::add);
         return files;
+    }
+
+    /** The files that the gateway was given, as they were written. */
+    private static Stream<String> locations(ConfigurableEnvironment environment) {
+        return LOCATIONS.stream()
+                .flatMap(property ->
+                        Stream.of(environment.getProperty(property, "").split("[,;]", -1)))
+                .map(String::strip)
+                .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains("classpath"));
+    }
+
+    private static Path file(String location) {
+        return Path.of(location.replaceFirst('^' + OPTIONAL, "").replaceFirst("^file:(//)?", ""));
+    }
+
+    private static Optional<Problem> unreadable(Path file) {
+        try {
+            String why = !Files.exists(file)
+                    ? "no such file"
+                    : !Files.isRegularFile(file)
+                            ? "not a file"
+                            : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
+            return Optional.ofNullable(why).map(known -> Problem.of(Place.inFile(file.toString(), 0), "", null, known));
+        } catch (IOException e) {
+            return Optional.of(Problem.of(Place.inFile(file.toString(), 0), "", null, "not readable: " + e));
+        }
     }
 }

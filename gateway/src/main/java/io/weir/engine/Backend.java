@@ -25,6 +25,7 @@ import java.util.Set;
  * @param retryBudget how many retries it bears
  * @param failureStatuses its statuses that are failures
  * @param failureGrpcStatuses its gRPC statuses that are failures
+ * @param enforcement which of its protections refuse
  * @param observer its meters
  */
 public record Backend(
@@ -42,6 +43,7 @@ public record Backend(
         RetryBudget retryBudget,
         BitSet failureStatuses,
         BitSet failureGrpcStatuses,
+        Enforcement enforcement,
         BackendObserver observer) {
 
     /** The set as bits, which a request tests without allocating. */

@@ -1,5 +1,7 @@
 package io.weir.engine;
 
+import io.weir.outcome.Reason;
+
 /**
  * What a backend's meters and live figures are fed with. Called on event loops; must not block.
  */
@@ -17,6 +19,9 @@ public interface BackendObserver {
         public void retried(boolean allowed) {}
 
         @Override
+        public void wouldRefuse(Reason reason) {}
+
+        @Override
         public long uncongestedNanos() {
             return 0;
         }
@@ -30,6 +35,9 @@ public interface BackendObserver {
 
     /** A retry was wanted, and the budget allowed it or not. */
     void retried(boolean allowed);
+
+    /** An exchange went on that would have been refused if the protection were enforced. */
+    void wouldRefuse(Reason reason);
 
     /** The time that the backend takes for a call when it is not congested; 0 while it is not known. */
     long uncongestedNanos();

@@ -65,6 +65,10 @@ public final class Exchange implements Runnable {
     private static final int WHOLE_ANSWER_MAX_BYTES = 8192;
 
     private static final long NEVER = Long.MAX_VALUE;
+
+    /** Nothing is held for ever, not even where the deadline only counts. */
+    private static final long LONGEST_DEADLINE_NANOS = TimeUnit.MINUTES.toNanos(10);
+
     private static final Logger log = LoggerFactory.getLogger(Exchange.class);
 
     private final Engine engine;
@@ -82,12 +86,18 @@ public final class Exchange implements Runnable {
     @Nullable
     Exchange next;
 
+    /** When the deadline would have ended it, if that only counts. */
+    private final long wouldExpireAt;
+
     private Phase phase = Phase.NEW;
     private Deadline deadline;
     private Backend backend;
 
     private @Nullable Waiting waiting;
     private @Nullable QueueingBulkhead permit;
+    private @Nullable BulkheadTrial trial;
+    private boolean wouldExpire;
+    private boolean wouldBeOpen;
     private boolean routePermit;
     private boolean fallbackPermit;
     private @Nullable Permission permission;
@@ -132,8 +142,10 @@ public final class Exchange implements Runnable {
         this.webSocket = caller.asksForWebSocket();
         this.stream = webSocket || route.mode() == Mode.STREAM;
         this.arrivedAt = arrivedAt;
-        this.deadline = Deadline.of(arrivedAt, route.deadlineNanos(), CallerTimeout.NONE);
         this.backend = route.backend();
+        this.wouldExpire = !backend.enforcement().deadline();
+        this.wouldExpireAt = arrivedAt + route.deadlineNanos();
+        this.deadline = Deadline.of(arrivedAt, ownDeadlineNanos(), CallerTimeout.NONE);
     }
 
     // ---------------------------------------------------------------- admission
@@ -147,7 +159,7 @@ public final class Exchange implements Runnable {
             return;
         }
         try {
-            deadline = Deadline.of(arrivedAt, route.deadlineNanos(), CallerTimeout.read(caller.headers()));
+            deadline = Deadline.of(arrivedAt, ownDeadlineNanos(), CallerTimeout.read(caller.headers()));
         } catch (IllegalArgumentException e) {
             refuse(Reason.BAD_REQUEST, e.getMessage());
             return;
@@ -157,6 +169,10 @@ public final class Exchange implements Runnable {
             return;
         }
         enter(backend);
+    }
+
+    private long ownDeadlineNanos() {
+        return route.backend().enforcement().deadline() ? route.deadlineNanos() : LONGEST_DEADLINE_NANOS;
     }
 
     private boolean declaredTooLarge() {
@@ -172,7 +188,8 @@ public final class Exchange implements Runnable {
         backend = to;
         asked = false;
         long now = engine.nanoTime();
-        if (!to.breaker().permits(now)) {
+        wouldBeOpen = false;
+        if (!to.breaker().permits(now) && isRefusedByBreaker(to)) {
             refuse(Reason.CIRCUIT_OPEN, null);
             return;
         }
@@ -181,7 +198,7 @@ public final class Exchange implements Runnable {
             return;
         }
         QueueingBulkhead bulkhead = stream ? to.streams() : to.bulkhead();
-        if (bulkhead.tryAcquire()) {
+        if (isCountedOnly(to, bulkhead) || bulkhead.tryAcquire()) {
             permit = bulkhead;
             admitted(now);
             return;
@@ -209,6 +226,34 @@ public final class Exchange implements Runnable {
             }
             case QUEUED -> arm(now);
         }
+    }
+
+    /** Whether the breaker's no is one; if it is only tried out, it is counted, once for each time of asking for a permit. */
+    private boolean isRefusedByBreaker(Backend by) {
+        if (by.enforcement().circuitBreaker()) {
+            return true;
+        }
+        if (!wouldBeOpen) {
+            wouldBeOpen = true;
+            by.observer().wouldRefuse(Reason.CIRCUIT_OPEN);
+        }
+        return false;
+    }
+
+    /** Takes a permit in any case, if the bulkhead is only tried out. */
+    private boolean isCountedOnly(Backend to, QueueingBulkhead bulkhead) {
+        QueueingBulkhead tried = to.enforcement().trial();
+        if (tried == null) {
+            return false;
+        }
+        if (!stream) {
+            trial = BulkheadTrial.begin(tried, to, loop);
+        } else if (bulkhead.tryAcquire()) {
+            return true;
+        } else {
+            to.observer().wouldRefuse(Reason.BULKHEAD_FULL);
+        }
+        return bulkhead.acquireAnyway();
     }
 
     /** When a waiter leaves: with less budget left than the backend needs, its permit would be wasted. */
@@ -264,11 +309,12 @@ public final class Exchange implements Runnable {
 
     private void dispatch(long now) {
         Permission taken = backend.breaker().acquire(now);
-        if (taken == Permission.REFUSED) {
+        if (taken == Permission.REFUSED && isRefusedByBreaker(backend)) {
             refuse(Reason.CIRCUIT_OPEN, null);
             return;
         }
-        permission = taken;
+        // A call that the breaker would have refused tells it nothing.
+        permission = taken == Permission.REFUSED ? null : taken;
         asked = true;
         attempts++;
         attemptAt = now;
@@ -563,6 +609,9 @@ public final class Exchange implements Runnable {
     /** Time to the next thing that is due. */
     private long nextDue(long now) {
         long due = stream && (phase == Phase.ANSWERING || phase == Phase.FLUSHING) ? NEVER : deadline.leftNanos(now);
+        if (wouldExpire) {
+            due = Math.min(due, wouldExpireAt - now);
+        }
         switch (phase) {
             case QUEUED -> {
                 due = Math.min(due, queuedAt + backend.maxWaitNanos() - now);
@@ -621,6 +670,12 @@ public final class Exchange implements Runnable {
         if (bounded && deadline.leftNanos(now) <= 0) {
             deadlineExpired(now);
             return;
+        }
+        if (wouldExpire && wouldExpireAt - now <= 0) {
+            wouldExpire = false;
+            if (bounded) {
+                backend.observer().wouldRefuse(expiryReason(now));
+            }
         }
         switch (phase) {
             case QUEUED -> waitedEnough(now);
@@ -725,8 +780,7 @@ public final class Exchange implements Runnable {
                 refuse(Reason.DEADLINE_EXCEEDED, null);
             }
             case DISPATCHED -> {
-                Attempt current = attempt;
-                if (current != null && current.waitsForUpload() && !countsAgainstBackend(now)) {
+                if (expiryReason(now) == Reason.CLIENT_TOO_SLOW) {
                     settleIgnored();
                     refuse(Reason.CLIENT_TOO_SLOW, "the body did not arrive in time");
                 } else {
@@ -735,14 +789,26 @@ public final class Exchange implements Runnable {
                 }
             }
             case ANSWERING -> {
-                Attempt current = attempt;
-                boolean callers = pendingBytes() > 0 || (current != null && current.heldUpByCaller());
+                Reason why = expiryReason(now);
                 settleDeadline(now);
-                breakOff(callers ? Reason.CLIENT_TOO_SLOW : Reason.DEADLINE_EXCEEDED, null);
+                breakOff(why, null);
             }
             case FLUSHING -> breakOff(Reason.CLIENT_TOO_SLOW, "the answer is not taken");
             default -> refuse(Reason.DEADLINE_EXCEEDED, null);
         }
+    }
+
+    /** Whose time a deadline ran out in. */
+    private Reason expiryReason(long now) {
+        Attempt current = attempt;
+        boolean callers =
+                switch (phase) {
+                    case DISPATCHED -> current != null && current.waitsForUpload() && !countsAgainstBackend(now);
+                    case ANSWERING -> pendingBytes() > 0 || (current != null && current.heldUpByCaller());
+                    case FLUSHING -> true;
+                    default -> false;
+                };
+        return callers ? Reason.CLIENT_TOO_SLOW : Reason.DEADLINE_EXCEEDED;
     }
 
     // ---------------------------------------------------------------- the breaker
@@ -989,6 +1055,11 @@ public final class Exchange implements Runnable {
 
     private void releasePermits(long now) {
         releaseRoutePermit();
+        BulkheadTrial tried = trial;
+        if (tried != null) {
+            trial = null;
+            tried.end();
+        }
         QueueingBulkhead held = permit;
         if (held != null) {
             permit = null;

@@ -10,6 +10,8 @@ import io.weir.outcome.Reason;
 import io.weir.retry.RetryBudget;
 import io.weir.upstream.Pool;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.LongSupplier;
@@ -44,6 +46,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final Counter retriesDenied;
     // Concurrency: two threads that find a reason new get the same counter, whoever writes it last.
     private final AtomicReferenceArray<@Nullable Counter> shed =
+            new AtomicReferenceArray<>(Outcomes.words().size());
+
+    private final AtomicReferenceArray<@Nullable Counter> wouldRefuse =
             new AtomicReferenceArray<>(Outcomes.words().size());
 
     private record Parts(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {}
@@ -145,18 +150,39 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         return law.typicalNanos();
     }
 
+    @Override
+    public void wouldRefuse(Reason reason) {
+        count(Meters.WOULD_REFUSE, wouldRefuse, reason);
+    }
+
     /** An exchange with this backend was shed. */
     void shed(Reason reason) {
+        count(Meters.SHED, shed, reason);
+    }
+
+    private void count(Meters meter, AtomicReferenceArray<@Nullable Counter> counters, Reason reason) {
         int index = Outcomes.index(reason);
-        Counter counter = shed.get(index);
+        Counter counter = counters.get(index);
         if (counter == null) {
-            counter = page.counterIfOpen(Meters.SHED, name, reason.word());
+            counter = page.counterIfOpen(meter, name, reason.word());
             if (counter == null) {
                 return;
             }
-            shed.set(index, counter);
+            counters.set(index, counter);
         }
         counter.increment();
+    }
+
+    /** How many exchanges went on that would have been refused, by the reason's word. */
+    Map<String, Long> wouldHaveRefused() {
+        Map<String, Long> counts = new TreeMap<>();
+        for (Reason reason : Reason.values()) {
+            Counter counter = wouldRefuse.get(Outcomes.index(reason));
+            if (counter != null) {
+                counts.put(reason.word(), (long) counter.count());
+            }
+        }
+        return counts;
     }
 
     /** The backend's live figures. */

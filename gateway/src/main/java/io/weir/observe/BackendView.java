@@ -4,7 +4,9 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.circuitbreaker.Breaker;
 import io.weir.engine.Backend;
+import io.weir.engine.Enforcement;
 import io.weir.upstream.Pool;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param pool the connections
  * @param law Little's law; null if nobody measures
  * @param retryBudget retries that the budget's share would allow now
+ * @param dryRun what is only tried out; null: everything is enforced
  */
 record BackendView(
         String uri,
@@ -27,7 +30,8 @@ record BackendView(
         BreakerView breaker,
         Connections pool,
         @Nullable Law law,
-        long retryBudget) {
+        long retryBudget,
+        @Nullable DryRun dryRun) {
 
     private static final double MILLISECOND = 1e6;
 
@@ -69,6 +73,33 @@ record BackendView(
 
         private static @Nullable Float rate(float percent) {
             return percent < 0 ? null : percent;
+        }
+    }
+
+    /**
+     * Protections that are tried out.
+     *
+     * @param bulkhead whether it only counts
+     * @param circuitBreaker whether it only counts
+     * @param deadline whether it only counts
+     * @param waiting calls that would wait for a permit now
+     * @param wouldRefuse exchanges that went on and would have been refused, since the start, by reason
+     */
+    record DryRun(
+            boolean bulkhead, boolean circuitBreaker, boolean deadline, int waiting, Map<String, Long> wouldRefuse) {
+
+        static @Nullable DryRun of(Backend backend) {
+            Enforcement enforcement = backend.enforcement();
+            if (enforcement.bulkhead() && enforcement.circuitBreaker() && enforcement.deadline()) {
+                return null;
+            }
+            QueueingBulkhead trial = enforcement.trial();
+            return new DryRun(
+                    !enforcement.bulkhead(),
+                    !enforcement.circuitBreaker(),
+                    !enforcement.deadline(),
+                    trial == null ? 0 : trial.queued(),
+                    backend.observer() instanceof BackendMeters meters ? meters.wouldHaveRefused() : Map.of());
         }
     }
 
@@ -122,6 +153,7 @@ record BackendView(
                 BreakerView.of(backend.breaker()),
                 new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections()),
                 backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), bulkhead) : null,
-                backend.retryBudget().available());
+                backend.retryBudget().available(),
+                DryRun.of(backend));
     }
 }

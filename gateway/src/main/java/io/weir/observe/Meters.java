@@ -62,6 +62,14 @@ public enum Meters {
             "Exchanges shed with a 503 of the gateway's own, by reason.",
             "backend",
             "reason"),
+    /** What a limit that is tried out would do. */
+    WOULD_REFUSE(
+            "weir.would.refuse",
+            Kind.COUNTER,
+            null,
+            "Exchanges that went on, and would have been refused if the protection were enforced, by reason.",
+            "backend",
+            "reason"),
     /** The price of a full bulkhead for those who got through. */
     QUEUE_WAIT("weir.queue.wait", Kind.TIMER, null, "Time that a call waited for the permit it got.", "backend"),
     /** Whether calls are sent with enough time to be answered. */

@@ -125,7 +125,10 @@ public final class FileWatch implements AutoCloseable {
             TimeUnit.NANOSECONDS.sleep(pollInterval.toNanos());
             return;
         }
-        register(service, WatchedFiles.directories(configuration.inForce().files()));
+        if (register(service, WatchedFiles.directories(configuration.inForce().files()))) {
+            // What has happened there before will not be told of.
+            return;
+        }
         WatchKey key = service.poll(pollInterval.toNanos(), TimeUnit.NANOSECONDS);
         while (key != null) {
             key.pollEvents();
@@ -134,8 +137,8 @@ public final class FileWatch implements AutoCloseable {
         }
     }
 
-    /** Watches these directories, and no others. */
-    private void register(WatchService service, Set<Path> directories) {
+    /** Watches these directories, and no others; whether one of them is new. */
+    private boolean register(WatchService service, Set<Path> directories) {
         watched.entrySet().removeIf(entry -> {
             boolean gone = !directories.contains(entry.getKey());
             if (gone) {
@@ -143,6 +146,7 @@ public final class FileWatch implements AutoCloseable {
             }
             return gone || !entry.getValue().isValid();
         });
+        boolean added = false;
         for (Path directory : directories) {
             if (!watched.containsKey(directory)) {
                 try {
@@ -153,11 +157,13 @@ public final class FileWatch implements AutoCloseable {
                                     StandardWatchEventKinds.ENTRY_CREATE,
                                     StandardWatchEventKinds.ENTRY_MODIFY,
                                     StandardWatchEventKinds.ENTRY_DELETE));
+                    added = true;
                 } catch (IOException e) {
                     log.debug("{} cannot be watched; it is looked at now and then", directory, e);
                 }
             }
         }
+        return added;
     }
 
     /** Ends; a reload that is under way is completed. */

@@ -19,7 +19,7 @@ class BulkheadPropertiesTest {
     void hasDefaultsThatAreValid() {
         BulkheadProperties properties = bind(Map.of());
 
-        assertThat(properties).isEqualTo(new BulkheadProperties(64, 32, Duration.ofMillis(100)));
+        assertThat(properties).isEqualTo(new BulkheadProperties(64, 32, Duration.ofMillis(100), true));
         assertThat(violations(properties)).isEmpty();
     }
 
@@ -30,7 +30,7 @@ class BulkheadPropertiesTest {
                 "bulkhead.queue-capacity", "0",
                 "bulkhead.max-wait-duration", "2s"));
 
-        assertThat(properties).isEqualTo(new BulkheadProperties(20, 0, Duration.ofSeconds(2)));
+        assertThat(properties).isEqualTo(new BulkheadProperties(20, 0, Duration.ofSeconds(2), true));
     }
 
     @ParameterizedTest

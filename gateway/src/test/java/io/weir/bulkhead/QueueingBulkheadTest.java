@@ -352,6 +352,49 @@ class QueueingBulkheadTest {
     }
 
     @Test
+    void countsWhoComesInAnyway() {
+        QueueingBulkhead bulkhead = full(2, 0);
+
+        assertThat(bulkhead.acquireAnyway()).isTrue();
+        assertThat(bulkhead.acquireAnyway()).isTrue();
+
+        assertFigures(bulkhead, 4, 0);
+        assertThat(bulkhead.tryAcquire()).isFalse();
+        bulkhead.release();
+        bulkhead.release();
+        assertThat(bulkhead.tryAcquire()).isFalse();
+        bulkhead.release();
+        assertThat(bulkhead.tryAcquire()).isTrue();
+        assertFigures(bulkhead, 2, 0);
+    }
+
+    @Test
+    void letsAWaiterInOnceThoseWhoCameInAnywayAreOut() {
+        QueueingBulkhead bulkhead = full(1, 1);
+        bulkhead.enter(caller("a"));
+        bulkhead.acquireAnyway();
+
+        bulkhead.release();
+        assertThat(granted).isEmpty();
+        assertFigures(bulkhead, 1, 1);
+
+        bulkhead.release();
+        assertThat(granted).containsExactly("a");
+        assertFigures(bulkhead, 1, 0);
+    }
+
+    @Test
+    void letsNoMoreInAnywayThanItCanCount() {
+        QueueingBulkhead bulkhead = new QueueingBulkhead(QueueingBulkhead.LARGEST, 0);
+        for (int i = 0; i < QueueingBulkhead.LARGEST; i++) {
+            bulkhead.tryAcquire();
+        }
+
+        assertThat(bulkhead.acquireAnyway()).isFalse();
+        assertFigures(bulkhead, QueueingBulkhead.LARGEST, 0);
+    }
+
+    @Test
     void leavesTheRestFreeWhenTheLimitGrowsBeyondTheQueue() {
         QueueingBulkhead bulkhead = full(1, 5);
         enterAll(bulkhead, "a");

@@ -24,7 +24,8 @@ class BreakerConfigsTest {
                 Duration.ofSeconds(9),
                 Duration.ofSeconds(3),
                 Set.of(),
-                Set.of());
+                Set.of(),
+                true);
     }
 
     private static CircuitBreakerConfig config(CircuitBreakerProperties properties, int maxConcurrentCalls) {

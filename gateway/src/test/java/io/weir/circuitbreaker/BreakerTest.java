@@ -35,7 +35,8 @@ class BreakerTest {
                 Duration.ofMinutes(10),
                 Duration.ofSeconds(5),
                 Set.of(500),
-                Set.of(14));
+                Set.of(14),
+                true);
         return new Breaker(
                 CircuitBreaker.of("orders", BreakerConfigs.of(properties, Duration.ofMillis(800), 20)),
                 new RecoveryProperties(Duration.ofNanos(INTERVAL), 2, healthPath),

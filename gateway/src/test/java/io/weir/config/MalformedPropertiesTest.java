@@ -114,7 +114,7 @@ class MalformedPropertiesTest {
                                 5,
                                 "weir.backends.orders.bulkhead",
                                 "64",
-                                "expected: properties: max-concurrent-calls, queue-capacity, max-wait-duration")),
+                                "expected: properties: max-concurrent-calls, queue-capacity, max-wait-duration, enforce")),
                 row(
                         "a value in place of the backends",
                         """

@@ -14,6 +14,7 @@ import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.Caller;
+import io.weir.engine.Enforcement;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.engine.Limits;
@@ -92,6 +93,7 @@ final class Fixture implements AutoCloseable {
                 retryBudget,
                 new BitSet(),
                 new BitSet(),
+                Enforcement.FULL,
                 observer);
     }
 

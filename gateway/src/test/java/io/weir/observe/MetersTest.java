@@ -124,6 +124,7 @@ class MetersTest {
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);
             edge.answered("orders-route", 302, 1);
+            backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);
             backend.dispatched(1, 1);
             backend.served(1);

@@ -81,7 +81,8 @@ class WeirEndpointTest {
                                   "law": {"arrivalRate": 100.0, "serviceMs": 20.0, "waitingMs": 0.0,
                                     "activeCalls": 2.0, "waitingCalls": 0.0, "waitingShare": 0.0,
                                     "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 3, "retired": 3000},
-                                  "retryBudget": 0
+                                  "retryBudget": 0,
+                                  "dryRun": null
                                 }"""));
     }
 

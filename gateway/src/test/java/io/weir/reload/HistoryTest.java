@@ -1,0 +1,55 @@
+package io.weir.reload;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.reload.Change.Trigger;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class HistoryTest {
+
+    private final History history = new History();
+
+    private static Change applied(int at) {
+        Difference difference = new Difference("weir.backends.orders.deadline", at + "s", null);
+        return new Change(Instant.ofEpochSecond(at), Trigger.WATCH, "file watch", List.of(difference), List.of());
+    }
+
+    private static Change refused(int at) {
+        return new Change(Instant.ofEpochSecond(at), Trigger.REQUEST, "192.0.2.7:4711", List.of(), List.of("no"));
+    }
+
+    @Test
+    void hasTheLastTenChangesTheLatestFirst() {
+        for (int at = 1; at <= 12; at++) {
+            history.add(applied(at));
+        }
+
+        assertThat(history.changes()).hasSize(10);
+        assertThat(history.changes().getFirst()).isEqualTo(applied(12));
+        assertThat(history.changes().getLast()).isEqualTo(applied(3));
+    }
+
+    @Test
+    void keepsARefusedOneApartUntilTheFilesAreInForce() {
+        history.add(applied(1));
+        history.add(refused(2));
+        history.add(refused(3));
+
+        assertThat(history.refused()).isEqualTo(refused(3));
+        assertThat(history.changes()).containsExactly(applied(1));
+
+        // By an operator: the files are as bad as before.
+        history.add(applied(4));
+        assertThat(history.refused()).isEqualTo(refused(3));
+
+        history.settled();
+        assertThat(history.refused()).isNull();
+    }
+
+    @Test
+    void tellsADifferenceInALine() {
+        assertThat(applied(7).differences().getFirst()).hasToString("weir.backends.orders.deadline: 7s -> (default)");
+    }
+}
