@@ -27,6 +27,7 @@ import io.weir.observe.AccessLog;
 import io.weir.observe.EdgeMeters;
 import io.weir.observe.ExchangeMeters;
 import io.weir.observe.Gateway;
+import io.weir.observe.Happenings;
 import io.weir.observe.LimitsOfBody;
 import io.weir.observe.MeterBook;
 import io.weir.observe.OverloadSampler;
@@ -92,6 +93,13 @@ class WeirConfiguration {
                 properties.edge().bodyIdleTimeout().toNanos(),
                 properties.edge().readIdleTimeout().toNanos());
         return new Engine(System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
+    }
+
+    @Bean
+    Happenings happenings(CircuitBreakerRegistry breakers) {
+        Happenings happenings = new Happenings(InstantSource.system());
+        happenings.watch(breakers);
+        return happenings;
     }
 
     @Bean
@@ -228,7 +236,8 @@ class WeirConfiguration {
             GatewayProperties gateway,
             ApplicationEventPublisher events,
             Drain drain,
-            MeterBook book) {
+            MeterBook book,
+            Happenings happenings) {
         InstantSource clock = InstantSource.system();
         return new LiveConfiguration(
                 Snapshot.of(environment),
@@ -236,7 +245,8 @@ class WeirConfiguration {
                 new Swap(backends, routes, live, retirement, recorder.edge(), gateway, events),
                 () -> drain.phase() != Drain.Phase.SERVING,
                 clock,
-                new ReloadMeters(book, clock.instant()));
+                new ReloadMeters(book, clock.instant()),
+                happenings);
     }
 
     @Bean
@@ -300,8 +310,13 @@ class WeirConfiguration {
 
     @Bean
     WeirEndpoint weirEndpoint(
-            Gateway gateway, Engine engine, OverloadGuard guard, Drain drain, LiveConfiguration configuration) {
-        return new WeirEndpoint(gateway, engine, guard, drain, configuration);
+            Gateway gateway,
+            Engine engine,
+            OverloadGuard guard,
+            Drain drain,
+            LiveConfiguration configuration,
+            Happenings happenings) {
+        return new WeirEndpoint(gateway, engine, guard, drain, configuration, happenings);
     }
 
     @Bean

@@ -42,13 +42,21 @@ public class WeirEndpoint {
     private final OverloadGuard guard;
     private final Drain drain;
     private final OperatorChanges changes;
+    private final Happenings happenings;
 
     /** The names of the write operation's own parameters. */
     static final Set<String> PARAMETERS = Set.of("backend", "breaker");
 
     /** The endpoint of a gateway. */
-    public WeirEndpoint(Gateway gateway, Engine engine, OverloadGuard guard, Drain drain, OperatorChanges changes) {
+    public WeirEndpoint(
+            Gateway gateway,
+            Engine engine,
+            OverloadGuard guard,
+            Drain drain,
+            OperatorChanges changes,
+            Happenings happenings) {
         this.changes = changes;
+        this.happenings = happenings;
         this.gateway = gateway;
         this.engine = engine;
         this.guard = guard;
@@ -114,7 +122,7 @@ public class WeirEndpoint {
         return new WebEndpointResponse<>(BackendView.of(backend));
     }
 
-    private static void force(Backend backend, String word, String by) {
+    private void force(Backend backend, String word, String by) {
         Breaker breaker = backend.breaker();
         String before = BackendMeters.stateWord(breaker);
         switch (word) {
@@ -129,6 +137,11 @@ public class WeirEndpoint {
                 word,
                 before,
                 BackendMeters.stateWord(breaker));
+        if (word.equals("released")) {
+            happenings.add(Happenings.Kind.BREAKER_RELEASED, backend.name(), "The breaker was released", by);
+        } else {
+            happenings.add(Happenings.Kind.BREAKER_FORCED, backend.name(), "The breaker was forced " + word, by);
+        }
     }
 
     private static final Set<String> WORDS = Set.of("open", "closed", "released");

@@ -4,6 +4,7 @@ import io.weir.config.Problem;
 import io.weir.config.Snapshot;
 import io.weir.config.SnapshotDifference;
 import io.weir.config.WeirProperties;
+import io.weir.observe.Happenings;
 import io.weir.observe.OperatorChanges;
 import io.weir.observe.ReloadMeters;
 import io.weir.reload.Change.Trigger;
@@ -14,6 +15,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.cloud.gateway.config.GatewayProperties;
@@ -42,11 +46,17 @@ public final class LiveConfiguration implements OperatorChanges {
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
 
+    /** Lines that the dashboard is told of a change; the endpoint {@code weirconfig} and the log have all. */
+    private static final int TOLD = 3;
+
+    private static final Pattern OF_BACKEND = Pattern.compile("weir\\.backends\\.([^.]+)\\.");
+
     private final Supplier<Snapshot> files;
     private final Target target;
     private final BooleanSupplier draining;
     private final InstantSource clock;
     private final ReloadMeters meters;
+    private final Happenings happenings;
     private final History history = new History();
     /** What an operator has set, by path; guarded by this. */
     private final Map<String, String> operators = new HashMap<>();
@@ -66,13 +76,15 @@ public final class LiveConfiguration implements OperatorChanges {
             Target target,
             BooleanSupplier draining,
             InstantSource clock,
-            ReloadMeters meters) {
+            ReloadMeters meters,
+            Happenings happenings) {
         this.inForce = inForce;
         this.files = files;
         this.target = target;
         this.draining = draining;
         this.clock = clock;
         this.meters = meters;
+        this.happenings = happenings;
     }
 
     /** What is in force. */
@@ -179,12 +191,36 @@ public final class LiveConfiguration implements OperatorChanges {
             meters.applied(change.at());
             log.warn("Configuration changed by {} ({}):", change.by(), change.trigger());
             change.differences().forEach(difference -> log.warn("  {}", difference));
+            happenings.add(
+                    change.trigger() == Trigger.OPERATOR
+                            ? Happenings.Kind.LIMIT_CHANGED
+                            : Happenings.Kind.CONFIGURATION_RELOADED,
+                    backend(change),
+                    told(change.differences()),
+                    change.by());
         } else {
             meters.refused();
             log.error(
                     "Configuration not changed; everything stays as it was. What {} brought is not sound:",
                     change.by());
             change.problems().forEach(problem -> log.error("  {}", problem));
+            happenings.add(Happenings.Kind.CONFIGURATION_REFUSED, null, told(change.problems()), change.by());
         }
+    }
+
+    /** The first of them, and how many more. */
+    private static String told(List<?> lines) {
+        String rest = lines.size() > TOLD ? "; and " + (lines.size() - TOLD) + " more" : "";
+        return lines.stream().limit(TOLD).map(Object::toString).collect(Collectors.joining("; ", "", rest));
+    }
+
+    /** The backend that all of a change is about; null: there is no such one. */
+    private static @Nullable String backend(Change change) {
+        List<String> names = change.differences().stream()
+                .map(difference -> OF_BACKEND.matcher(difference.path()))
+                .map(path -> path.lookingAt() ? path.group(1) : "")
+                .distinct()
+                .toList();
+        return names.size() == 1 && !names.get(0).isEmpty() ? names.get(0) : null;
     }
 }

@@ -12,6 +12,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -69,7 +70,8 @@ class ManagementPortIT {
                     (backend, limits, by) -> {
                         limits.forEach((limit, value) -> changed.put(backend + '.' + limit, value));
                         return new OperatorChanges.Answer(List.of(), List.of());
-                    });
+                    },
+                    new Happenings(InstantSource.system()));
         }
     }
 

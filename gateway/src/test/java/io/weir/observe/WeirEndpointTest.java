@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -48,6 +49,7 @@ class WeirEndpointTest {
         asked.add(backend + " " + limits + " by " + by);
         return new OperatorChanges.Answer(List.of(), problems);
     };
+    private final Happenings happenings = new Happenings(() -> Instant.EPOCH);
     private final Fixture fixture = new Fixture();
     private final BackendMeters meters = fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()));
     private final WeirEndpoint endpoint = endpoint(meters);
@@ -217,7 +219,12 @@ class WeirEndpointTest {
 
     private WeirEndpoint endpoint(BackendObserver observer) {
         return new WeirEndpoint(
-                new OneBackend(fixture.backend(observer)), fixture.engine, fixture.guard, fixture.drain, changes);
+                new OneBackend(fixture.backend(observer)),
+                fixture.engine,
+                fixture.guard,
+                fixture.drain,
+                changes,
+                happenings);
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {
