@@ -6,10 +6,12 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.netty.channel.EventLoop;
 import io.netty.handler.ssl.SslContext;
 import io.weir.bulkhead.BulkheadProperties;
+import io.weir.bulkhead.BulkheadScope;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.bulkhead.RegisteredBulkhead;
 import io.weir.circuitbreaker.Breaker;
 import io.weir.circuitbreaker.BreakerSettings;
+import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.Enforcement;
@@ -43,7 +45,7 @@ import reactor.netty.resources.LoopResources;
  *   <li>Meters follow the parts, so that series go on.
  * </ul>
  *
- * <p>Not thread-safe: one change at a time.
+ * <p>Thread-safe: one change at a time, under this object's monitor.
  */
 final class BackendFactory {
 
@@ -54,6 +56,8 @@ final class BackendFactory {
     private final MeterBook book;
     private final LittlesLawProperties littlesLaw;
     private final Map<String, Compartment> compartments = new HashMap<>();
+    /** Among which limits of scope cluster are divided. */
+    private int gateways = 1;
 
     /** A backend in force, and what it was made of. */
     private record Compartment(
@@ -106,7 +110,7 @@ final class BackendFactory {
      *
      * @throws RuntimeException if one cannot be made
      */
-    Plan plan(Map<String, BackendProperties> properties) {
+    synchronized Plan plan(Map<String, BackendProperties> properties) {
         Plan plan = new Plan(properties);
         try {
             properties.forEach((name, next) -> {
@@ -127,7 +131,7 @@ final class BackendFactory {
      *
      * @param left takes what is to be closed once nobody goes by it any more
      */
-    Map<String, Backend> create(Plan plan, Consumer<Retirement.Left> left) {
+    synchronized Map<String, Backend> create(Plan plan, Consumer<Retirement.Left> left) {
         Map<String, Backend> backends = new LinkedHashMap<>();
         List.copyOf(compartments.keySet()).forEach(name -> {
             if (!plan.properties.containsKey(name)) {
@@ -145,10 +149,31 @@ final class BackendFactory {
         return backends;
     }
 
+    /** There are so many gateways now: the limits that are theirs together are divided anew. */
+    synchronized void share(int among) {
+        gateways = among;
+        compartments.values().forEach(compartment -> {
+            BulkheadProperties bulkhead = compartment.properties().bulkhead();
+            if (bulkhead.scope() == BulkheadScope.CLUSTER) {
+                Share share = share(bulkhead);
+                compartment.backend().bulkhead().resize(share.permits(), bulkhead.queueCapacity());
+                QueueingBulkhead trial = compartment.backend().enforcement().trial();
+                if (trial != null) {
+                    trial.resize(share.permits(), bulkhead.queueCapacity());
+                }
+                compartment.meters().floored(share.isFloored());
+            }
+        });
+    }
+
+    private Share share(BulkheadProperties bulkhead) {
+        return Share.of(bulkhead.maxConcurrentCalls(), bulkhead.scope() == BulkheadScope.CLUSTER ? gateways : 1);
+    }
+
     private Compartment create(String name, BackendProperties properties, Map<String, Pool> pools) {
-        QueueingBulkhead bulkhead = new QueueingBulkhead(
-                properties.bulkhead().maxConcurrentCalls(),
-                properties.bulkhead().queueCapacity());
+        Share share = share(properties.bulkhead());
+        QueueingBulkhead bulkhead =
+                new QueueingBulkhead(share.permits(), properties.bulkhead().queueCapacity());
         RegisteredBulkhead registered = RegisteredBulkhead.register(bulkheads, name, bulkhead, Map.of());
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
         BreakerSettings settings = settings(properties);
@@ -170,6 +195,7 @@ final class BackendFactory {
                 budget,
                 littlesLaw,
                 System::nanoTime);
+        meters.floored(share.isFloored());
         Backend backend = backend(
                 name, properties, bulkhead, streams, breaker, pool, budget, enforcement(properties, null), meters);
         return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));
@@ -182,10 +208,9 @@ final class BackendFactory {
         Pool pool = replacement == null ? old.pool() : replacement;
         // Connections before permits: whoever is let in finds one.
         pool.makeRoom(permits(properties));
-        old.bulkhead()
-                .resize(
-                        properties.bulkhead().maxConcurrentCalls(),
-                        properties.bulkhead().queueCapacity());
+        Share share = share(properties.bulkhead());
+        old.bulkhead().resize(share.permits(), properties.bulkhead().queueCapacity());
+        before.meters().floored(share.isFloored());
         old.streams().resize(properties.maxStreams(), 0);
         BreakerSettings settings = settings(properties);
         Breaker breaker =
@@ -281,14 +306,13 @@ final class BackendFactory {
                 meters);
     }
 
-    private static Enforcement enforcement(BackendProperties properties, @Nullable QueueingBulkhead tried) {
+    private Enforcement enforcement(BackendProperties properties, @Nullable QueueingBulkhead tried) {
         BulkheadProperties bulkhead = properties.bulkhead();
         QueueingBulkhead trial = null;
         if (!bulkhead.enforce()) {
-            trial = tried != null
-                    ? tried
-                    : new QueueingBulkhead(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity());
-            trial.resize(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity());
+            int permits = share(bulkhead).permits();
+            trial = tried != null ? tried : new QueueingBulkhead(permits, bulkhead.queueCapacity());
+            trial.resize(permits, bulkhead.queueCapacity());
         }
         return new Enforcement(
                 bulkhead.enforce(), properties.circuitBreaker().enforce(), properties.deadlineEnforce(), trial);

@@ -6,6 +6,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.weir.cluster.ClusterProperties;
+import io.weir.cluster.GatewayCount;
 import io.weir.config.Snapshot;
 import io.weir.config.WeirProperties;
 import io.weir.door.BackendAnswerFilter;
@@ -24,6 +26,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.engine.Limits;
 import io.weir.observe.AccessLog;
+import io.weir.observe.ClusterMeters;
 import io.weir.observe.EdgeMeters;
 import io.weir.observe.ExchangeMeters;
 import io.weir.observe.Gateway;
@@ -42,6 +45,7 @@ import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -152,6 +156,15 @@ class WeirConfiguration {
                 name -> sslContext(bundles.getBundle(name)),
                 book,
                 properties.littlesLaw());
+    }
+
+    @Bean(destroyMethod = "close")
+    @ConditionalOnProperty("weir.cluster.gateways")
+    GatewayCount gatewayCount(WeirProperties properties, BackendFactory backends, MeterBook book) {
+        ClusterProperties cluster = properties.cluster();
+        GatewayCount count = new GatewayCount(Objects.requireNonNull(cluster.gateways()), cluster, backends::share);
+        ClusterMeters.show(book, count::gateways, count::failures);
+        return count;
     }
 
     private static SslContext sslContext(SslBundle bundle) {

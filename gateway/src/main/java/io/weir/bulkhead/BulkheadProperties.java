@@ -21,6 +21,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     enough for a burst to pass, short enough to leave the call most of its deadline. 0 lets nobody wait.
  * @param enforce whether it refuses, and lets wait. If not, every call goes through at once, and what would have been refused is
  *     counted ({@code weir_would_refuse_total}), so that a limit can be tried on live traffic. It goes for {@code max-streams} too.
+ * @param scope for whom {@code max-concurrent-calls} holds: {@code gateway}, each by itself, or {@code cluster}, all
+ *     gateways together, each with an equal share of at least 1 ({@code weir.cluster.gateways} counts them).
  */
 public record BulkheadProperties(
         @DefaultValue("64") @Min(1) @Max(QueueingBulkhead.LARGEST)
@@ -32,4 +34,6 @@ public record BulkheadProperties(
         @DefaultValue("100ms") @DurationMin @DurationMax(minutes = 1)
         Duration maxWaitDuration,
 
-        @DefaultValue("true") boolean enforce) {}
+        @DefaultValue("true") boolean enforce,
+
+        @DefaultValue("gateway") BulkheadScope scope) {}

@@ -1,6 +1,7 @@
 package io.weir.config;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.bulkhead.BulkheadScope;
 import io.weir.circuitbreaker.BreakerConfigs;
 import io.weir.circuitbreaker.CircuitBreakerProperties;
 import io.weir.config.Known.Entry;
@@ -88,6 +89,10 @@ final class Contradictions {
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
         breaker(backend);
+        known.written(backend + ".bulkhead.scope")
+                .filter(scope -> scope.value() == BulkheadScope.CLUSTER
+                        && known.get("weir.cluster.gateways").isEmpty())
+                .ifPresent(scope -> report(scope, "weir.cluster.gateways, the name that counts them"));
     }
 
     private void breaker(String backend) {

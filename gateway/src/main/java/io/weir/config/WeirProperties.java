@@ -1,5 +1,6 @@
 package io.weir.config;
 
+import io.weir.cluster.ClusterProperties;
 import io.weir.drain.DrainProperties;
 import io.weir.edge.EdgeProperties;
 import io.weir.observe.AccessLogProperties;
@@ -21,6 +22,7 @@ import org.springframework.validation.annotation.Validated;
  * @param allowUnprotectedRoutes whether routes may have an {@code http://} URI, and so no compartment at all. Only for
  *     showing what happens without one.
  * @param edge limits on callers.
+ * @param cluster how the gateways that share limits are counted.
  * @param overload when the gateway protects itself.
  * @param drain how the gateway stops.
  * @param accessLog a line of JSON per request.
@@ -35,6 +37,7 @@ public record WeirProperties(
         @DefaultValue Map<String, @Valid RouteProperties> routes,
         @DefaultValue("false") boolean allowUnprotectedRoutes,
         @DefaultValue @Valid @NestedConfigurationProperty EdgeProperties edge,
+        @DefaultValue @Valid @NestedConfigurationProperty ClusterProperties cluster,
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,
         @DefaultValue @Valid @NestedConfigurationProperty AccessLogProperties accessLog,

@@ -39,6 +39,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** What may be replaced while the backend stays. */
     private volatile Parts parts;
 
+    private volatile boolean isFloored;
+
     private final Timer queueWait;
     private final Timer budgetLeft;
     private final Timer serviceTime;
@@ -84,6 +86,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.retriesDenied = page.counter(Meters.RETRIES, name, "denied");
         page.gauge(Meters.PERMITS_USED, bulkhead::inUse, name);
         page.gauge(Meters.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
+        page.gauge(Meters.PERMITS_FLOORED, () -> isFloored ? 1 : 0, name);
         page.gauge(Meters.QUEUE_LENGTH, bulkhead::queued, name);
         page.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
         page.gauge(Meters.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / SECOND, name);
@@ -99,6 +102,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** The backend goes on with these parts: its series go on with it. */
     public void follow(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {
         parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
+    }
+
+    /** Whether the backend's share of a limit for all gateways would be less than one permit. */
+    public void floored(boolean floored) {
+        isFloored = floored;
     }
 
     private void breakerGauges() {

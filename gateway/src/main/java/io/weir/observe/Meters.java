@@ -98,6 +98,13 @@ public enum Meters {
     PERMITS_USED("weir.permits.used", Kind.GAUGE, null, "Permits of the bulkhead in use.", "backend"),
     /** The cap on calls in the backend. */
     PERMITS_LIMIT("weir.permits.limit", Kind.GAUGE, null, "Permits that the bulkhead has.", "backend"),
+    /** Whether all gateways together may have more than the limit that is theirs together. */
+    PERMITS_FLOORED(
+            "weir.permits.floored",
+            Kind.GAUGE,
+            null,
+            "1 while the share of a limit of scope cluster would be less than one permit, and is one.",
+            "backend"),
     /** Calls in front of the backend. */
     QUEUE_LENGTH("weir.queue.length", Kind.GAUGE, null, "Calls waiting for a permit.", "backend"),
     /** The cap on calls in front of the backend. */
@@ -241,6 +248,18 @@ public enum Meters {
             Kind.GAUGE,
             "seconds",
             "When the configuration in force was put in force, in seconds since 1970."),
+    /** Among how many limits are divided. */
+    CLUSTER_GATEWAYS(
+            "weir.cluster.gateways",
+            Kind.GAUGE,
+            null,
+            "Gateways that share the limits of scope cluster, as DNS has them; 0 while it has not answered."),
+    /** The number may be an old one. */
+    CLUSTER_FAILURES(
+            "weir.cluster.failures",
+            Kind.COUNTER,
+            null,
+            "Times that DNS did not tell how many gateways share the limits of scope cluster."),
     /** Lines that nobody will read. */
     ACCESS_LOG_DROPPED(
             "weir.access.log.dropped", Kind.COUNTER, null, "Lines of the access log that were dropped, not written.");

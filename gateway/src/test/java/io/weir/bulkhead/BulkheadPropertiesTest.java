@@ -19,7 +19,8 @@ class BulkheadPropertiesTest {
     void hasDefaultsThatAreValid() {
         BulkheadProperties properties = bind(Map.of());
 
-        assertThat(properties).isEqualTo(new BulkheadProperties(64, 32, Duration.ofMillis(100), true));
+        assertThat(properties)
+                .isEqualTo(new BulkheadProperties(64, 32, Duration.ofMillis(100), true, BulkheadScope.GATEWAY));
         assertThat(violations(properties)).isEmpty();
     }
 
@@ -30,7 +31,8 @@ class BulkheadPropertiesTest {
                 "bulkhead.queue-capacity", "0",
                 "bulkhead.max-wait-duration", "2s"));
 
-        assertThat(properties).isEqualTo(new BulkheadProperties(20, 0, Duration.ofSeconds(2), true));
+        assertThat(properties)
+                .isEqualTo(new BulkheadProperties(20, 0, Duration.ofSeconds(2), true, BulkheadScope.GATEWAY));
     }
 
     @ParameterizedTest

@@ -25,6 +25,20 @@ class ContradictionsTest {
     static Stream<Malformed> contradictions() {
         return Stream.of(
                 row(
+                        "a limit for all gateways, and nothing that counts them",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { scope: cluster }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.scope",
+                                "cluster",
+                                "expected: weir.cluster.gateways, the name that counts them")),
+                row(
                         "a wait in the queue longer than the deadline",
                         """
                         weir:

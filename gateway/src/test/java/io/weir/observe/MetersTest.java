@@ -121,6 +121,7 @@ class MetersTest {
             for (Reason reason : Reason.values()) {
                 edge.refused(reason);
             }
+            ClusterMeters.show(book, () -> 3, () -> 1);
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);
             edge.answered("orders-route", 302, 1);

@@ -1,0 +1,175 @@
+package io.weir.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.TestBackend;
+import io.weir.WeirApplication;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Several gateways, each a process of its own, share the limit of a backend by what DNS says. */
+@Timeout(value = 4, unit = TimeUnit.MINUTES)
+class ClusterScopeIT {
+
+    private static final int LIMIT = 10;
+    private static final int GATEWAYS = 3;
+    private static final Duration START = Duration.ofMinutes(2);
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final HttpClient client =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final FakeDns dns = new FakeDns(GATEWAYS);
+    private final TestBackend backend = TestBackend.healthy();
+    private final List<Process> processes = new ArrayList<>();
+    private final List<Integer> ports = new ArrayList<>();
+    private final List<Integer> managementPorts = new ArrayList<>();
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void divideALimitThatIsWrittenOnceAndFollowDns() throws Exception {
+        for (int i = 0; i < GATEWAYS; i++) {
+            start(i);
+        }
+        for (int port : managementPorts) {
+            await().atMost(START).ignoreExceptions().until(() -> limit(port) == LIMIT / GATEWAYS);
+        }
+
+        backend.behave(backend.hang());
+        List<CompletableFuture<HttpResponse<String>>> calls = new ArrayList<>();
+        for (int i = 0; i < LIMIT * GATEWAYS; i++) {
+            calls.add(call(ports.get(i % GATEWAYS)));
+        }
+        // All but those who hold a permit are refused at once; these hang until the backend is told otherwise.
+        int permits = LIMIT / GATEWAYS * GATEWAYS;
+        await().atMost(PATIENCE)
+                .until(() -> calls.stream().filter(CompletableFuture::isDone).count() == calls.size() - permits);
+        await().atMost(PATIENCE).until(() -> backend.requests() == permits);
+        for (CompletableFuture<HttpResponse<String>> refused : calls) {
+            if (refused.isDone()) {
+                assertThat(refused.join().body()).contains("urn:weir:bulkhead-full");
+            }
+        }
+
+        dns.gateways(2);
+        awaitAll(5, 0);
+        dns.gateways(1);
+        awaitAll(LIMIT, 0);
+        dns.gateways(LIMIT + 1);
+        awaitAll(1, 1);
+        dns.silent();
+        int port = managementPorts.getFirst();
+        await().atMost(PATIENCE).until(() -> metric(port, "weir_cluster_failures_total") > 0);
+        assertThat(limit(port)).isEqualTo(1);
+        assertThat(metric(port, "weir_cluster_gateways")).isEqualTo(LIMIT + 1);
+    }
+
+    private void awaitAll(int permits, int floored) {
+        for (int port : managementPorts) {
+            await().atMost(PATIENCE)
+                    .until(() -> limit(port) == permits
+                            && metric(port, "weir_permits_floored{backend=\"orders\"}") == floored);
+        }
+    }
+
+    private void start(int number) throws IOException {
+        int port = freePort();
+        int managementPort = freePort();
+        Path file = Files.writeString(directory.resolve("gateway-" + number + ".yml"), """
+                server: { address: 127.0.0.1, port: %d }
+                management.server.port: %d
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: orders, uri: "backend://orders", predicates: ["Path=/**"] }
+                weir:
+                  access-log.enabled: false
+                  cluster: { gateways: %s, dns-server: "%s", refresh-interval: 200ms }
+                  drain: { delay: 0s, timeout: 0s }
+                  backends:
+                    orders:
+                      uri: %s
+                      deadline: 5m
+                      bulkhead: { scope: cluster, max-concurrent-calls: %d, queue-capacity: 0, max-wait-duration: 0 }
+                """.formatted(
+                        port, managementPort, FakeDns.NAME, dns.address(), backend.uri(), LIMIT));
+        ProcessBuilder builder = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx128m",
+                        "-XX:TieredStopAtLevel=1",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        WeirApplication.class.getName(),
+                        file.toString())
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve("gateway-" + number + ".log").toFile());
+        builder.environment().remove("JAVA_TOOL_OPTIONS");
+        processes.add(builder.start());
+        ports.add(port);
+        managementPorts.add(managementPort);
+    }
+
+    private CompletableFuture<HttpResponse<String>> call(int port) {
+        URI uri = URI.create("http://127.0.0.1:" + port + "/");
+        return client.sendAsync(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+    }
+
+    private int limit(int managementPort) throws Exception {
+        JsonNode orders = JsonMapper.shared().readTree(get(managementPort, "/actuator/weir/orders"));
+        return orders.path("calls").path("limit").asInt();
+    }
+
+    private double metric(int managementPort, String sample) throws Exception {
+        return get(managementPort, "/actuator/prometheus")
+                .lines()
+                .filter(line -> line.startsWith(sample + " "))
+                .mapToDouble(line -> Double.parseDouble(line.substring(sample.length() + 1)))
+                .findFirst()
+                .orElse(-1);
+    }
+
+    private String get(int port, String path) throws Exception {
+        URI uri = URI.create("http://127.0.0.1:" + port + path);
+        return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString())
+                .body();
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    @AfterEach
+    void stop() throws InterruptedException {
+        backend.close();
+        for (Process process : processes) {
+            process.destroy();
+        }
+        for (Process process : processes) {
+            if (!process.waitFor(20, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        }
+        client.shutdownNow();
+        dns.close();
+    }
+}
