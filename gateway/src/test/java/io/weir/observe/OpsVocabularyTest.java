@@ -32,6 +32,10 @@ class OpsVocabularyTest {
     private static final Pattern CODE = Pattern.compile("`([a-z0-9-]+)`");
     private static final Pattern INHIBITION = Pattern.compile("alertname =~? \"?([\\w|]+)");
 
+    private static final Pattern FIRST_CELL = Pattern.compile("(?m)^\\| (`[^|]+) \\|");
+    private static final Pattern FIELD_OF_TABLE = Pattern.compile("`(\\w+)`");
+    private static final Pattern FIELD_OF_CODE = Pattern.compile("JsonLine\\.key\\(\"(\\w+)\"\\)");
+
     private final String rules = read("prometheus/rules", ".yml");
     private final String dashboards = read("grafana/dashboards", ".json");
     private final String runbooks = read("runbooks", ".md");
@@ -150,6 +154,22 @@ class OpsVocabularyTest {
     @Test
     void everyInhibitionIsAboutAlertsThatExist() {
         assertThat(found(ALERT, rules)).containsAll(found(INHIBITION, read("prometheus", "alertmanager.yml")));
+    }
+
+    @Test
+    void everyFieldOfTheAccessLogIsInItsTable() throws IOException {
+        String readme = Files.readString(OPS.resolve("README.md"));
+        String table = readme.substring(readme.indexOf("## The access log"));
+        String code = Files.readString(Path.of("src/main/java/io/weir/observe/AccessLog.java"));
+
+        assertThat(found(
+                        FIELD_OF_TABLE,
+                        FIRST_CELL
+                                .matcher(table)
+                                .results()
+                                .map(cell -> cell.group(1))
+                                .collect(Collectors.joining("\n"))))
+                .isEqualTo(found(FIELD_OF_CODE, code));
     }
 
     /** What the pattern finds: its first group, if it has one, taken apart at each bar. */
