@@ -80,7 +80,8 @@ class PoolIT {
         for (int i = 0; i < callers; i++) {
             answers.add(TestCaller.ask(gateway.port(), door.path("orders", "rush")));
         }
-        await().until(() -> gateway.backend("orders").bulkhead().queued() == callers - LIMIT);
+        await().until(() ->
+                gateway.backend("orders").bulkhead().queued() == callers - LIMIT && calls.inside() == LIMIT);
 
         assertThat(pool.acquired()).isEqualTo(LIMIT);
         assertThat(pool.pending()).isZero();
