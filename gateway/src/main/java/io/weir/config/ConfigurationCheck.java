@@ -21,6 +21,13 @@ import org.springframework.validation.beanvalidation.SpringValidatorAdapter;
  */
 public final class ConfigurationCheck {
 
+    /** Made once, since that takes longer than a check: a gateway that serves is not to notice a reload. */
+    private static final SingletonSupplier<ValidatorFactory> VALIDATION =
+            SingletonSupplier.of(() -> Validation.byDefaultProvider()
+                    .configure()
+                    .messageInterpolator(new ParameterMessageInterpolator())
+                    .buildValidatorFactory());
+
     private ConfigurationCheck() {}
 
     /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
@@ -49,12 +56,7 @@ public final class ConfigurationCheck {
         if (!sources.areReadable()) {
             return new Findings(Report.of(problems), new Known());
         }
-        try (ValidatorFactory validation = Validation.byDefaultProvider()
-                .configure()
-                .messageInterpolator(new ParameterMessageInterpolator())
-                .buildValidatorFactory()) {
-            return check(sources, validation, problems);
-        }
+        return check(sources, VALIDATION.obtain(), problems);
     }
 
     private static Findings check(ConfigurationSources sources, ValidatorFactory validation, List<Problem> problems) {
@@ -72,7 +74,7 @@ public final class ConfigurationCheck {
         new GatewayCheck(environment, root, known, problems::add).check();
 
         Supplier<GatewayFactories> factories = SingletonSupplier.of(
-                () -> new GatewayFactories(environment, new SpringValidatorAdapter(validation.getValidator())));
+                () -> GatewayFactories.of(environment, new SpringValidatorAdapter(validation.getValidator())));
         DefinitionsCheck definitions = new DefinitionsCheck(environment, factories, problems::add);
         List<Route> routes = new RoutesCheck(environment, known, definitions, problems::add).check(root);
 

@@ -1,12 +1,16 @@
 package io.weir.config;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionBuilder;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
@@ -15,6 +19,7 @@ import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.handler.IgnoreTopLevelConverterNotFoundBindHandler;
 import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.boot.webflux.autoconfigure.WebFluxProperties;
 import org.springframework.cloud.gateway.config.GatewayAutoConfiguration;
@@ -34,6 +39,8 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.ConfigurationClassPostProcessor;
 import org.springframework.context.annotation.ContextAnnotationAutowireCandidateResolver;
 import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.format.support.DefaultFormattingConversionService;
 import org.springframework.http.codec.ServerCodecConfigurer;
@@ -43,7 +50,8 @@ import org.springframework.validation.Validator;
  * Spring Cloud Gateway's own predicates and filters, to try arguments on.
  *
  * <p>They come from its own configuration, conditions and all, but out of a bean factory that is never refreshed: nothing
- * is started, no event is published, and a factory is made when it is asked for.
+ * is started, no event is published, and a factory is made when it is asked for. To gather them takes longer than all the rest of a check,
+ * so they are kept for the next one.
  */
 final class GatewayFactories {
 
@@ -51,13 +59,49 @@ final class GatewayFactories {
     @ImportAutoConfiguration({GatewayAutoConfiguration.class, LocalResponseCacheAutoConfiguration.class})
     static class Factories {}
 
+    private static final Pattern CONDITION = Pattern.compile(
+            "spring[._](?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.).*",
+            Pattern.CASE_INSENSITIVE);
+
     private final DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
     private final DefaultFormattingConversionService conversion = new DefaultFormattingConversionService();
     private final ConfigurationService configuration;
     private final Map<String, String> predicates;
     private final Map<String, String> filters;
 
-    GatewayFactories(ConfigurableEnvironment environment, Validator validator) {
+    /** What all of Spring's properties but the routes were, and the factories that there were with these. */
+    private record Made(Map<String, Object> properties, GatewayFactories factories) {}
+
+    private static final AtomicReference<@Nullable Made> LAST = new AtomicReference<>();
+
+    /** The factories that there are in an environment; those of before if nothing is different on which they depend. */
+    static GatewayFactories of(ConfigurableEnvironment environment, Validator validator) {
+        Map<String, Object> properties = conditions(environment);
+        Made last = LAST.get();
+        if (last != null && last.properties().equals(properties)) {
+            return last.factories();
+        }
+        GatewayFactories made = new GatewayFactories(environment, validator);
+        LAST.set(new Made(properties, made));
+        return made;
+    }
+
+    private static Map<String, Object> conditions(ConfigurableEnvironment environment) {
+        Map<String, Object> properties = new HashMap<>();
+        for (PropertySource<?> source : environment.getPropertySources()) {
+            if (source instanceof EnumerablePropertySource<?> known
+                    && !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
+                for (String name : known.getPropertyNames()) {
+                    if (CONDITION.matcher(name).matches()) {
+                        properties.putIfAbsent(name, String.valueOf(environment.getProperty(name)));
+                    }
+                }
+            }
+        }
+        return properties;
+    }
+
+    private GatewayFactories(ConfigurableEnvironment environment, Validator validator) {
         conversion.addConverter(new StringToZonedDateTimeConverter());
         conversion.addConverter(new KeyValueConverter());
         configuration = new ConfigurationService(beans, () -> conversion, () -> validator);

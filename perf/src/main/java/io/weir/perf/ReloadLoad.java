@@ -1,6 +1,5 @@
 package io.weir.perf;
 
-import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.net.URI;
@@ -23,7 +22,7 @@ import reactor.netty.http.server.HttpServer;
 import reactor.netty.resources.ConnectionProvider;
 
 /**
- * What changes of the configuration cost those who are served meanwhile: {@code ReloadLoad JAR}.
+ * What changes of the configuration cost those who are served meanwhile: {@code ReloadLoad JAR [SECONDS]}, so many for each phase.
  *
  * <p>A gateway of its own, on loopback, before a backend of its own, takes 1000 requests a second, whether they are
  * answered in time or not, through both doors. Phases with changes and without alternate; in each with, the gateway's file
@@ -36,21 +35,25 @@ public final class ReloadLoad {
     private static final int RELOADS = 100;
     private static final int ROUNDS = 4;
     private static final Duration WARM_UP = Duration.ofSeconds(20);
-    private static final Duration PHASE = Duration.ofSeconds(20);
+    private static final int PHASE_SECONDS = 20;
     private static final double ALLOWED_RATIO = 1.5;
     private static final int STARTS_MILLIS = 60_000;
+    private static final int SHOWN = 10;
     private static final byte[] BODY = new byte[200];
 
     private final Path mount;
     private final int port;
     private final int backendPort;
+    private final Duration phase;
     private final reactor.netty.http.client.HttpClient client;
     private final AtomicInteger lost = new AtomicInteger();
     private final AtomicInteger pending = new AtomicInteger();
     private int revision;
+    private volatile boolean counting;
 
-    private ReloadLoad(Path mount, int port, int backendPort) {
+    private ReloadLoad(Path mount, int port, int backendPort, Duration phase) {
         this.mount = mount;
+        this.phase = phase;
         this.port = port;
         this.backendPort = backendPort;
         this.client = reactor.netty.http.client.HttpClient.create(
@@ -60,8 +63,8 @@ public final class ReloadLoad {
 
     /** Runs for about three minutes; the exit code is 1 if a request was lost, or changes cost too much. */
     public static void main(String[] args) throws IOException, InterruptedException {
-        if (args.length != 1) {
-            System.err.println("reload load: " + String.join(" ", args) + " (expected: JAR)");
+        if (args.length < 1 || args.length > 2) {
+            System.err.println("reload load: " + String.join(" ", args) + " (expected: JAR [SECONDS])");
             System.exit(2);
         }
         DisposableServer backend = HttpServer.create()
@@ -75,7 +78,8 @@ public final class ReloadLoad {
             port = free.getLocalPort();
         }
         Path mount = Files.createTempDirectory("weir-reload");
-        ReloadLoad load = new ReloadLoad(mount, port, backend.port());
+        ReloadLoad load = new ReloadLoad(
+                mount, port, backend.port(), Duration.ofSeconds(args.length == 2 ? Integer.parseInt(args[1]) : PHASE_SECONDS));
         load.publish();
         Path file = Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
         Process gateway = new ProcessBuilder(
@@ -119,12 +123,13 @@ public final class ReloadLoad {
 
     private boolean run() throws IOException, InterruptedException {
         phase(WARM_UP, RELOADS / ROUNDS);
-        lost.set(0);
+        System.out.println("warm; not served until then, by a cold JVM: " + lost.getAndSet(0));
+        counting = true;
         List<long[]> calm = new ArrayList<>();
         List<long[]> changing = new ArrayList<>();
         for (int round = 0; round < ROUNDS; round++) {
-            calm.add(phase(PHASE, 0));
-            changing.add(phase(PHASE, RELOADS / ROUNDS));
+            calm.add(phase(phase, 0));
+            changing.add(phase(phase, RELOADS / ROUNDS));
         }
         long[] without = merged(calm);
         long[] with = merged(changing);
@@ -170,20 +175,16 @@ public final class ReloadLoad {
         client.get()
                 .uri(index % 2 == 0 ? "/compiled/1" : "/general/1")
                 .responseSingle((head, body) -> body.defaultIfEmpty(Unpooled.EMPTY_BUFFER)
-                        .map(bytes -> head.status().code() == 200 && isWhole(bytes)))
+                        .map(bytes -> head.status().code() == 200 && bytes.readableBytes() == BODY.length))
                 .timeout(Duration.ofSeconds(10))
                 .subscribe(
                         whole -> ended(index, due, took, whole, null),
                         failure -> ended(index, due, took, false, failure));
     }
 
-    private static boolean isWhole(ByteBuf bytes) {
-        return bytes.readableBytes() == BODY.length;
-    }
-
     private void ended(int index, long due, long[] took, boolean whole, @Nullable Throwable failure) {
         took[index] = System.nanoTime() - due;
-        if (!whole && lost.getAndIncrement() < 10) {
+        if (!whole && lost.getAndIncrement() < SHOWN && counting) {
             System.err.println("lost: " + (failure == null ? "an answer that is not the backend's" : failure));
         }
         pending.decrementAndGet();
