@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /** A gateway that stops says so first, serves on, refuses then, and lets what is in flight come to its end. */
-@Timeout(60)
+@Timeout(120)
 class DrainIT {
 
     private static final String READINESS = "/actuator/health/readiness";
