@@ -56,8 +56,10 @@ public final class ReloadLoad {
         this.phase = phase;
         this.port = port;
         this.backendPort = backendPort;
-        this.client = reactor.netty.http.client.HttpClient.create(
-                        ConnectionProvider.builder("load").maxConnections(200).pendingAcquireMaxCount(-1).build())
+        this.client = reactor.netty.http.client.HttpClient.create(ConnectionProvider.builder("load")
+                        .maxConnections(200)
+                        .pendingAcquireMaxCount(-1)
+                        .build())
                 .baseUrl("http://127.0.0.1:" + port);
     }
 
@@ -79,7 +81,10 @@ public final class ReloadLoad {
         }
         Path mount = Files.createTempDirectory("weir-reload");
         ReloadLoad load = new ReloadLoad(
-                mount, port, backend.port(), Duration.ofSeconds(args.length == 2 ? Integer.parseInt(args[1]) : PHASE_SECONDS));
+                mount,
+                port,
+                backend.port(),
+                Duration.ofSeconds(args.length == 2 ? Integer.parseInt(args[1]) : PHASE_SECONDS));
         load.publish();
         Path file = Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
         Process gateway = new ProcessBuilder(
@@ -122,7 +127,8 @@ public final class ReloadLoad {
     }
 
     private boolean run() throws IOException, InterruptedException {
-        phase(WARM_UP, RELOADS / ROUNDS);
+        // What changes a configuration gets warm too.
+        phase(WARM_UP, RELOADS);
         System.out.println("warm; not served until then, by a cold JVM: " + lost.getAndSet(0));
         counting = true;
         List<long[]> calm = new ArrayList<>();
@@ -242,12 +248,6 @@ public final class ReloadLoad {
                 .map(percent -> percentile(sorted, percent) / 1e6)
                 .toArray();
         System.out.printf(
-                Locale.ROOT,
-                "%-18s %9d %8.2f %8.2f %8.2f%n",
-                what,
-                sorted.length,
-                millis[0],
-                millis[1],
-                millis[2]);
+                Locale.ROOT, "%-18s %9d %8.2f %8.2f %8.2f%n", what, sorted.length, millis[0], millis[1], millis[2]);
     }
 }
