@@ -10,6 +10,7 @@ import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
 import io.weir.config.Snapshot;
 import io.weir.config.WeirProperties;
+import io.weir.dashboard.LiveFeed;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
@@ -296,9 +297,11 @@ class WeirConfiguration {
             EdgeServer edge,
             OverloadSampler sampler,
             LiveRoutes routes,
-            Retirement retirement) {
+            Retirement retirement,
+            LiveFeed feed) {
         return new Drainer(context, drain, properties.drain(), engine, edge.connections()::drain, () -> {
             sampler.close();
+            feed.close();
             retirement.close();
             for (Backend backend : routes.get().backends().values()) {
                 backend.pool().close().subscribe();
@@ -319,6 +322,25 @@ class WeirConfiguration {
                 return routes.get().views();
             }
         };
+    }
+
+    @Bean(initMethod = "start", destroyMethod = "close")
+    LiveFeed liveFeed(
+            Gateway gateway,
+            Engine engine,
+            OverloadGuard guard,
+            Drain drain,
+            Happenings happenings,
+            ObjectProvider<GatewayCount> count) {
+        GatewayCount known = count.getIfAvailable();
+        return new LiveFeed(
+                gateway,
+                engine,
+                guard,
+                drain,
+                happenings,
+                known == null ? () -> 1 : known::gateways,
+                InstantSource.system());
     }
 
     @Bean

@@ -144,6 +144,15 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
+    /** Starts one as an operator would after a stop: with the configuration of another, and its management port. */
+    public static TestGateway startAgain(Path file, int managementPort) {
+        try {
+            return startWith(file, Files.createTempDirectory("weir-test"), managementPort);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     /** Starts one with a file that is there. */
     public static TestGateway startWith(Path file) {
         try {
@@ -154,6 +163,10 @@ public final class TestGateway implements AutoCloseable {
     }
 
     private static TestGateway startWith(Path file, Path directory) {
+        return startWith(file, directory, 0);
+    }
+
+    private static TestGateway startWith(Path file, Path directory, int managementPort) {
         SpringApplication application = new SpringApplicationBuilder(WeirApplication.class).build();
         application.setDefaultProperties(Map.of(
                 "server.port",
@@ -170,7 +183,9 @@ public final class TestGateway implements AutoCloseable {
                 "WARN"));
         return new TestGateway(
                 application.run(
-                        "--spring.config.additional-location=" + file, "--server.port=0", "--management.server.port=0"),
+                        "--spring.config.additional-location=" + file,
+                        "--server.port=0",
+                        "--management.server.port=" + managementPort),
                 directory);
     }
 

@@ -5,6 +5,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
 import io.github.resilience4j.circuitbreaker.IllegalStateTransitionException;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleSupplier;
@@ -33,6 +34,7 @@ public final class Breaker {
     private final Recovery recovery;
     private final boolean callersProbe;
     private final long slowNanos;
+    private final Duration probeInterval;
     private final LongSupplier nanoClock;
     private final AtomicInteger overdue = new AtomicInteger();
     private volatile Runnable whenOpened = () -> {};
@@ -49,6 +51,7 @@ public final class Breaker {
             CircuitBreaker breaker, RecoveryProperties properties, LongSupplier nanoClock, DoubleSupplier random) {
         this.breaker = breaker;
         this.recovery = new Recovery(properties.probeInterval(), properties.maxProbes(), random);
+        this.probeInterval = properties.probeInterval();
         this.callersProbe = properties.healthPath() == null;
         this.slowNanos =
                 breaker.getCircuitBreakerConfig().getSlowCallDurationThreshold().toNanos();
@@ -199,6 +202,11 @@ public final class Breaker {
     /** Time until the next probe; zero if the breaker is not open, or one is due. */
     public long nanosToNextProbe() {
         return breaker.getState() == State.OPEN ? recovery.nanosToNextProbe(nanoClock.getAsLong()) : 0;
+    }
+
+    /** Time between two probes, but for the jitter. */
+    public Duration probeInterval() {
+        return probeInterval;
     }
 
     /** Probes under way. */

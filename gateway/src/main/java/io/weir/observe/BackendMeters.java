@@ -36,6 +36,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final MeterBook.Page page;
     private final String name;
     private final LittlesLaw law;
+    private final Tally tally = new Tally();
     /** What may be replaced while the backend stays. */
     private volatile Parts parts;
 
@@ -196,6 +197,21 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** The backend's live figures. */
     public LittlesLaw law() {
         return law;
+    }
+
+    /** What exchanges came to. */
+    public Tally tally() {
+        return tally;
+    }
+
+    /** Calls that got their permit, since the start. */
+    public long dispatched() {
+        return budgetLeft.count();
+    }
+
+    /** The budgets that were left to them when they did, together. */
+    public double budgetLeftNanos() {
+        return budgetLeft.totalTime(TimeUnit.NANOSECONDS);
     }
 
     /** The backend is gone: so are its series and its MBean. */

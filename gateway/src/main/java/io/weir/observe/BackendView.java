@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param retryBudget retries that the budget's share would allow now
  * @param dryRun what is only tried out; null: everything is enforced
  */
-record BackendView(
+public record BackendView(
         String uri,
         double deadlineMs,
         Calls calls,
@@ -36,10 +36,10 @@ record BackendView(
     private static final double MILLISECOND = 1e6;
 
     /** Calls in the backend, and in front of it. */
-    record Calls(int active, int limit, int waiting, int queueCapacity, double maxWaitMs) {}
+    public record Calls(int active, int limit, int waiting, int queueCapacity, double maxWaitMs) {}
 
     /** Streams and WebSockets. */
-    record Streams(int active, int limit) {}
+    public record Streams(int active, int limit) {}
 
     /**
      * The circuit breaker.
@@ -49,7 +49,7 @@ record BackendView(
      * @param overdue calls under way that are slow already
      * @param nextProbeMs time to the next probe; null if none is to come
      */
-    record BreakerView(
+    public record BreakerView(
             String state,
             boolean forced,
             @Nullable Float failureRate,
@@ -85,7 +85,7 @@ record BackendView(
      * @param waiting calls that would wait for a permit now
      * @param wouldRefuse exchanges that went on and would have been refused, since the start, by reason
      */
-    record DryRun(
+    public record DryRun(
             boolean bulkhead, boolean circuitBreaker, boolean deadline, int waiting, Map<String, Long> wouldRefuse) {
 
         static @Nullable DryRun of(Backend backend) {
@@ -104,10 +104,10 @@ record BackendView(
     }
 
     /** The connections to the backend. */
-    record Connections(int acquired, int idle, int pending, int limit) {}
+    public record Connections(int acquired, int idle, int pending, int limit) {}
 
     /** Little's law. */
-    record Law(
+    public record Law(
             double arrivalRate,
             double serviceMs,
             double waitingMs,
@@ -135,7 +135,8 @@ record BackendView(
         }
     }
 
-    static BackendView of(Backend backend) {
+    /** The state of a backend now. */
+    public static BackendView of(Backend backend) {
         QueueingBulkhead bulkhead = backend.bulkhead();
         QueueingBulkhead streams = backend.streams();
         Pool pool = backend.pool();

@@ -64,7 +64,11 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
 
     @Override
     public void ended(Exchange exchange) {
-        count(Outcomes.index(exchange), exchange.totalNanos(), exchange.answerBytes());
+        int outcome = Outcomes.index(exchange);
+        count(outcome, exchange.totalNanos(), exchange.answerBytes());
+        if (exchange.route().backend().observer() instanceof BackendMeters meters) {
+            meters.tally().count(outcome, exchange.totalNanos());
+        }
         Reason first = exchange.fallbackReason();
         if (first != null) {
             shed(exchange.route().backend(), first);

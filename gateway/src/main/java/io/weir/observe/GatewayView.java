@@ -14,7 +14,7 @@ import java.util.Map;
  * @param backends the backends, by name
  * @param routes the routes, in the order in which they are tried
  */
-record GatewayView(Whole gateway, Map<String, BackendView> backends, Collection<Gateway.RouteView> routes) {
+public record GatewayView(Whole gateway, Map<String, BackendView> backends, Collection<Gateway.RouteView> routes) {
 
     private static final double MILLISECOND = 1e6;
 
@@ -28,7 +28,7 @@ record GatewayView(Whole gateway, Map<String, BackendView> backends, Collection<
      * @param memoryPercent share of the fuller memory in use
      * @param overloaded whether new work is shed for the sake of event loops or memory
      */
-    record Whole(
+    public record Whole(
             String phase,
             int inFlight,
             int maxInFlight,
@@ -37,7 +37,8 @@ record GatewayView(Whole gateway, Map<String, BackendView> backends, Collection<
             int memoryPercent,
             boolean overloaded) {
 
-        static Whole of(Engine engine, OverloadGuard guard, Drain drain) {
+        /** Now. */
+        public static Whole of(Engine engine, OverloadGuard guard, Drain drain) {
             return new Whole(
                     drain.phase().name().toLowerCase(Locale.ROOT),
                     engine.inFlight(),

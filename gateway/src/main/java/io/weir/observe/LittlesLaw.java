@@ -122,6 +122,15 @@ public final class LittlesLaw {
         return calmest == null ? 0 : calmest.medianNanos();
     }
 
+    /**
+     * How many calls were served since the start in which time.
+     *
+     * @param into by {@link LogBuckets}; overwritten
+     */
+    public void times(long[] into) {
+        Arrays.setAll(into, i -> sum(FIRST_BUCKET + i));
+    }
+
     /** The figures of the window that ends now. */
     public Figures figures() {
         long now = nanoClock.getAsLong();

@@ -3,6 +3,7 @@ package io.weir.observe;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
 import org.springframework.http.HttpHeaders;
@@ -20,7 +21,9 @@ import reactor.core.publisher.Mono;
 
 /**
  * Stands before everything on the management port: where a token is configured, who does not carry it gets a 401.
- * Health probes are exempt, since kubelets and load balancers carry no token.
+ * Health probes are exempt, since kubelets and load balancers carry no token, and so are the files of the dashboard's page, since a
+ * browser carries none to an address that is typed in. What is no read has to be of its {@linkplain OwnOrigin own origin},
+ * token or not.
  *
  * <p>It also tells the operations behind it who calls, under {@link #CALLER}.
  */
@@ -31,8 +34,11 @@ final class ManagementGuard implements WebFilter, Ordered {
 
     private static final String SCHEME = "Bearer ";
 
+    private static final Set<String> PAGE = Set.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js");
+
     private final byte @Nullable [] token;
     private final PathPattern health;
+    private final OwnOrigin origins;
 
     /**
      * A guard of the management port.
@@ -43,6 +49,7 @@ final class ManagementGuard implements WebFilter, Ordered {
     ManagementGuard(ManagementProperties properties, String basePath, String healthPath) {
         String configured = properties.token();
         this.token = configured == null ? null : configured.getBytes(StandardCharsets.UTF_8);
+        this.origins = new OwnOrigin(token != null);
         this.health = PathPatternParser.defaultInstance.parse(basePath + '/' + healthPath + "/{*rest}");
     }
 
@@ -54,7 +61,11 @@ final class ManagementGuard implements WebFilter, Ordered {
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
         ServerHttpRequest request = exchange.getRequest();
-        if (token != null && !isHealthProbe(request) && !carries(token, request)) {
+        if (!isRead(request) && !origins.permits(request)) {
+            exchange.getResponse().setStatusCode(HttpStatus.FORBIDDEN);
+            return exchange.getResponse().setComplete();
+        }
+        if (token != null && !isHealthProbe(request) && !isPage(request) && !carries(token, request)) {
             ServerHttpResponse response = exchange.getResponse();
             response.setStatusCode(HttpStatus.UNAUTHORIZED);
             response.getHeaders().set(HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"weir management\"");
@@ -67,10 +78,20 @@ final class ManagementGuard implements WebFilter, Ordered {
 
     private boolean isHealthProbe(ServerHttpRequest request) {
         PathContainer path = request.getPath().pathWithinApplication();
-        return (HttpMethod.GET.equals(request.getMethod()) || HttpMethod.HEAD.equals(request.getMethod()))
+        return isRead(request)
                 && health.matches(path)
                 // Nobody behind resolves it; should somebody ever, it must not lead past here.
                 && !path.value().contains("..");
+    }
+
+    /** The page's files tell nothing, and ask for the token before they show anything. */
+    private static boolean isPage(ServerHttpRequest request) {
+        return isRead(request)
+                && PAGE.contains(request.getPath().pathWithinApplication().value());
+    }
+
+    private static boolean isRead(ServerHttpRequest request) {
+        return HttpMethod.GET.equals(request.getMethod()) || HttpMethod.HEAD.equals(request.getMethod());
     }
 
     private static boolean carries(byte[] token, ServerHttpRequest request) {

@@ -1,10 +1,12 @@
 package io.weir.observe;
 
+import com.fasterxml.jackson.annotation.JsonValue;
 import io.weir.engine.Exchange;
 import io.weir.fallback.Fallback;
 import io.weir.outcome.Reason;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,11 +23,37 @@ public final class Outcomes {
     /** The backend's status is of no class that HTTP knows. */
     public static final String OTHER = "other";
 
+    /** Whose doing an outcome is: what the dashboard colours it by. */
+    public enum Kind {
+        /** The backend's answer, and not an error of its. */
+        ANSWERED,
+        /** The caller's: its request was wrong, or it left. */
+        CALLER,
+        /** A fallback stood in. */
+        FALLBACK,
+        /** Refused to protect the backend or the gateway. */
+        SHED,
+        /** The backend failed, or the gateway did. */
+        FAILED;
+
+        /** As it is shown. */
+        @JsonValue
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+
+        /** Whether a caller did not get what the backend is there for. */
+        public boolean isTrouble() {
+            return this == SHED || this == FAILED;
+        }
+    }
+
     private static final int REASONS = Reason.values().length;
     private static final int FALLBACK_INDEX = REASONS;
     private static final int OTHER_INDEX = REASONS + 1;
     private static final int LAST_CLASS = 5;
     private static final List<String> WORDS = List.copyOf(collect());
+    private static final List<Kind> KINDS = WORDS.stream().map(Outcomes::kind).toList();
 
     private Outcomes() {}
 
@@ -65,6 +93,35 @@ public final class Outcomes {
     static int index(int status) {
         int statusClass = status / 100;
         return statusClass >= 1 && statusClass <= LAST_CLASS ? OTHER_INDEX + statusClass : OTHER_INDEX;
+    }
+
+    /** Whose doing the outcome is that stands there among {@link #words()}. */
+    public static Kind kind(int index) {
+        return KINDS.get(index);
+    }
+
+    private static Kind kind(String word) {
+        return switch (word) {
+            case FALLBACK -> Kind.FALLBACK;
+            case OTHER, "1xx", "2xx", "3xx" -> Kind.ANSWERED;
+            case "4xx" -> Kind.CALLER;
+            case "5xx" -> Kind.FAILED;
+            default -> kind(Reason.of(word));
+        };
+    }
+
+    private static Kind kind(Reason reason) {
+        return switch (reason) {
+            case CIRCUIT_OPEN, BULKHEAD_FULL, QUEUE_TIMEOUT, GATEWAY_OVERLOADED, SHUTTING_DOWN -> Kind.SHED;
+            case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CONNECT_FAILED, CONNECTION_LOST, INTERNAL_ERROR -> Kind.FAILED;
+            case BAD_REQUEST,
+                    PAYLOAD_TOO_LARGE,
+                    URI_TOO_LONG,
+                    HEADERS_TOO_LARGE,
+                    CLIENT_TOO_SLOW,
+                    NO_ROUTE,
+                    CLIENT_CLOSED -> Kind.CALLER;
+        };
     }
 
     private static List<String> collect() {

@@ -1,0 +1,42 @@
+package io.weir.dashboard;
+
+import java.nio.charset.StandardCharsets;
+import org.springframework.boot.actuate.autoconfigure.endpoint.web.WebEndpointProperties;
+import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
+import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
+import org.springframework.context.annotation.Bean;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerResponse;
+
+/**
+ * Puts the page and the streams into the management port's own context, behind its guard.
+ *
+ * <p>Spring Boot reads the class's name from {@code META-INF/spring/...ManagementContextConfiguration.imports}. It bears no
+ * stereotype on purpose: a scan of components would put them on the gateway's own port as well.
+ */
+public class DashboardConfiguration {
+
+    private static final MediaType HTML = new MediaType("text", "html", StandardCharsets.UTF_8);
+    private static final MediaType CSS = new MediaType("text", "css", StandardCharsets.UTF_8);
+    private static final MediaType SCRIPT = new MediaType("text", "javascript", StandardCharsets.UTF_8);
+
+    /** The page, its files, and the streams, on a management port of its own. */
+    @Bean
+    @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
+    static RouterFunction<ServerResponse> dashboard(LiveFeed feed, WebEndpointProperties endpoints) {
+        String base = endpoints.getBasePath().replaceFirst("^/", "");
+        DashboardPage page = new DashboardPage("dashboard.html", HTML, base);
+        DashboardPage style = new DashboardPage("dashboard.css", CSS, base);
+        DashboardPage script = new DashboardPage("dashboard.js", SCRIPT, base);
+        LiveStream stream = new LiveStream(feed);
+        return RouterFunctions.route()
+                .GET("/dashboard", request -> page.answer())
+                .GET("/dashboard/dashboard.css", request -> style.answer())
+                .GET("/dashboard/dashboard.js", request -> script.answer())
+                .GET('/' + base + "/weirstream", request -> stream.open(LiveFeed.Format.SNAPSHOTS, request))
+                .GET("/hystrix.stream", request -> stream.open(LiveFeed.Format.HYSTRIX, request))
+                .build();
+    }
+}

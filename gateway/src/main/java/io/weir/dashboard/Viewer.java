@@ -1,0 +1,69 @@
+package io.weir.dashboard;
+
+import java.util.function.Consumer;
+
+/**
+ * Somebody who looks at a stream.
+ *
+ * <p>Passed over as long as the connection has not taken the last event, and cut off after the third in a row: each event is whole, so
+ * what is missed does no harm, and who misses all is not there.
+ */
+// Concurrency: called under the feed's lock only.
+final class Viewer {
+
+    static final int MISSES = 3;
+
+    /** The connection of a viewer. */
+    interface Line {
+
+        /** Whether it has taken most of what it was given. */
+        boolean isReady();
+
+        /** Sends. */
+        void send(byte[] bytes);
+
+        /** Ends the stream in order. */
+        void end();
+
+        /** Breaks the connection off. */
+        void cut();
+    }
+
+    private final Line line;
+    private final boolean gzip;
+    private boolean begun;
+    private int missed;
+
+    Viewer(Line line, boolean gzip) {
+        this.line = line;
+        this.gzip = gzip;
+    }
+
+    /**
+     * Gives it an event.
+     *
+     * @param dropped told if it is cut off
+     */
+    void offer(Frames.Frame frame, Consumer<Viewer> dropped) {
+        if (!line.isReady()) {
+            missed++;
+            if (missed >= MISSES) {
+                dropped.accept(this);
+                line.cut();
+            }
+            return;
+        }
+        missed = 0;
+        if (!begun) {
+            begun = true;
+            if (gzip) {
+                line.send(Frames.gzipHeader());
+            }
+        }
+        line.send(frame.bytes(gzip));
+    }
+
+    void end() {
+        line.end();
+    }
+}
