@@ -3,15 +3,11 @@ package io.weir.observe;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.io.IOException;
+import io.weir.dashboard.LiveFeed;
 import java.net.URI;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
@@ -22,13 +18,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
-import org.springframework.core.io.DefaultResourceLoader;
 import tools.jackson.databind.json.JsonMapper;
 
 /** The endpoint and its guard as Spring Boot puts them on a port, with Resilience4j's endpoints beside them. */
@@ -37,8 +31,6 @@ import tools.jackson.databind.json.JsonMapper;
 class ManagementPortIT {
 
     private static final String TOKEN = "0123456789abcdef";
-    private static final String IMPORTS = "META-INF/spring/"
-            + "org.springframework.boot.actuate.autoconfigure.web.ManagementContextConfiguration.imports";
 
     @SpringBootConfiguration
     @EnableAutoConfiguration
@@ -60,10 +52,27 @@ class ManagementPortIT {
         }
 
         @Bean
-        WeirEndpoint weirEndpoint(Map<String, String> changed, Fixture fixture) {
-            BackendMeters meters = fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()));
+        Gateway gateway(Fixture fixture) {
+            return new WeirEndpointTest.OneBackend(
+                    fixture.backend(fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()))));
+        }
+
+        @Bean
+        Happenings happenings() {
+            return new Happenings(InstantSource.system());
+        }
+
+        @Bean(destroyMethod = "close")
+        LiveFeed liveFeed(Gateway gateway, Fixture fixture, Happenings happenings) {
+            return new LiveFeed(
+                    gateway, fixture.engine, fixture.guard, fixture.drain, happenings, () -> 1, InstantSource.system());
+        }
+
+        @Bean
+        WeirEndpoint weirEndpoint(
+                Map<String, String> changed, Gateway gateway, Fixture fixture, Happenings happenings) {
             return new WeirEndpoint(
-                    new WeirEndpointTest.OneBackend(fixture.backend(meters)),
+                    gateway,
                     fixture.engine,
                     fixture.guard,
                     fixture.drain,
@@ -71,49 +80,34 @@ class ManagementPortIT {
                         limits.forEach((limit, value) -> changed.put(backend + '.' + limit, value));
                         return new OperatorChanges.Answer(List.of(), List.of());
                     },
-                    new Happenings(InstantSource.system()));
+                    happenings);
         }
     }
 
     private final HttpClient client = HttpClient.newHttpClient();
 
-    @TempDir
-    static Path resources;
-
-    private @Nullable URLClassLoader loader;
     private @Nullable ConfigurableApplicationContext context;
 
     @BeforeAll
-    void start() throws IOException {
-        Path imports = resources.resolve(IMPORTS);
-        Files.createDirectories(imports.getParent());
-        Files.writeString(imports, ManagementGuardConfiguration.class.getName() + "\n");
-        URLClassLoader withImports = new URLClassLoader(
-                new URL[] {resources.toUri().toURL()}, getClass().getClassLoader());
-        loader = withImports;
+    void start() {
         context = new SpringApplicationBuilder(Application.class)
-                .resourceLoader(new DefaultResourceLoader(withImports))
-                .properties(
-                        "server.port=0",
-                        "server.address=127.0.0.1",
-                        "management.server.port=0",
-                        "management.server.address=127.0.0.1",
-                        "management.endpoints.access.default=read-only",
-                        "management.endpoint.weir.access=unrestricted",
-                        "management.endpoints.web.exposure.include=health,weir,circuitbreakers",
-                        "management.endpoint.health.probes.enabled=true",
-                        "resilience4j.circuitbreaker.instances.orders.sliding-window-size=10",
-                        "weir.management.token=" + TOKEN)
-                .run();
+                .run(
+                        "--server.port=0",
+                        "--server.address=127.0.0.1",
+                        "--management.server.port=0",
+                        "--management.server.address=127.0.0.1",
+                        "--management.endpoints.access.default=read-only",
+                        "--management.endpoint.weir.access=unrestricted",
+                        "--management.endpoints.web.exposure.include=health,weir,circuitbreakers",
+                        "--management.endpoint.health.probes.enabled=true",
+                        "--resilience4j.circuitbreaker.instances.orders.sliding-window-size=10",
+                        "--weir.management.token=" + TOKEN);
     }
 
     @AfterAll
-    void stop() throws IOException {
+    void stop() {
         if (context != null) {
             context.close();
-        }
-        if (loader != null) {
-            loader.close();
         }
     }
 
