@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.edge.RequestTrailers;
 import io.weir.engine.Backend;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
@@ -86,6 +87,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
     @Override
     public Inbound inbound() {
         return inbound;
+    }
+
+    @Override
+    public HttpHeaders requestTrailers() {
+        return RequestTrailers.of(channel());
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.edge.HopByHop;
+import io.weir.edge.RequestTrailers;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
 import io.weir.engine.Caller;
@@ -144,6 +145,11 @@ final class GeneralCaller implements Caller, InboundFacts {
     @Override
     public Publisher<?> body() {
         return web.getRequest().getBody().map(buffer -> new OwnedBuffer(NettyDataBufferFactory.toByteBuf(buffer)));
+    }
+
+    @Override
+    public HttpHeaders requestTrailers() {
+        return RequestTrailers.of(channel());
     }
 
     @Override

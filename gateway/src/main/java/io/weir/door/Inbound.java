@@ -21,6 +21,7 @@ import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
+import io.weir.edge.RequestTrailers;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
@@ -78,6 +79,10 @@ final class Inbound implements RequestFacts {
         this.target = target;
         this.forwarding = forwarding;
         this.door = door;
+        if (channel instanceof Http2StreamChannel
+                && request.requestHeaders().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+            RequestTrailers.keep(channel);
+        }
     }
 
     HttpServerRequest request() {

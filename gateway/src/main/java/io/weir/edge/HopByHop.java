@@ -2,6 +2,7 @@ package io.weir.edge;
 
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http2.HttpConversionUtil;
 import io.netty.util.AsciiString;
 import java.util.Iterator;
 import java.util.Locale;
@@ -22,6 +23,10 @@ public final class HopByHop {
     private static final AsciiString KEEP_ALIVE = AsciiString.cached("keep-alive");
     private static final AsciiString PROXY_CONNECTION = AsciiString.cached("proxy-connection");
     private static final AsciiString HTTP2_SETTINGS = AsciiString.cached("http2-settings");
+    /** What Netty keeps of HTTP/2 in a request that it has translated. */
+    private static final AsciiString X_HTTP2_SCHEME = HttpConversionUtil.ExtensionHeaderNames.SCHEME.text();
+
+    private static final AsciiString X_HTTP2_STREAM_ID = HttpConversionUtil.ExtensionHeaderNames.STREAM_ID.text();
     private static final AsciiString TRAILERS = AsciiString.cached("trailers");
 
     private static final AsciiString[] REMOVED = {
@@ -33,6 +38,8 @@ public final class HopByHop {
         HttpHeaderNames.UPGRADE,
         HttpHeaderNames.EXPECT,
         HTTP2_SETTINGS,
+        X_HTTP2_SCHEME,
+        X_HTTP2_STREAM_ID,
     };
 
     /** Never removed for being named by {@code Connection}. */

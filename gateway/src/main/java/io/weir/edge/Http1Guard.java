@@ -126,6 +126,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         pipeline.addBefore(codec, null, guard.framer);
         pipeline.addAfter(codec, null, guard);
         pipeline.addAfter(NettyPipeline.HttpTrafficHandler, null, new LastAnswer(guard));
+        pipeline.addAfter(NettyPipeline.HttpTrafficHandler, null, RequestTrailers.ofConnection());
         connection.guardedBy(guard);
     }
 
@@ -431,6 +432,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         pipeline.remove(framer);
         pipeline.remove(LastAnswer.class);
+        pipeline.remove(RequestTrailers.class);
         pipeline.remove(this);
     }
 

@@ -172,7 +172,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         return checkAuthority(headers);
     }
 
-    /** One authority, wherever it stands; {@code Host} beside {@code :authority} must say the same, and is one too many then. */
+    /** One authority, wherever it stands; {@code Host} beside {@code :authority} must say the same. */
     private static @Nullable Refusal checkAuthority(Http2Headers headers) {
         CharSequence authority = headers.authority();
         List<CharSequence> hosts = headers.getAll(HttpHeaderNames.HOST);
@@ -186,11 +186,8 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         if (!Authority.isValid(host)) {
             return Refusal.of(Reason.BAD_REQUEST, "host: malformed (expected: a host, and perhaps a port)");
         }
-        if (authority != null && !hosts.isEmpty()) {
-            if (!AsciiString.contentEqualsIgnoreCase(authority, hosts.get(0))) {
-                return Refusal.of(Reason.BAD_REQUEST, "host: another than :authority (expected: the same)");
-            }
-            headers.remove(HttpHeaderNames.HOST);
+        if (authority != null && !hosts.isEmpty() && !AsciiString.contentEqualsIgnoreCase(authority, hosts.get(0))) {
+            return Refusal.of(Reason.BAD_REQUEST, "host: another than :authority (expected: the same)");
         }
         return null;
     }

@@ -34,6 +34,9 @@ public interface Caller {
     /** The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link OwnedBuffer}s; subscribed once. */
     Publisher<?> body();
 
+    /** The fields behind the request's body; read when the body has ended. */
+    HttpHeaders requestTrailers();
+
     /** The path and query to ask the backend for; called once the exchange has its permit. */
     String target();
 

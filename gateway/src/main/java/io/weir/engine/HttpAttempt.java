@@ -10,6 +10,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.deadline.CallerTimeout;
+import io.weir.upstream.TrailingFields;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -17,6 +18,7 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
 import reactor.netty.NettyOutbound;
+import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.client.HttpClientRequest;
 import reactor.netty.http.client.HttpClientResponse;
 
@@ -42,6 +44,7 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     private volatile boolean cancelled;
     private volatile boolean connected;
     private volatile @Nullable Relay upload;
+    private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
 
     HttpAttempt(Exchange exchange, Backend backend, Caller caller, EventLoop loop) {
@@ -162,6 +165,7 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         }
         if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             headers.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+            trailing = TrailingFields.await(((ChannelOperations<?, ?>) request).channel());
         }
         Relay relay = new Relay(
                 caller.body(),
@@ -225,12 +229,25 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         if (relay == upload) {
             if (failure != null) {
                 run(() -> exchange.uploadFailed(this, failure));
+            } else {
+                passTrailers();
             }
         } else if (failure == null) {
             HttpHeaders trailers = trailers();
             run(() -> exchange.backendDone(this, trailers));
         } else {
             run(() -> exchange.backendBroke(this, failure));
+        }
+    }
+
+    /** What came behind the request's body goes behind it again. On the caller's event loop, before the backend's is told of the end. */
+    private void passTrailers() {
+        TrailingFields behind = trailing;
+        if (behind != null) {
+            HttpHeaders fields = caller.requestTrailers();
+            if (!fields.isEmpty()) {
+                behind.set(fields);
+            }
         }
     }
 

@@ -26,6 +26,8 @@ class HopByHopTest {
                 "Upgrade",
                 "Expect",
                 "HTTP2-Settings",
+                "x-http2-scheme",
+                "x-http2-stream-id",
                 "TE",
             })
     void removesWhatIsForTheNextHopOnly(String name) {

@@ -1,6 +1,7 @@
 package io.weir.edge;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
@@ -13,6 +14,7 @@ import java.net.SocketException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -546,7 +548,8 @@ class Http1IT {
     void letsACallerReadTheAnswerToALargeBodyThatNobodyReads(Speaks speaks) throws Exception {
         try (TestServer server = TestServer.start(speaks);
                 Wire wire = server.connect()) {
-            int size = 10 * 1024 * 1024;
+            // More than all the buffers in between hold.
+            int size = 64 * 1024 * 1024;
             wire.send("POST /early-large HTTP/1.1\r\n" + HOST + "Content-Length: " + size + "\r\n\r\n");
             CompletableFuture<Void> sending = CompletableFuture.runAsync(() -> {
                 try {
@@ -559,6 +562,11 @@ class Http1IT {
             Answer answer = wire.answer();
             assertThat(answer.body()).hasSize(1024 * 1024);
             assertThat(answer.closes()).isTrue();
+            // Its end, and no reset, which could overtake the answer: the sender is held up, not cut off.
+            assertThat(wire.rest()).isEmpty();
+            assertThatException()
+                    .isThrownBy(() -> sending.get(500, TimeUnit.MILLISECONDS))
+                    .isInstanceOf(TimeoutException.class);
             wire.hangUp();
             sending.get(10, TimeUnit.SECONDS);
             server.heard.awaitClosed(1);
@@ -567,7 +575,10 @@ class Http1IT {
 
     @Test
     void closesTheConnectionOfALargeChunkedBodyThatNobodyReads() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
+        try (TestServer server = new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
+                    edge.headTimeout = Duration.ofMinutes(5);
+                    return edge;
+                });
                 Wire wire = server.connect()) {
             wire.send("POST /early HTTP/1.1\r\n" + HOST + "Transfer-Encoding: chunked\r\n\r\n");
             assertThat(wire.answer().body()).isEqualTo("early");
@@ -706,6 +717,11 @@ class Http1IT {
             Answer late = busy.answer();
             assertThat(late.body()).isEqualTo("late");
             assertThat(late.closes()).isTrue();
+            // What a caller sends that has not read the answer yet must not have the connection reset.
+            for (int i = 0; i < 50; i++) {
+                busy.send("GET /hello HTTP/1.1\r\n" + HOST + "\r\n");
+                Thread.sleep(2);
+            }
             busy.shutdownOutput();
             assertThat(busy.rest()).isEmpty();
             assertThat(server.handled).hasValue(3);
