@@ -33,6 +33,7 @@ import io.netty.util.AsciiString;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -385,6 +386,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         if (cause instanceof Http2FrameStreamException violation) {
             // Whoever serves the stream finds it closed, and answers nothing.
             reset(context, violation.stream(), violation.error());
+            return;
+        }
+        if (cause instanceof IOException) {
+            // The caller has reset its connection, as it may: that it is closed is told by its becoming inactive.
             return;
         }
         Http2Exception ending = violation(cause);
