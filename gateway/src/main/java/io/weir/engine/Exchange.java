@@ -26,6 +26,7 @@ import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
 import io.weir.retry.RetryPolicy;
 import io.weir.upstream.Failures;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -274,7 +275,12 @@ public final class Exchange implements Runnable {
         @Override
         protected void granted() {
             // Always later, even on this event loop: the one who releases is in the middle of its own end.
-            loop.execute(this);
+            try {
+                loop.execute(this);
+            } catch (RejectedExecutionException e) {
+                // The gateway has stopped, and its event loops with it: the permit goes to the next one.
+                bulkhead.release();
+            }
         }
 
         @Override

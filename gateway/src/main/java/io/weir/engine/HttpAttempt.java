@@ -41,8 +41,9 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     private @Nullable Connection connection;
     private @Nullable Collector collector;
     private boolean headReceived;
+    private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
-    private volatile boolean connected;
+    private volatile @Nullable Connection request;
     private volatile @Nullable Relay upload;
     private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
@@ -71,16 +72,16 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         Relay down = download;
         Collector collecting = collector;
         if (down != null) {
-            down.stop();
+            if (!down.stop()) {
+                // Nobody has begun to read the answer, and nobody will.
+                discard();
+            }
         } else if (collecting != null) {
             collecting.stop();
         } else if (headReceived) {
             discard();
         } else {
-            Subscription current = subscription;
-            if (current != null) {
-                current.cancel();
-            }
+            endUnanswered();
         }
         Relay up = upload;
         if (up != null) {
@@ -88,9 +89,23 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         }
     }
 
+    /**
+     * Once the request is on its way, not by the subscription: of an answer that comes at the same moment Reactor Netty would neither tell nor
+     * release the body.
+     */
+    private void endUnanswered() {
+        Connection sent = request;
+        Subscription current = subscription;
+        if (sent != null) {
+            close(sent);
+        } else if (current != null) {
+            current.cancel();
+        }
+    }
+
     @Override
     public boolean connected() {
-        return connected;
+        return request != null;
     }
 
     @Override
@@ -135,7 +150,7 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
 
     /** Takes the whole of the answer's body, which is small or empty, and tells {@link Exchange#answeredWhole}. */
     void collect() {
-        Collector collecting = new Collector();
+        Collector collecting = new Collector(connectionLoop());
         collector = collecting;
         connection().inbound().receiveObject().subscribe(collecting);
     }
@@ -151,12 +166,15 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         return relay;
     }
 
-    private Publisher<Void> send(HttpClientRequest request, NettyOutbound out) {
-        connected = true;
+    private Publisher<Void> send(HttpClientRequest head, NettyOutbound out) {
+        ChannelOperations<?, ?> operations = (ChannelOperations<?, ?>) head;
+        // Now, since a connection whose answer is complete does not know it any more.
+        connectionLoop = operations.channel().eventLoop();
+        request = operations;
         if (cancelled) {
             return Mono.never();
         }
-        HttpHeaders headers = request.requestHeaders();
+        HttpHeaders headers = head.requestHeaders();
         headers.clear();
         caller.writeHead(headers, backend);
         CallerTimeout.write(headers, Math.max(1, exchange.leftNanos()));
@@ -165,7 +183,7 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         }
         if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             headers.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
-            trailing = TrailingFields.await(((ChannelOperations<?, ?>) request).channel());
+            trailing = TrailingFields.await(operations.channel());
         }
         Relay relay = new Relay(
                 caller.body(),
@@ -284,18 +302,44 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         return current;
     }
 
+    private EventLoop connectionLoop() {
+        EventLoop of = connectionLoop;
+        if (of == null) {
+            throw new IllegalStateException("nothing has been sent");
+        }
+        return of;
+    }
+
     /** Closes the connection, whose answer nobody reads. */
     private void discard() {
-        connection().dispose();
+        close(connection());
+    }
+
+    /**
+     * On the connection's event loop: there it is certain that the answer is not complete, or that the connection is somebody else's by now and
+     * stays open.
+     */
+    private void close(Connection mine) {
+        EventLoop of = connectionLoop();
+        if (of.inEventLoop()) {
+            mine.dispose();
+        } else {
+            of.execute(mine::dispose);
+        }
     }
 
     /** Gathers a small body. On the connection's event loop, but for {@link #stop}. */
     private final class Collector implements CoreSubscriber<Object> {
 
+        private final EventLoop of;
         private volatile @Nullable Subscription upstream;
         private @Nullable ByteBuf gathered;
         private volatile long bytes;
         private volatile boolean stopped;
+
+        Collector(EventLoop of) {
+            this.of = of;
+        }
 
         @Override
         public void onSubscribe(Subscription s) {
@@ -356,7 +400,6 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         /** Cancels, on the connection's event loop, so that no buffer is gathered and released at once. */
         void stop() {
             stopped = true;
-            EventLoop of = connection().channel().eventLoop();
             if (of.inEventLoop()) {
                 stopNow();
             } else {

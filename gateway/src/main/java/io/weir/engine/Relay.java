@@ -169,13 +169,19 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         stop();
     }
 
-    /** Lets nothing more pass, in either direction, and cancels the source. The sink is told nothing. */
-    void stop() {
+    /**
+     * Lets nothing more pass, in either direction, and cancels the source. The sink is told nothing.
+     *
+     * @return whether there was a source to cancel: nobody has subscribed before
+     */
+    boolean stop() {
         stopped = true;
         Subscription s = upstream;
-        if (s != null) {
-            s.cancel();
+        if (s == null) {
+            return false;
         }
+        s.cancel();
+        return true;
     }
 
     /** Bytes that have passed. */
