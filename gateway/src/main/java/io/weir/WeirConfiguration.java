@@ -2,6 +2,8 @@ package io.weir;
 
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.github.resilience4j.circuitbreaker.event.CircuitBreakerEvent;
+import io.github.resilience4j.consumer.EventConsumerRegistry;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import io.netty.handler.ssl.SslContext;
@@ -29,6 +31,7 @@ import io.weir.engine.Limits;
 import io.weir.observe.AccessLog;
 import io.weir.observe.ClusterMeters;
 import io.weir.observe.EdgeMeters;
+import io.weir.observe.EventRings;
 import io.weir.observe.ExchangeMeters;
 import io.weir.observe.Gateway;
 import io.weir.observe.Happenings;
@@ -98,6 +101,12 @@ class WeirConfiguration {
                 properties.edge().bodyIdleTimeout().toNanos(),
                 properties.edge().readIdleTimeout().toNanos());
         return new Engine(System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
+    }
+
+    /** In place of Resilience4j's own, which takes a lock on the event loop for each call. */
+    @Bean
+    EventConsumerRegistry<CircuitBreakerEvent> circuitBreakerEvents() {
+        return new EventRings<>();
     }
 
     @Bean

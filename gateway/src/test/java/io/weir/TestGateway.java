@@ -24,6 +24,7 @@ import org.awaitility.Awaitility;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.util.FileSystemUtils;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -137,7 +138,7 @@ public final class TestGateway implements AutoCloseable {
     /** Starts one with a configuration, which is YAML from its first column on. */
     public static TestGateway start(String yaml) {
         try {
-            Path directory = Files.createTempDirectory("weir-test");
+            Path directory = temporary();
             return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -147,7 +148,7 @@ public final class TestGateway implements AutoCloseable {
     /** Starts one as an operator would after a stop: with the configuration of another, and its management port. */
     public static TestGateway startAgain(Path file, int managementPort) {
         try {
-            return startWith(file, Files.createTempDirectory("weir-test"), managementPort);
+            return startWith(file, temporary(), managementPort);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -156,7 +157,7 @@ public final class TestGateway implements AutoCloseable {
     /** Starts one with a file that is there. */
     public static TestGateway startWith(Path file) {
         try {
-            return startWith(file, Files.createTempDirectory("weir-test"));
+            return startWith(file, temporary());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -187,6 +188,13 @@ public final class TestGateway implements AutoCloseable {
                         "--server.port=0",
                         "--management.server.port=" + managementPort),
                 directory);
+    }
+
+    /** A directory that is gone when the JVM ends: what it holds may be looked at after the gateway's end. */
+    private static Path temporary() throws IOException {
+        Path directory = Files.createTempDirectory("weir-test");
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> FileSystemUtils.deleteRecursively(directory.toFile())));
+        return directory;
     }
 
     /** Writes another configuration into its file; in one step, as an editor that keeps the old file if it fails. */

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.slf4j.LoggerFactory;
 
 /** Fails a class of tests when Netty's leak detector has found something. */
-final class Leaks implements BeforeAllCallback, AfterAllCallback {
+public final class Leaks implements BeforeAllCallback, AfterAllCallback {
 
     private static final Logger DETECTOR = (Logger) LoggerFactory.getLogger(ResourceLeakDetector.class);
 

@@ -1,0 +1,83 @@
+package io.weir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import java.util.Arrays;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import reactor.blockhound.BlockHound;
+import reactor.blockhound.BlockingOperationError;
+import reactor.netty.resources.LoopResources;
+
+/** No event loop is ever blocked: a storm under BlockHound, in a JVM of its own, since BlockHound changes the JVM for good. */
+@Timeout(300)
+class BlockHoundIT {
+
+    private static final int EXCHANGES = 2_000;
+    private static final Queue<BlockingOperationError> BITES = new ConcurrentLinkedQueue<>();
+
+    @BeforeAll
+    static void install() {
+        assumeThat(Boolean.getBoolean("blockhound")).as("in its own execution").isTrue();
+        BlockHound.builder()
+                .loadIntegrations()
+                // Netty's allocator locks its own list for the moment in which it makes it longer.
+                .allowBlockingCallsInside(
+                        "io.netty.buffer.AdaptivePoolingAllocator$MagazineGroup", "tryExpandMagazines")
+                .blockingMethodCallback(method -> {
+                    BlockingOperationError bite = new BlockingOperationError(method);
+                    if (!waitsForATask(bite)) {
+                        BITES.add(bite);
+                    }
+                })
+                .install();
+    }
+
+    /** A scheduler's thread that has nothing to do; BlockHound knows that it may, unless it waited already when BlockHound came. */
+    private static boolean waitsForATask(BlockingOperationError bite) {
+        return Arrays.stream(bite.getStackTrace())
+                .anyMatch(frame -> frame.getClassName().equals(ThreadPoolExecutor.class.getName())
+                        && frame.getMethodName().equals("getTask"));
+    }
+
+    @Test
+    void bitesWhereAnEventLoopBlocks() throws Exception {
+        LoopResources loops = LoopResources.create("blocked", 1, true);
+        loops.onServer(false)
+                .submit(() -> {
+                    Thread.sleep(1);
+                    return true;
+                })
+                .get(10, TimeUnit.SECONDS);
+        loops.dispose();
+        assertThat(BITES).isNotEmpty();
+        BITES.clear();
+    }
+
+    @Test
+    void blocksNoEventLoopWhateverHappensAtOnce() throws Exception {
+        long seed = Long.getLong("storm.seed", System.nanoTime());
+        System.out.printf("storm: -Dstorm.seed=%d, %d exchanges%n", seed, EXCHANGES);
+        BITES.clear();
+        try (Storm storm = new Storm(seed)) {
+            storm.rage(EXCHANGES);
+            storm.gateway().assertNothingHeld();
+        }
+        assertThat(BITES.stream()
+                        .map(bite -> Arrays.stream(bite.getStackTrace())
+                                .skip(3)
+                                .limit(25)
+                                .map(StackTraceElement::toString)
+                                .collect(Collectors.joining("\n  ", bite.getMessage() + "\n  ", "\n")))
+                        .distinct())
+                .as("%d blocking calls on event loops", BITES.size())
+                .isEmpty();
+    }
+}
