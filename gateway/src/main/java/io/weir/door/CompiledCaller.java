@@ -187,7 +187,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
 
         @Override
         public void onComplete() {
-            boolean wasActive = channel().isActive();
+            boolean wasActive = inbound.isThere();
             complete();
             inbound.awaitFlush(exchange, wasActive);
         }

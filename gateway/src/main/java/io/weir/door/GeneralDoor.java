@@ -171,7 +171,7 @@ public final class GeneralDoor {
 
         @Override
         public void onComplete() {
-            boolean wasActive = visit.inbound().channel().isActive();
+            boolean wasActive = visit.inbound().isThere();
             actual.onComplete();
             ended(wasActive, null);
         }

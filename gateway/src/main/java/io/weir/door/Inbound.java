@@ -214,6 +214,14 @@ final class Inbound implements RequestFacts {
         }
     }
 
+    /**
+     * Whether the connection is there, or is gone because the answer that has just been written was its last one: then it was closed behind it. A write that
+     * fails tells so itself.
+     */
+    boolean isThere() {
+        return channel.isActive() || !response.isKeepAlive();
+    }
+
     /** Tells the exchange when what was written is flushed, or cannot be. The answer has been completed towards Reactor Netty. */
     void awaitFlush(Exchange exchange, boolean wasActive) {
         ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();

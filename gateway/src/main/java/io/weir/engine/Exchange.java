@@ -796,7 +796,11 @@ public final class Exchange implements Runnable {
             }
             case ANSWERING -> {
                 Reason why = expiryReason(now);
-                settleDeadline(now);
+                if (why == Reason.CLIENT_TOO_SLOW) {
+                    settleCallersDoing(now);
+                } else {
+                    settleDeadline(now);
+                }
                 breakOff(why, null);
             }
             case FLUSHING -> breakOff(Reason.CLIENT_TOO_SLOW, "the answer is not taken");

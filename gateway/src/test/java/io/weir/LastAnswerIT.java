@@ -1,0 +1,63 @@
+package io.weir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+
+/** An answer is told of as what it was, although the connection is closed behind it. */
+@Timeout(60)
+class LastAnswerIT {
+
+    private static final String BACKEND = "orders";
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.start((request, conversation) -> {
+            conversation.answer(request.target().endsWith("failed") ? 500 : 200, "ok");
+        });
+        gateway = TestGateway.setup()
+                .backend(BACKEND, backend.uri())
+                .route(BACKEND, BACKEND)
+                .start();
+    }
+
+    @AfterEach
+    void nothingIsHeld() {
+        gateway.assertNothingHeld();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    @Door.Each
+    void tellsAWholeAnswer(Door door) throws IOException {
+        assertTold(door, "whole", 200, "2xx");
+    }
+
+    @Door.Each
+    void tellsABackendsError(Door door) throws IOException {
+        assertTold(door, "failed", 500, "5xx");
+    }
+
+    private static void assertTold(Door door, String what, int status, String outcome) throws IOException {
+        String path = door.path(BACKEND, what);
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestCaller.Answer answer = caller.request("GET", path, "Connection: close");
+            assertThat(answer.status()).isEqualTo(status);
+            assertThat(answer.header("connection")).isEqualTo("close");
+            assertThat(answer.body()).hasSize(2);
+            assertThat(caller.in().read()).as("after the last byte").isEqualTo(-1);
+        }
+        gateway.assertTold(door, BACKEND, path, status, outcome);
+    }
+}
