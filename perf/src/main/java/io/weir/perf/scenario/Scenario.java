@@ -1,0 +1,82 @@
+package io.weir.perf.scenario;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** Runs a scenario by its name: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
+public final class Scenario {
+
+    /** What can be switched off, and how. */
+    static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.of(
+            "circuit-breaker", List.of("circuit-breaker.enforce=false"),
+            "bulkhead", List.of("bulkhead.enforce=false"),
+            "deadline", List.of("deadline-enforce=false")));
+
+    private static final Set<String> NAMES = Set.of("hang", "overload", "faults");
+
+    /**
+     * How it is run.
+     *
+     * @param jar the gateway's
+     * @param configuration its file
+     * @param quick with shorter phases, and without what depends on time
+     * @param without protections that are switched off
+     */
+    record Options(Path jar, Path configuration, boolean quick, List<String> without) {
+
+        /** The gateway's properties that switch off what is to be off for a backend. */
+        List<String> off(String backend) {
+            return without.stream()
+                    .flatMap(protection -> PROTECTIONS.getOrDefault(protection, List.of()).stream())
+                    .map(property -> "--weir.backends." + backend + '.' + property)
+                    .toList();
+        }
+    }
+
+    private Scenario() {}
+
+    /** The exit code is 0 if all that was promised holds, 1 if not, 2 if the arguments are wrong. */
+    public static void main(String[] args) throws Exception {
+        System.exit(run(args));
+    }
+
+    static int run(String... args) throws Exception {
+        if (args.length < 3 || !NAMES.contains(args[0])) {
+            return fail("scenario: " + String.join(" ", args));
+        }
+        boolean quick = false;
+        List<String> without = new ArrayList<>();
+        for (int i = 3; i < args.length; i++) {
+            if (args[i].equals("--quick")) {
+                quick = true;
+            } else if (args[i].equals("--without") && i + 1 < args.length && PROTECTIONS.containsKey(args[i + 1])) {
+                without.add(args[++i]);
+            } else {
+                return fail("option: " + args[i]);
+            }
+        }
+        Options options = new Options(Path.of(args[1]), Path.of(args[2]), quick, without);
+        Promises promises =
+                switch (args[0]) {
+                    case "hang" -> new Hang(options).run();
+                    case "overload" -> new Overload(options).run();
+                    default -> new Faults(options).run();
+                };
+        System.out.print(promises.table());
+        return promises.hold() ? 0 : 1;
+    }
+
+    private static int fail(String what) {
+        System.err.printf(
+                Locale.ROOT,
+                "%s (expected: hang|overload|faults [--quick] [--without %s]...)%n",
+                what,
+                String.join("|", PROTECTIONS.keySet()));
+        return 2;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.perf.scenario;
+
+import org.jspecify.annotations.NullMarked;
