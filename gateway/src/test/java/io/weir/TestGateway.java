@@ -176,6 +176,9 @@ public final class TestGateway implements AutoCloseable {
                 0,
                 "weir.access-log.file",
                 directory.resolve("access.log").toString(),
+                // A machine that is busy with other things is no overload of the gateway's.
+                "weir.overload.max-event-loop-delay",
+                "1m",
                 "weir.drain.delay",
                 "0s",
                 "weir.drain.timeout",
