@@ -168,13 +168,13 @@ class FaultsIT {
 
     @Test
     void cpuIsReallyBurnt() throws Exception {
-        sim.fault("{\"kind\":\"cpu\",\"burn\":\"500ms\"}");
+        sim.fault("{\"kind\":\"cpu\",\"burn\":\"1s\"}");
 
-        // Other processes may have the core for some of that time: then once more.
+        // Other processes may have the core for most of that time: then once more.
         await().untilAsserted(() -> {
             double before = sim.meter("process_cpu_time_ns_total");
-            assertThat(timeOf("/delay?ms=0")).isGreaterThanOrEqualTo(Duration.ofMillis(500));
-            assertThat(sim.meter("process_cpu_time_ns_total") - before).isGreaterThan(300e6);
+            assertThat(timeOf("/delay?ms=0")).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
+            assertThat(sim.meter("process_cpu_time_ns_total") - before).isGreaterThan(200e6);
         });
     }
 
