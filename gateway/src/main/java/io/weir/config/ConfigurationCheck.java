@@ -28,6 +28,9 @@ public final class ConfigurationCheck {
                     .messageInterpolator(new ParameterMessageInterpolator())
                     .buildValidatorFactory());
 
+    /** Made once too: to read the annotations of all properties allocates more than anything else in a check. */
+    private static final Schema.Group WEIR = Schema.of(WeirProperties.class);
+
     private ConfigurationCheck() {}
 
     /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
@@ -67,8 +70,7 @@ public final class ConfigurationCheck {
                 EnvironmentVariables.of(environment),
                 validation.usingContext().messageInterpolator(new Unsaid()).getValidator(),
                 problems::add);
-        properties.group(
-                "weir", Schema.of(WeirProperties.class), Written.at(root, "weir"), Place.elsewhere("configuration"));
+        properties.group("weir", WEIR, Written.at(root, "weir"), Place.elsewhere("configuration"));
         Known known = properties.known();
         new BackendsCheck(root, known, problems::add).check();
         new GatewayCheck(environment, root, known, problems::add).check();

@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.EnvironmentPostProcessor;
@@ -29,6 +31,7 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 import org.springframework.core.io.ByteArrayResource;
 import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.core.io.DescriptiveResource;
 import org.springframework.core.io.Resource;
 
 /**
@@ -176,13 +179,28 @@ final class ConfigurationSources {
     /** Hands out resources, and looks at those that are YAML files before. */
     private static final class Files extends DefaultResourceLoader {
 
+        /**
+         * What is not on the class path, and never will be: Spring Boot asks for a dozen names each time, and to find that the
+         * jars do not have them takes a good part of a reload.
+         */
+        private static final Set<String> ABSENT = ConcurrentHashMap.newKeySet();
+
+        private static final int MAX_ABSENT = 100;
+
         final Map<Resource, YamlFile> read = new LinkedHashMap<>();
         final List<Problem> problems = new ArrayList<>();
         private final Map<String, Resource> resources = new LinkedHashMap<>();
 
         @Override
         public Resource getResource(String location) {
+            if (ABSENT.contains(location)) {
+                return new DescriptiveResource(location);
+            }
             Resource resource = super.getResource(location);
+            if (location.startsWith(CLASSPATH_URL_PREFIX) && ABSENT.size() < MAX_ABSENT && !resource.exists()) {
+                ABSENT.add(location);
+                return resource;
+            }
             boolean yaml = location.endsWith(".yml") || location.endsWith(".yaml");
             return yaml && resource.isReadable()
                     ? resources.computeIfAbsent(location, any -> look(resource))

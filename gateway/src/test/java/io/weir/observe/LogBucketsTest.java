@@ -49,4 +49,31 @@ class LogBucketsTest {
         counts[LogBuckets.index(9_000_000)] = 52;
         assertThat(LogBuckets.median(counts)).isCloseTo(9_000_000, withinPercentage(4));
     }
+
+    @Test
+    void findsTheTimeThatAShareIsNotAbove() {
+        long[] counts = new long[LogBuckets.COUNT];
+        assertThat(LogBuckets.quantile(counts, 995, 1_000)).isZero();
+
+        // 1 ms to 1000 ms, one of each.
+        for (int millis = 1; millis <= 1_000; millis++) {
+            counts[LogBuckets.index(millis * 1_000_000L)]++;
+        }
+        assertThat(LogBuckets.quantile(counts, 500, 1_000)).isCloseTo(500_000_000, withinPercentage(100.0 / 32));
+        assertThat(LogBuckets.quantile(counts, 990, 1_000)).isCloseTo(990_000_000, withinPercentage(100.0 / 32));
+        assertThat(LogBuckets.quantile(counts, 1_000, 1_000)).isCloseTo(1_000_000_000, withinPercentage(100.0 / 32));
+    }
+
+    @Test
+    void roundsTheRankUpAndNeverBelowTheFirst() {
+        long[] counts = new long[LogBuckets.COUNT];
+        counts[LogBuckets.index(1_000_000)] = 99;
+        counts[LogBuckets.index(9_000_000)] = 1;
+
+        long shortest = LogBuckets.nanos(LogBuckets.index(1_000_000));
+        long longest = LogBuckets.nanos(LogBuckets.index(9_000_000));
+        assertThat(LogBuckets.quantile(counts, 0, 1_000)).isEqualTo(shortest);
+        assertThat(LogBuckets.quantile(counts, 990, 1_000)).isEqualTo(shortest);
+        assertThat(LogBuckets.quantile(counts, 991, 1_000)).isEqualTo(longest);
+    }
 }
