@@ -10,6 +10,10 @@ import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Map;
 import javax.management.MBeanServer;
@@ -126,6 +130,21 @@ class ManagementIT {
             assertThat(TestCaller.get(guarded.port(), door.path("orders", "released"))
                             .status())
                     .isEqualTo(200);
+        }
+    }
+
+    /** Java's own client offers HTTP/2 with each request, body or not. */
+    @Test
+    void takesABodyFromAClientThatOffersHttp2() throws Exception {
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            HttpResponse<String> answer = client.send(
+                    HttpRequest.newBuilder(URI.create(
+                                    "http://127.0.0.1:" + gateway.managementPort() + "/actuator/weir/orders"))
+                            .header("Content-Type", "application/json")
+                            .POST(HttpRequest.BodyPublishers.ofString("{\"breaker\":\"released\"}"))
+                            .build(),
+                    HttpResponse.BodyHandlers.ofString());
+            assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
         }
     }
 
