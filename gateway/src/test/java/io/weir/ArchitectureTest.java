@@ -1,0 +1,162 @@
+package io.weir;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.conditions.ArchConditions.accessTargetWhere;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.AccessTarget;
+import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaPackage;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.api.Test;
+
+class ArchitectureTest {
+
+    /** Each capability, and the others that it may see beside {@code outcome} and {@code deadline}. */
+    private static final Map<String, Set<String>> CAPABILITIES = Map.of(
+            "outcome", Set.of(),
+            "deadline", Set.of(),
+            "bulkhead", Set.of(),
+            "circuitbreaker", Set.of(),
+            "retry", Set.of(),
+            "upstream", Set.of(),
+            "overload", Set.of(),
+            "drain", Set.of(),
+            "cluster", Set.of(),
+            // Its limit is a bulkhead.
+            "fallback", Set.of("bulkhead"));
+
+    private static final JavaClasses all = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages("io.weir");
+
+    @Test
+    void packagesHaveNoCycles() {
+        slices().matching("io.weir.(*)..").should().beFreeOfCycles().check(all);
+    }
+
+    @Test
+    void onlyTheRootComposes() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.weir")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.weir")
+                .check(all);
+    }
+
+    @Test
+    void capabilitiesDoNotSeeEachOther() {
+        CAPABILITIES.forEach((capability, also) -> {
+            String[] seen = Stream.concat(Stream.of(capability, "outcome", "deadline"), also.stream())
+                    .map(name -> "io.weir." + name)
+                    .toArray(String[]::new);
+            noClasses()
+                    .that()
+                    .resideInAPackage("io.weir." + capability)
+                    .should()
+                    .dependOnClassesThat(resideInAPackage("io.weir..").and(not(resideInAnyPackage(seen))))
+                    .check(all);
+        });
+    }
+
+    /** Either door enters it, and whoever tells what it does watches it: it knows none of them. */
+    @Test
+    void engineKnowsNoDoorAndNoSpring() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.weir.engine")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "org.springframework.web..",
+                        "org.springframework.http..",
+                        "org.springframework.cloud..",
+                        "org.springframework.context..",
+                        "org.springframework.core..",
+                        "org.springframework.beans..",
+                        "io.micrometer..",
+                        "io.weir.door..",
+                        "io.weir.edge..",
+                        "io.weir.observe..",
+                        "io.weir.config..")
+                .check(all);
+    }
+
+    /** Of Spring they know only what binds their properties. */
+    @Test
+    void decisionsKnowNoSpringAndNoReactor() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(CAPABILITIES.keySet().stream()
+                        .filter(capability -> !capability.equals("upstream"))
+                        .map(capability -> "io.weir." + capability)
+                        .toArray(String[]::new))
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("org.springframework..", "reactor..")
+                        .and(not(resideInAnyPackage(
+                                "org.springframework.boot.context.properties..", "org.springframework.util.unit.."))))
+                .check(all);
+    }
+
+    @Test
+    void theClockIsHandedIn() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.weir")
+                .should(accessTargetWhere(calls("nanoTime", System.class.getName())))
+                .check(all);
+    }
+
+    /** Whoever waits for a publisher blocks a thread. */
+    @Test
+    void nobodyWaitsForAPublisher() {
+        noClasses()
+                .that()
+                // Routes are read on the thread that starts or reloads, from lists that are there.
+                .doNotHaveFullyQualifiedName("io.weir.door.GeneralRoutesFactory")
+                .should(accessTargetWhere(calls("block.*", "reactor\\.core\\.publisher\\.(Mono|Flux)")))
+                .check(all);
+    }
+
+    private static DescribedPredicate<JavaAccess<?>> calls(String name, String ownerName) {
+        return new DescribedPredicate<>("%s.%s", ownerName, name) {
+            @Override
+            public boolean test(JavaAccess<?> access) {
+                AccessTarget target = access.getTarget();
+                return target.getName().matches(name)
+                        && target.getOwner().getName().matches(ownerName);
+            }
+        };
+    }
+
+    @Test
+    void everyPackageIsNullMarkedAndSaysWhatItIsFor() {
+        classes()
+                .that()
+                .areAnnotatedWith(NullMarked.class)
+                .should()
+                .haveSimpleName("package-info")
+                .check(all);
+        for (JavaPackage one : all.getPackage("io.weir").getSubpackagesInTree()) {
+            if (!one.getClasses().isEmpty()) {
+                assertThat(one.isAnnotatedWith(NullMarked.class))
+                        .as(one.getName())
+                        .isTrue();
+            }
+        }
+    }
+}
