@@ -30,6 +30,8 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.tomcat.TomcatWebServer;
 import org.springframework.boot.web.server.servlet.context.ServletWebServerApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.testcontainers.postgresql.PostgreSQLContainer;
+import org.testcontainers.utility.DockerImageName;
 
 /** A running simulator, asked from outside: over its sockets, and in its database. */
 public final class Sim implements AutoCloseable {
@@ -39,8 +41,19 @@ public final class Sim implements AutoCloseable {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     static {
-        // Keeps the database up between tests; ends with the JVM.
-        run(Stack.POSTGRES);
+        // Keeps the database up between tests; ends with the JVM, or with the Docker that -Pcontainers was given.
+        if (Boolean.getBoolean("containers")) {
+            PostgreSQLContainer postgres = new PostgreSQLContainer(
+                    DockerImageName.parse(System.getProperty("image.postgres")).asCompatibleSubstituteFor("postgres"));
+            postgres.withDatabaseName("weir").start();
+            System.setProperty(
+                    "sim.database.url",
+                    "postgresql://%s:%d/weir".formatted(postgres.getHost(), postgres.getFirstMappedPort()));
+            System.setProperty("sim.database.username", postgres.getUsername());
+            System.setProperty("sim.database.password", postgres.getPassword());
+        } else {
+            run(Stack.POSTGRES);
+        }
     }
 
     private final ConfigurableApplicationContext context;

@@ -1,0 +1,195 @@
+package io.weir.image;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+import org.testcontainers.containers.Container.ExecResult;
+import org.testcontainers.containers.GenericContainer;
+
+/** The gateway's image in front of the simulator's and PostgreSQL's: it contains a fault, keeps to its sandbox, and goes in order. */
+@EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = Stand.WANTED)
+@Timeout(300)
+class ImageIT {
+
+    private static final String TOKEN = "0123456789abcdef0123";
+
+    // Generous, but for the backend that is broken: the machine may be busy, and the neighbour's calls have to be good.
+    private static final String CONFIGURATION = """
+            server.port: 8080
+            management.server: { port: 8081, address: 0.0.0.0 }
+            spring.cloud.gateway.server.webflux.routes:
+              - { id: mvc, uri: "backend://mvc", predicates: [ "Path=/mvc/**" ], filters: [ StripPrefix=1 ] }
+              - { id: reactive, uri: "backend://reactive", predicates: [ "Path=/reactive/**" ], filters: [ StripPrefix=1 ] }
+            weir:
+              backends:
+                mvc:
+                  uri: http://mvc-jdbc:8080
+                  deadline: 4s
+                  connection: { connect-timeout: 3s }
+                  circuit-breaker: { slow-call-duration-threshold: 1s, sliding-window-size: 10, minimum-number-of-calls: 5 }
+                reactive:
+                  uri: http://webflux-r2dbc:8080
+                  deadline: 20s
+                  connection: { connect-timeout: 10s }
+              drain: { delay: 1s, timeout: 20s }
+              management.token: %s
+            """.formatted(TOKEN);
+
+    private static final Pattern PERMIT_IN_USE = Pattern.compile("weir_permits_used\\{backend=\"reactive\".*} 1\\.0");
+
+    @TempDir
+    static Path directory;
+
+    private static Stand stand;
+    private static GenericContainer<?> mvc;
+    private static GenericContainer<?> gateway;
+    private static Path configuration;
+
+    @BeforeAll
+    static void start() throws IOException {
+        stand = new Stand();
+        stand.database();
+        mvc = stand.simulator("mvc-jdbc");
+        stand.simulator("webflux-r2dbc");
+        configuration = Files.writeString(directory.resolve("weir.yml"), CONFIGURATION);
+        gateway = stand.gateway("gateway", configuration);
+    }
+
+    @AfterAll
+    static void stop() {
+        if (stand != null) {
+            stand.close();
+        }
+    }
+
+    @Test
+    void containsAHangOfOneBackend() throws Exception {
+        assertThat(ask("/mvc/records").statusCode()).isEqualTo(200);
+        assertThat(ask("/reactive/records").statusCode()).isEqualTo(200);
+        Map<Integer, Integer> neighbour = new ConcurrentHashMap<>();
+        AtomicBoolean enough = new AtomicBoolean();
+        Thread caller = Thread.startVirtualThread(() -> {
+            while (!enough.get()) {
+                neighbour.merge(statusOf("/reactive/records"), 1, Integer::sum);
+            }
+        });
+
+        Stand.faults(mvc, "{\"kind\": \"hang\", \"path\": \"/records/**\"}");
+        HttpResponse<String> late = ask("/mvc/records");
+        assertThat(late.statusCode()).isEqualTo(504);
+        assertThat(late.headers().firstValue("proxy-status").orElseThrow()).endsWith("; details=\"deadline-exceeded\"");
+        // Ten at a time: while the breaker is open one of them may be the probe, which waits for the deadline.
+        await().atMost(Duration.ofMinutes(1))
+                .until(() -> burst("/mvc/records").stream()
+                        .anyMatch(answer -> answer.statusCode() == 503
+                                && answer.headers()
+                                        .firstValue("proxy-status")
+                                        .orElse("")
+                                        .endsWith("; details=\"circuit-open\"")
+                                && answer.headers().firstValue("retry-after").isPresent()));
+        int before = count(neighbour);
+        await().atMost(Duration.ofMinutes(1)).until(() -> count(neighbour) >= before + 20);
+
+        Stand.faults(mvc, "");
+        await().atMost(Duration.ofMinutes(1)).until(() -> statusOf("/mvc/records") == 200);
+        enough.set(true);
+        caller.join();
+        assertThat(neighbour).as("answers of the neighbour, by status").containsOnlyKeys(200);
+    }
+
+    @Test
+    void isNobodyAndCanWriteNothing() throws Exception {
+        assertThat(Stand.inspect(gateway).getConfig().getUser()).isEqualTo("10001:10001");
+        assertThat(run("id -u; id -g").getStdout()).isEqualTo("10001\n10001\n");
+        assertThat(run("tr '\\0' ' ' </proc/1/cmdline").getStdout())
+                .as("process 1, to which signals go")
+                .startsWith("java ");
+        assertThat(run("touch /opt/weir/file").getStderr()).contains("Read-only file system");
+        assertThat(run("grep ^CapEff: /proc/1/status").getStdout()).isEqualTo("CapEff:\t0000000000000000\n");
+        assertThat(Objects.requireNonNull(Stand.inspect(gateway).getConfig().getLabels()))
+                .containsKeys(
+                        "org.opencontainers.image.title",
+                        "org.opencontainers.image.version",
+                        "org.opencontainers.image.revision");
+    }
+
+    @Test
+    void startsFromItsAotCacheAndUsesTheNativeTransport() throws Exception {
+        // AOTMode=on: with a cache that does not fit, Java does not start.
+        ExecResult validated = run("java @/opt/weir/java.options -XX:AOTMode=on -XX:AOTCache=/opt/weir/weir-gateway.aot"
+                + " -Xlog:class+load:file=/tmp/classes -jar /opt/weir/weir-gateway.jar --validate /etc/weir/weir.yml");
+        assertThat(validated.getExitCode()).as("%s", validated).isZero();
+        assertThat(run("grep 'io.weir.WeirApplication source:' /tmp/classes").getStdout())
+                .endsWith("source: shared objects file\n");
+        assertThat(run("tr '\\0' '\\n' </proc/1/cmdline").getStdout())
+                .contains("-XX:AOTCache=/opt/weir/weir-gateway.aot\n");
+        assertThat(run("cat /proc/1/maps").getStdout()).contains("/opt/weir/native/libnetty_transport_native_epoll_");
+    }
+
+    @Test
+    void finishesWhatIsInFlightWhenItIsStopped() throws Exception {
+        GenericContainer<?> leaving = stand.gateway("leaving", configuration);
+        CompletableFuture<HttpResponse<String>> inFlight =
+                Stand.getAsync(leaving, Stand.SERVICE, "/reactive/delay?ms=5000");
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> PERMIT_IN_USE.matcher(metricsOf(leaving)).find());
+
+        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
+
+        assertThat(inFlight.join().statusCode()).isEqualTo(200);
+        assertThat(leaving.getLogs()).contains("Draining: not ready any more").contains("Drained: 0 in flight");
+    }
+
+    private static ExecResult run(String script) throws IOException, InterruptedException {
+        return gateway.execInContainer("bash", "-c", script);
+    }
+
+    private static HttpResponse<String> ask(String path) throws IOException, InterruptedException {
+        return Stand.get(gateway, Stand.SERVICE, path);
+    }
+
+    private static String metricsOf(GenericContainer<?> gateway) throws IOException, InterruptedException {
+        return Stand.get(gateway, Stand.GATEWAY_MANAGEMENT, "/actuator/prometheus", "Authorization", "Bearer " + TOKEN)
+                .body();
+    }
+
+    private static List<HttpResponse<String>> burst(String path) {
+        List<CompletableFuture<HttpResponse<String>>> calls = IntStream.range(0, 10)
+                .mapToObj(call -> Stand.getAsync(gateway, Stand.SERVICE, path))
+                .toList();
+        return calls.stream().map(CompletableFuture::join).toList();
+    }
+
+    private static int statusOf(String path) {
+        try {
+            return ask(path).statusCode();
+        } catch (IOException e) {
+            return -1;
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static int count(Map<Integer, Integer> answers) {
+        return answers.values().stream().mapToInt(Integer::intValue).sum();
+    }
+}
