@@ -487,6 +487,10 @@ public final class Exchange implements Runnable {
 
     /** The request's body is too large, or the caller broke off while sending it. */
     void uploadFailed(HttpAttempt from, Throwable failure) {
+        if (!isUnderWay()) {
+            // The answer was complete before the request was.
+            return;
+        }
         long now = engine.nanoTime();
         if (failure instanceof Relay.TooLarge) {
             settleCallersDoing(now);
