@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.perf.bench;
+
+import org.jspecify.annotations.NullMarked;
