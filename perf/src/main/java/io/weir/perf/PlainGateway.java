@@ -41,6 +41,10 @@ public class PlainGateway {
     /** Listens on a port and forwards everything. */
     public static ConfigurableApplicationContext start(int port, URI backend) {
         Map<String, Object> properties = Map.of(
+                // It would come along with Resilience4j's bulkhead on the class path, 25 calls for all, and refuse the
+                // 26th with 500.
+                "spring.cloud.circuitbreaker.bulkhead.resilience4j.enabled",
+                false,
                 "server.port",
                 port,
                 "server.address",
