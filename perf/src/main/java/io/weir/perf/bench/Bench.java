@@ -52,7 +52,7 @@ public final class Bench {
             check(result);
         }
 
-        void measure(Duration time) throws IOException, InterruptedException {
+        double measure(Duration time) throws IOException, InterruptedException {
             long began = System.nanoTime();
             Duration used = server.used();
             Wrk.Result result = Wrk.run(LOAD_CORE, time, uri);
@@ -60,6 +60,7 @@ public final class Bench {
             check(result);
             rates.add(result.perSecond());
             busy.add(share);
+            return result.perSecond();
         }
 
         private boolean asItShouldBe(Wrk.Result result) {
@@ -162,10 +163,11 @@ public final class Bench {
                 runner.warmUp(warmUp);
             }
             for (int i = 0; i < rounds; i++) {
-                System.out.printf(Locale.ROOT, "round %d of %d%n", i + 1, rounds);
+                System.out.printf(Locale.ROOT, "round %d of %d:", i + 1, rounds);
                 for (Runner runner : all) {
-                    runner.measure(time);
+                    System.out.printf(Locale.ROOT, " %.0f", runner.measure(time));
                 }
+                System.out.println();
             }
             System.out.printf(
                     Locale.ROOT,

@@ -46,7 +46,10 @@ final class Server implements AutoCloseable {
         builder.environment().putAll(environment);
         Server server = new Server(builder.start(), log);
         // So that Ctrl-C leaves nothing behind.
-        Runtime.getRuntime().addShutdownHook(new Thread(server.process::destroyForcibly));
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            server.process.destroyForcibly();
+            log.toFile().delete();
+        }));
         server.await(ready);
         return server;
     }
