@@ -1,32 +1,354 @@
 package io.weir.engine;
 
-/** One try of an exchange at its backend. Everything is called on the exchange's event loop. */
-interface Attempt {
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.weir.circuitbreaker.BackendFailure;
+import io.weir.circuitbreaker.Breaker.Permission;
+import io.weir.deadline.CallerTimeout;
+import io.weir.outcome.Reason;
+import io.weir.retry.RetryPolicy;
+import io.weir.upstream.Failures;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.netty.http.websocket.WebsocketInbound;
+import reactor.netty.http.websocket.WebsocketOutbound;
 
-    /** Asks for a connection; what comes of it is told to the exchange. */
-    void start();
+/**
+ * One try of an exchange at its backend: what the backend does, and what follows from it. Each of its doings is judged first, for the
+ * breaker, and then goes to the exchange: on to the caller, into another try, or into a refusal.
+ *
+ * <p>How the backend is asked is its subclasses' business. Everything is called on the exchange's event loop.
+ */
+abstract class Attempt {
+
+    /** Makes the attempts of an engine's exchanges. */
+    interface Maker {
+
+        /**
+         * An attempt that has not {@linkplain #start() started}.
+         *
+         * @param permission the breaker's, which it gives back
+         */
+        Attempt make(Exchange exchange, Permission permission, long now);
+    }
+
+    /** A whole answer is taken before it is passed on if it is no larger: it costs one write, and can still turn into a 504. */
+    private static final int WHOLE_ANSWER_MAX_BYTES = 8192;
+
+    private static final long NEVER = Long.MAX_VALUE;
+
+    private static final Logger log = LoggerFactory.getLogger(Attempt.class);
+
+    final Exchange exchange;
+    final Backend backend;
+
+    private final Verdict verdict;
+    private final long startedAt;
+    private boolean answering;
+    private int status;
+    private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
+
+    Attempt(Exchange exchange, Permission permission, long now) {
+        this.exchange = exchange;
+        this.backend = exchange.backend();
+        this.verdict = new Verdict(backend.breaker(), permission);
+        this.startedAt = now;
+    }
+
+    /** An attempt over the network, as the caller asks for. */
+    static Attempt overNetwork(Exchange exchange, Permission permission, long now) {
+        return exchange.isWebSocket()
+                ? new WebSocketAttempt(exchange, permission, now)
+                : new HttpAttempt(exchange, permission, now);
+    }
+
+    // ---------------------------------------------------------------- how the backend is asked
+
+    /** Asks for a connection. */
+    abstract void start();
+
+    /** Takes the whole of the answer's body, which is small or empty: {@link #answeredWhole} follows. */
+    void collect() {
+        throw new IllegalStateException("no answer has begun");
+    }
+
+    /** The answer's body as it comes; {@link #complete} follows. */
+    Publisher<ByteBuf> relay() {
+        throw new IllegalStateException("no answer has begun");
+    }
+
+    /**
+     * Takes note of what an answer that has begun is broken off for, before it is cancelled.
+     *
+     * @return whether the end of it will tell the caller, too
+     */
+    boolean tellsCaller(Reason why) {
+        return false;
+    }
 
     /**
      * Ends it, whatever it is at: nothing more is told to the exchange, and its connection is closed, or given back if
      * the answer was complete.
      */
-    void cancel();
+    abstract void cancel();
 
     /** Whether there is a connection, so that the backend may have seen something of the request. */
-    boolean connected();
+    abstract boolean connected();
 
     /** The caller's time in it up to a moment: spent on bringing the request's body, and on taking the answer's. */
-    long callerNanos(long now);
+    abstract long callerNanos(long now);
 
     /** Whether the caller is waited for, to bring more of the request's body. */
-    boolean waitsForUpload();
+    abstract boolean waitsForUpload();
 
-    /** Since when nothing has moved, in either direction. */
-    long lastMovedNanos();
+    /** Since when nothing has moved, in either direction; {@link Long#MIN_VALUE} if nothing ever has. */
+    abstract long lastMovedNanos();
 
     /** Bytes of the answer's body that have come in. */
-    long answerBytes();
+    abstract long answerBytes();
 
     /** Whether the caller holds the answer up. */
-    boolean heldUpByCaller();
+    abstract boolean heldUpByCaller();
+
+    /** The head that goes to the backend. */
+    final void writeHead(HttpHeaders toBackend) {
+        exchange.caller().writeHead(toBackend, backend);
+        CallerTimeout.write(toBackend, Math.max(1, exchange.budget().leftNanos(exchange.now())));
+    }
+
+    // ---------------------------------------------------------------- what the backend does
+
+    /** The answer's head came. */
+    final void headReceived(int code, HttpHeaders headers) {
+        long now = exchange.now();
+        RetryPolicy retry = exchange.route().retry();
+        if (retry != null && retry.retries(code) && mayRepeat(retry, now)) {
+            verdict.failed(backendNanos(now), Failure.ofStatus(code));
+            exchange.repeat(retry, now);
+            return;
+        }
+        status = code;
+        head = headers;
+        BackendFailure failure = Failure.ofHead(backend, code, headers);
+        if (failure != null || exchange.isStream()) {
+            judge(failure, now);
+        }
+        if (isWhole(code, headers)) {
+            exchange.status = code;
+            collect();
+        } else {
+            answering = true;
+            exchange.begun(code, now);
+            exchange.caller().begin(code, headers, relay());
+        }
+    }
+
+    private boolean isWhole(int code, HttpHeaders headers) {
+        if (HttpMethod.HEAD.equals(exchange.caller().method())
+                || code == HttpResponseStatus.NO_CONTENT.code()
+                || code == HttpResponseStatus.NOT_MODIFIED.code()) {
+            return true;
+        }
+        long bytes = ContentLength.of(headers);
+        return bytes == 0 || (!exchange.isStream() && bytes >= 0 && bytes <= WHOLE_ANSWER_MAX_BYTES);
+    }
+
+    /** A small answer is complete. */
+    final void answeredWhole(ByteBuf body, HttpHeaders trailers) {
+        complete(trailers);
+        exchange.caller().answer(status, head, body);
+    }
+
+    /** The answer's last byte came; the caller may not have it yet. */
+    final void complete(HttpHeaders trailers) {
+        long now = exchange.now();
+        judge(Failure.ofGrpcStatus(backend, trailers), now);
+        exchange.backendDone(answerBytes(), now);
+        if (!trailers.isEmpty()) {
+            exchange.caller().trailers(trailers);
+        }
+    }
+
+    /** The backend broke off in the middle of an answer that the caller has seen the beginning of. */
+    final void broke(Throwable failure) {
+        verdict.failed(backendNanos(exchange.now()), Failure.of(Reason.CONNECTION_LOST));
+        exchange.breakOff(Reason.CONNECTION_LOST, Failures.describe(failure));
+    }
+
+    /** It came to nothing before its answer had begun for the caller. */
+    final void failed(Throwable failure) {
+        failed(Failures.reason(failure, connected()), Failures.describe(failure), failure);
+    }
+
+    private void failed(Reason why, String what, @Nullable Throwable failure) {
+        long now = exchange.now();
+        if (why == Reason.INTERNAL_ERROR) {
+            log.error("Exchange with {} failed in the gateway itself", backend.name(), failure);
+        } else {
+            verdict.failed(backendNanos(now), Failure.of(why));
+        }
+        RetryPolicy retry = exchange.route().retry();
+        if (retry != null && why != Reason.INTERNAL_ERROR && mayRepeat(retry, now)) {
+            exchange.repeat(retry, now);
+        } else {
+            exchange.refuse(why, what);
+        }
+    }
+
+    /** Whether it may be followed by another, which is then taken from the budget. */
+    private boolean mayRepeat(RetryPolicy retry, long now) {
+        Caller caller = exchange.caller();
+        if (answering
+                || !retry.allows(exchange.attempts(), caller.method(), connected(), caller.hasBody())
+                || exchange.budget().leftNanos(now) <= 0) {
+            return false;
+        }
+        boolean allowed = backend.retryBudget().tryWithdraw(now);
+        backend.observer().retried(allowed);
+        return allowed;
+    }
+
+    /** The backend has opened a WebSocket. */
+    final void tunnelOpened(
+            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        long now = exchange.now();
+        verdict.succeeded(backendNanos(now));
+        answering = true;
+        exchange.begun(HttpResponseStatus.SWITCHING_PROTOCOLS.code(), now);
+        exchange.caller().upgrade(subprotocol, tunnel);
+    }
+
+    /** The backend answered a WebSocket's handshake with something else: that is its answer. Its body is lost. */
+    final void answeredWithoutUpgrade(HttpResponse answer) {
+        long now = exchange.now();
+        int code = answer.status().code();
+        judge(backend.failureStatuses().get(code) ? Failure.ofStatus(code) : null, now);
+        cancel();
+        exchange.status = code;
+        exchange.backendDone(answerBytes(), now);
+        HttpHeaders headers = new DefaultHttpHeaders().set(answer.headers());
+        headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
+        exchange.caller().answer(code, headers, Unpooled.EMPTY_BUFFER);
+    }
+
+    /** The request's body is too large, or the caller broke off while sending it. */
+    final void uploadFailed(Throwable failure) {
+        if (!exchange.isUnderWay()) {
+            // The answer was complete before the request was.
+            return;
+        }
+        if (failure instanceof Relay.TooLarge) {
+            verdict.endedByCaller(backendNanos(exchange.now()));
+            exchange.cutShort(Reason.PAYLOAD_TOO_LARGE, failure.getMessage());
+        } else {
+            exchange.left();
+        }
+    }
+
+    // ---------------------------------------------------------------- its time
+
+    /** Time to the next thing that is due. */
+    final long dueNanos(long now) {
+        long due = verdict.nanosToWatch(backendNanos(now));
+        if (answering) {
+            return exchange.isStream() ? Math.min(due, backend.streamIdleNanos() - stoodStillNanos(now)) : due;
+        }
+        if (!connected()) {
+            due = Math.min(due, startedAt + backend.connectTimeoutNanos() - now);
+        }
+        due = Math.min(due, answerTimeLeft(now));
+        if (waitsForUpload()) {
+            due = Math.min(due, exchange.engine().limits().bodyIdleNanos() - (now - lastMovedNanos()));
+        }
+        return due;
+    }
+
+    /** Something may be due. */
+    final void check(long now) {
+        if (answering) {
+            if (exchange.isStream() && stoodStillNanos(now) >= backend.streamIdleNanos()) {
+                exchange.breakOff(Reason.DEADLINE_EXCEEDED, "the stream stands still");
+                return;
+            }
+        } else if (!connected() && startedAt + backend.connectTimeoutNanos() - now <= 0) {
+            failed(Reason.CONNECT_TIMEOUT, "no connection in time", null);
+            return;
+        } else if (answerTimeLeft(now) <= 0) {
+            failed(Reason.DEADLINE_EXCEEDED, "no answer within the attempt's time", null);
+            return;
+        } else if (waitsForUpload()
+                && now - lastMovedNanos() >= exchange.engine().limits().bodyIdleNanos()) {
+            endedByCaller(now);
+            exchange.refuse(Reason.CLIENT_TOO_SLOW, "the body stands still");
+            return;
+        }
+        verdict.watch(backendNanos(now));
+    }
+
+    private long stoodStillNanos(long now) {
+        long moved = lastMovedNanos();
+        return now - (moved == Long.MIN_VALUE ? startedAt : moved);
+    }
+
+    private long answerTimeLeft(long now) {
+        RetryPolicy retry = exchange.route().retry();
+        return retry == null || retry.attemptTimeoutNanos() == NEVER
+                ? NEVER
+                : startedAt + retry.attemptTimeoutNanos() - now;
+    }
+
+    // ---------------------------------------------------------------- what it says about the backend
+
+    /** Whether it is the caller's doing if the deadline passes now, before the answer has begun. */
+    final boolean isHeldUpByUpload(long now) {
+        return waitsForUpload() && !hadEnough(now);
+    }
+
+    /** The deadline has passed in the backend's time. */
+    final void missedDeadline(long now) {
+        if (hadEnough(now)) {
+            verdict.failed(backendNanos(now), Failure.of(Reason.DEADLINE_EXCEEDED));
+        }
+    }
+
+    /** The caller ends it, or is too slow for it. */
+    final void endedByCaller(long now) {
+        verdict.endedByCaller(backendNanos(now));
+    }
+
+    /** Ends it, whatever it is at. If it has not been judged, it says nothing. */
+    final void end() {
+        verdict.ignored();
+        cancel();
+    }
+
+    private void judge(@Nullable BackendFailure failure, long now) {
+        if (failure != null) {
+            verdict.failed(backendNanos(now), failure);
+        } else {
+            verdict.succeeded(backendNanos(now));
+        }
+    }
+
+    private boolean hadEnough(long now) {
+        return verdict.hadEnough(
+                backendNanos(now),
+                exchange.budget().deadline(),
+                exchange.route().deadlineNanos());
+    }
+
+    /** The backend's own time in it. */
+    private long backendNanos(long now) {
+        return now - startedAt - callerNanos(now);
+    }
 }

@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
+import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.drain.Drain;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
@@ -19,6 +20,7 @@ public final class Engine {
     private final Drain drain;
     private final OverloadGuard overload;
     private final Limits limits;
+    private final Attempt.Maker attempts;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Map<EventLoop, Roster> rosters = new ConcurrentHashMap<>();
@@ -30,11 +32,23 @@ public final class Engine {
      * @param random from 0 to 1
      */
     public Engine(LongSupplier nanoClock, DoubleSupplier random, Drain drain, OverloadGuard overload, Limits limits) {
+        this(nanoClock, random, drain, overload, limits, Attempt::overNetwork);
+    }
+
+    /** An engine that asks its backends otherwise. */
+    Engine(
+            LongSupplier nanoClock,
+            DoubleSupplier random,
+            Drain drain,
+            OverloadGuard overload,
+            Limits limits,
+            Attempt.Maker attempts) {
         this.nanoClock = nanoClock;
         this.random = random;
         this.drain = drain;
         this.overload = overload;
         this.limits = limits;
+        this.attempts = attempts;
     }
 
     /** Exchanges in flight, waiting or dispatched, streams included. */
@@ -72,6 +86,10 @@ public final class Engine {
 
     Limits limits() {
         return limits;
+    }
+
+    Attempt attempt(Exchange exchange, Permission permission, long now) {
+        return attempts.make(exchange, permission, now);
     }
 
     /** An exchange begins; {@link #ended} must follow, whatever this returns. Null: it may go on. On its event loop. */

@@ -1,9 +1,11 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.circuitbreaker.BackendFailure;
 import io.weir.outcome.Reason;
 import java.util.EnumMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** The failures that breakers are told of, made once. */
 final class Failure {
@@ -43,8 +45,22 @@ final class Failure {
         return OF_STATUS[status - FIRST_STATUS];
     }
 
-    /** A gRPC status from 0 to 16. */
-    static BackendFailure ofGrpcStatus(int status) {
-        return OF_GRPC_STATUS[status];
+    /** What a backend's answer says by its head; null: no failure. */
+    static @Nullable BackendFailure ofHead(Backend backend, int status, HttpHeaders head) {
+        return backend.failureStatuses().get(status) ? ofStatus(status) : ofGrpcStatus(backend, head);
+    }
+
+    /** What a backend's answer says by its gRPC status, in the head or in the trailers; null: no failure. */
+    static @Nullable BackendFailure ofGrpcStatus(Backend backend, HttpHeaders fields) {
+        String value = fields.isEmpty() ? null : fields.get("grpc-status");
+        if (value == null) {
+            return null;
+        }
+        try {
+            int status = Integer.parseInt(value);
+            return status > 0 && backend.failureGrpcStatuses().get(status) ? OF_GRPC_STATUS[status] : null;
+        } catch (NumberFormatException e) {
+            return null;
+        }
     }
 }

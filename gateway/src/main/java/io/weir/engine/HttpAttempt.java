@@ -1,15 +1,12 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufHolder;
-import io.netty.buffer.CompositeByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.deadline.CallerTimeout;
+import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.upstream.TrailingFields;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -29,18 +26,13 @@ import reactor.netty.http.client.HttpClientResponse;
  * callbacks touch volatile fields only and hop. What arrives after {@link #cancel()} is closed and released where it
  * arrives.
  */
-final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener {
-
-    private final Exchange exchange;
-    private final Backend backend;
-    private final Caller caller;
-    private final EventLoop loop;
+final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
 
     private @Nullable Subscription subscription;
     private @Nullable HttpClientResponse response;
     private @Nullable Connection connection;
     private @Nullable Collector collector;
-    private boolean headReceived;
+    private boolean headTaken;
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile @Nullable Connection request;
@@ -48,15 +40,13 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
 
-    HttpAttempt(Exchange exchange, Backend backend, Caller caller, EventLoop loop) {
-        this.exchange = exchange;
-        this.backend = backend;
-        this.caller = caller;
-        this.loop = loop;
+    HttpAttempt(Exchange exchange, Permission permission, long now) {
+        super(exchange, permission, now);
     }
 
     @Override
-    public void start() {
+    void start() {
+        Caller caller = exchange.caller();
         backend.pool()
                 .client()
                 .request(caller.method())
@@ -67,7 +57,7 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     }
 
     @Override
-    public void cancel() {
+    void cancel() {
         cancelled = true;
         Relay down = download;
         Collector collecting = collector;
@@ -78,7 +68,7 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
             }
         } else if (collecting != null) {
             collecting.stop();
-        } else if (headReceived) {
+        } else if (headTaken) {
             discard();
         } else {
             endUnanswered();
@@ -104,31 +94,31 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     }
 
     @Override
-    public boolean connected() {
+    boolean connected() {
         return request != null;
     }
 
     @Override
-    public long callerNanos(long now) {
+    long callerNanos(long now) {
         Relay up = upload;
         Relay down = download;
         return (up == null ? 0 : up.sourceNanos(now)) + (down == null ? 0 : down.sinkNanos(now));
     }
 
     @Override
-    public boolean waitsForUpload() {
+    boolean waitsForUpload() {
         Relay up = upload;
         return up != null && up.waitsForSource();
     }
 
     @Override
-    public boolean heldUpByCaller() {
+    boolean heldUpByCaller() {
         Relay down = download;
         return down != null && !down.ended() && !down.waitsForSource();
     }
 
     @Override
-    public long lastMovedNanos() {
+    long lastMovedNanos() {
         Relay up = upload;
         Relay down = download;
         long last = Long.MIN_VALUE;
@@ -142,20 +132,20 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     }
 
     @Override
-    public long answerBytes() {
+    long answerBytes() {
         Relay down = download;
         Collector collecting = collector;
-        return down != null ? down.bytes() : collecting != null ? collecting.bytes : 0;
+        return down != null ? down.bytes() : collecting != null ? collecting.bytes() : 0;
     }
 
-    /** Takes the whole of the answer's body, which is small or empty, and tells {@link Exchange#answeredWhole}. */
+    @Override
     void collect() {
-        Collector collecting = new Collector(connectionLoop());
+        Collector collecting = new Collector(this, connectionLoop());
         collector = collecting;
         connection().inbound().receiveObject().subscribe(collecting);
     }
 
-    /** The answer's body as it comes; its end is told to {@link Exchange#backendDone}. */
+    @Override
     Publisher<ByteBuf> relay() {
         Relay relay = new Relay(
                 connection().inbound().receiveObject(),
@@ -176,8 +166,8 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         }
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
-        caller.writeHead(headers, backend);
-        CallerTimeout.write(headers, Math.max(1, exchange.leftNanos()));
+        writeHead(headers);
+        Caller caller = exchange.caller();
         if (!caller.hasBody()) {
             return out;
         }
@@ -196,22 +186,23 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     }
 
     private Publisher<Void> received(HttpClientResponse head, Connection from) {
+        EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
-            headReceived(head, from);
+            take(head, from);
         } else {
-            loop.execute(() -> headReceived(head, from));
+            loop.execute(() -> take(head, from));
         }
         return Mono.empty();
     }
 
-    private void headReceived(HttpClientResponse head, Connection from) {
-        headReceived = true;
+    private void take(HttpClientResponse head, Connection from) {
+        headTaken = true;
         response = head;
         connection = from;
         if (cancelled) {
             discard();
         } else {
-            exchange.headReceived(this, head.status().code(), head.responseHeaders());
+            headReceived(head.status().code(), head.responseHeaders());
         }
     }
 
@@ -229,32 +220,22 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
 
     @Override
     public void onError(Throwable failure) {
-        if (loop.inEventLoop()) {
-            failed(failure);
-        } else {
-            loop.execute(() -> failed(failure));
-        }
-    }
-
-    private void failed(Throwable failure) {
-        if (!cancelled) {
-            exchange.attemptFailed(this, failure);
-        }
+        run(() -> failed(failure));
     }
 
     @Override
     public void relayEnded(Relay relay, @Nullable Throwable failure) {
         if (relay == upload) {
             if (failure != null) {
-                run(() -> exchange.uploadFailed(this, failure));
+                run(() -> uploadFailed(failure));
             } else {
                 passTrailers();
             }
         } else if (failure == null) {
             HttpHeaders trailers = trailers();
-            run(() -> exchange.backendDone(this, trailers));
+            run(() -> complete(trailers));
         } else {
-            run(() -> exchange.backendBroke(this, failure));
+            run(() -> broke(failure));
         }
     }
 
@@ -262,14 +243,16 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     private void passTrailers() {
         TrailingFields behind = trailing;
         if (behind != null) {
-            HttpHeaders fields = caller.requestTrailers();
+            HttpHeaders fields = exchange.caller().requestTrailers();
             if (!fields.isEmpty()) {
                 behind.set(fields);
             }
         }
     }
 
-    private void run(Runnable event) {
+    /** On the exchange's event loop, unless it is cancelled before. */
+    void run(Runnable event) {
+        EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
             if (!cancelled) {
                 event.run();
@@ -284,7 +267,7 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
     }
 
     /** What came after the body; Reactor Netty has it by the time that the body completes. */
-    private HttpHeaders trailers() {
+    HttpHeaders trailers() {
         HttpClientResponse from = response;
         if (from == null || from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH)) {
             return EmptyHttpHeaders.INSTANCE;
@@ -292,6 +275,10 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
         HttpHeaders[] found = {EmptyHttpHeaders.INSTANCE};
         from.trailerHeaders().subscribe(trailers -> found[0] = trailers);
         return found[0];
+    }
+
+    boolean isCancelled() {
+        return cancelled;
     }
 
     private Connection connection() {
@@ -325,100 +312,6 @@ final class HttpAttempt implements Attempt, CoreSubscriber<Void>, Relay.Listener
             mine.dispose();
         } else {
             of.execute(mine::dispose);
-        }
-    }
-
-    /** Gathers a small body. On the connection's event loop, but for {@link #stop}. */
-    private final class Collector implements CoreSubscriber<Object> {
-
-        private final EventLoop of;
-        private volatile @Nullable Subscription upstream;
-        private @Nullable ByteBuf gathered;
-        private volatile long bytes;
-        private volatile boolean stopped;
-
-        Collector(EventLoop of) {
-            this.of = of;
-        }
-
-        @Override
-        public void onSubscribe(Subscription s) {
-            upstream = s;
-            s.request(Long.MAX_VALUE);
-        }
-
-        @Override
-        public void onNext(Object item) {
-            if (stopped) {
-                return;
-            }
-            ByteBuf buffer = item instanceof ByteBufHolder holder ? holder.content() : (ByteBuf) item;
-            long soFar = bytes + buffer.readableBytes();
-            bytes = soFar;
-            ByteBuf before = gathered;
-            if (before == null) {
-                gathered = buffer.retain();
-            } else if (before instanceof CompositeByteBuf composite) {
-                composite.addComponent(true, buffer.retain());
-            } else {
-                gathered = buffer.alloc()
-                        .compositeBuffer()
-                        .addComponent(true, before)
-                        .addComponent(true, buffer.retain());
-            }
-        }
-
-        @Override
-        public void onComplete() {
-            ByteBuf body = take();
-            if (stopped) {
-                body.release();
-                return;
-            }
-            HttpHeaders trailers = trailers();
-            if (loop.inEventLoop()) {
-                deliver(body, trailers);
-            } else {
-                loop.execute(() -> deliver(body, trailers));
-            }
-        }
-
-        @Override
-        public void onError(Throwable failure) {
-            take().release();
-            run(() -> exchange.attemptFailed(HttpAttempt.this, failure));
-        }
-
-        private void deliver(ByteBuf body, HttpHeaders trailers) {
-            if (cancelled) {
-                body.release();
-            } else {
-                exchange.answeredWhole(HttpAttempt.this, body, trailers);
-            }
-        }
-
-        /** Cancels, on the connection's event loop, so that no buffer is gathered and released at once. */
-        void stop() {
-            stopped = true;
-            if (of.inEventLoop()) {
-                stopNow();
-            } else {
-                of.execute(this::stopNow);
-            }
-        }
-
-        private void stopNow() {
-            Subscription s = upstream;
-            if (s != null) {
-                s.cancel();
-            }
-            take().release();
-        }
-
-        private ByteBuf take() {
-            ByteBuf body = gathered;
-            gathered = null;
-            return body == null ? Unpooled.EMPTY_BUFFER : body;
         }
     }
 }

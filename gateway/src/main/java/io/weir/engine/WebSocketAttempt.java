@@ -3,9 +3,11 @@ package io.weir.engine;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http.websocketx.WebSocketFrame;
-import io.weir.deadline.CallerTimeout;
+import io.weir.circuitbreaker.Breaker.Permission;
+import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -26,17 +28,12 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * <p>Concurrency: as in {@link HttpAttempt}. Frames flow on the two connections' event loops; what they leave behind for the exchange
  * is volatile.
  */
-final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
+final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connection> {
 
     /** The largest frame that passes. */
     static final int MAX_FRAME_BYTES = 1024 * 1024;
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
-
-    private final Exchange exchange;
-    private final Backend backend;
-    private final Caller caller;
-    private final EventLoop loop;
 
     private @Nullable Subscription subscription;
     private @Nullable Connection connection;
@@ -47,34 +44,31 @@ final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
     private volatile @Nullable WebsocketOutbound callerSide;
     private WebSocketCloseStatus closing = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
 
-    WebSocketAttempt(Exchange exchange, Backend backend, Caller caller, EventLoop loop) {
-        this.exchange = exchange;
-        this.backend = backend;
-        this.caller = caller;
-        this.loop = loop;
+    WebSocketAttempt(Exchange exchange, Permission permission, long now) {
+        super(exchange, permission, now);
     }
 
     @Override
-    public void start() {
+    void start() {
+        Caller caller = exchange.caller();
         String protocols = caller.headers().get(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
         WebsocketClientSpec.Builder spec =
                 WebsocketClientSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
         if (protocols != null) {
             spec.protocols(protocols);
         }
-        lastMoved = exchange.engine().nanoTime();
+        lastMoved = exchange.now();
         backend.pool()
                 .client()
-                .headers(this::writeHead)
+                .headers(this::writeHandshake)
                 .websocket(spec.build())
                 .uri(caller.target())
                 .connect()
                 .subscribe(this);
     }
 
-    private void writeHead(HttpHeaders headers) {
-        caller.writeHead(headers, backend);
-        CallerTimeout.write(headers, Math.max(1, exchange.leftNanos()));
+    private void writeHandshake(HttpHeaders headers) {
+        writeHead(headers);
         // The handshake is the gateway's own; so are its key and what it offers.
         headers.remove(HttpHeaderNames.SEC_WEBSOCKET_KEY)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_VERSION)
@@ -83,7 +77,7 @@ final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
     }
 
     @Override
-    public void cancel() {
+    void cancel() {
         cancelled = true;
         WebsocketOutbound towardsCaller = callerSide;
         if (towardsCaller != null) {
@@ -100,38 +94,42 @@ final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
         }
     }
 
-    /** With what status {@link #cancel} closes the tunnel. */
-    void closeWith(WebSocketCloseStatus status) {
-        closing = status;
+    /** The tunnel ends with a close frame on both sides. */
+    @Override
+    boolean tellsCaller(Reason why) {
+        closing = why == Reason.SHUTTING_DOWN
+                ? WebSocketCloseStatus.ENDPOINT_UNAVAILABLE
+                : new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
+        return true;
     }
 
     @Override
-    public boolean connected() {
+    boolean connected() {
         return connected;
     }
 
     @Override
-    public long callerNanos(long now) {
+    long callerNanos(long now) {
         return 0;
     }
 
     @Override
-    public boolean waitsForUpload() {
+    boolean waitsForUpload() {
         return false;
     }
 
     @Override
-    public long lastMovedNanos() {
+    long lastMovedNanos() {
         return lastMoved;
     }
 
     @Override
-    public long answerBytes() {
+    long answerBytes() {
         return bytes;
     }
 
     @Override
-    public boolean heldUpByCaller() {
+    boolean heldUpByCaller() {
         return false;
     }
 
@@ -154,7 +152,7 @@ final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
         }
         connection = open;
         WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
-        exchange.tunnelOpened(this, fromBackend.selectedSubprotocol());
+        tunnelOpened(fromBackend.selectedSubprotocol(), this::tunnel);
     }
 
     @Override
@@ -163,13 +161,19 @@ final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
     @Override
     public void onError(Throwable failure) {
         run(() -> {
-            if (!cancelled) {
-                exchange.attemptFailed(this, failure);
+            if (cancelled) {
+                return;
+            }
+            if (failure instanceof WebSocketClientHandshakeException refused && refused.response() != null) {
+                answeredWithoutUpgrade(refused.response());
+            } else {
+                failed(failure);
             }
         });
     }
 
     private void run(Runnable event) {
+        EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
             event.run();
         } else {
@@ -178,7 +182,7 @@ final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
     }
 
     /** Passes frames in both directions; completes when both sides are closed. */
-    Publisher<Void> tunnel(WebsocketInbound fromCaller, WebsocketOutbound toCaller) {
+    private Publisher<Void> tunnel(WebsocketInbound fromCaller, WebsocketOutbound toCaller) {
         Connection open = connection;
         if (open == null) {
             throw new IllegalStateException("no tunnel is open");
@@ -198,7 +202,7 @@ final class WebSocketAttempt implements Attempt, CoreSubscriber<Connection> {
 
     private Flux<WebSocketFrame> frames(WebsocketInbound from, boolean answer) {
         return from.receiveFrames().doOnNext(frame -> {
-            lastMoved = exchange.engine().nanoTime();
+            lastMoved = exchange.now();
             if (answer) {
                 long soFar = bytes + frame.content().readableBytes();
                 bytes = soFar;

@@ -6,9 +6,24 @@
  * client. Everything about a route and its backend hangs on two immutable objects, {@link io.weir.engine.Route} and {@link io.weir.engine.Backend}, which
  * an exchange takes hold of when it begins and keeps to its end, so that configuration can be swapped under it.
  *
+ * <p>The exchange itself is only the phases: what follows on what, and that it ends once. What there is to hold in a phase, and to decide, has a class of
+ * its own, which says when it next has to be looked after, and gives back what it holds when it is told to end:
+ *
+ * <pre>
+ *  Budget     the deadline and the timer                                    the whole exchange
+ *  Admission  breaker (a look), route's limit, queue, permit                each backend that is asked
+ *  Attempt    the connection; what the backend does, and what follows       each try
+ *   Verdict   the breaker's permission: what the try says of the backend
+ *   Relay     a body as it passes: the request's up, the answer's down
+ *   Collector a small answer's body, taken whole
+ *  Delivery   whether the caller takes its answer                           from the answer's head on
+ *  Standby    the fallback and its permit                                   from a refusal on
+ *  Account    what there is to tell                                         the whole exchange
+ * </pre>
+ *
  * <p>Why a state machine and not a chain of operators: whoever cancels, fails, times out or completes may come at any moment and
- * on any thread, and every permit, permission, connection and buffer must be given back exactly once whatever the order is. In one class confined to one
- * event loop that is a question of reading one switch; in a chain of operators it is a question of how eight of them
+ * on any thread, and every permit, permission, connection and buffer must be given back exactly once whatever the order is. Confined to one
+ * event loop, with one place at which everything ends, that is a question of reading one class; in a chain of operators it is a question of how eight of them
  * propagate cancellation.
  *
  * <p>The breaker is fed here, since only here it is known whose fault an end was: the time that the caller took to bring the
