@@ -1,0 +1,171 @@
+package io.weir.perf.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.awt.image.BufferedImage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ReportTest {
+
+    private static final Pattern REFERENCE = Pattern.compile("(?:href|src)=\"([^\"]*)\"");
+
+    @TempDir
+    Path results;
+
+    @Test
+    void plotsARunOverTime() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+
+        assertThat(Report.write(results)).isEmpty();
+
+        assertThat(plots(run))
+                .containsExactlyInAnyOrder(
+                        "requests-GET-orders.png",
+                        "latency-GET-orders.png",
+                        "in-flight.png",
+                        "breaker.png",
+                        "weir_permits_used.png",
+                        "cpu.png",
+                        "memory.png",
+                        "connections.png",
+                        "threads.png");
+        assertThat(colours(run.resolve("plots/requests-GET-orders.png")))
+                .contains(Outcomes.Kind.ANSWERED.colour().getRGB());
+    }
+
+    @Test
+    void plotsFromStepToStepWhatHasNoFault() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+        Files.delete(run.resolve("spans.csv"));
+
+        assertThat(Report.write(results)).isEmpty();
+
+        assertThat(plots(run))
+                .contains("outcomes-by-step.png", "latency-by-step.png", "throughput-by-step.png", "cpu-by-step.png");
+        assertThat(colours(run.resolve("plots/outcomes-by-step.png")))
+                .contains(
+                        Outcomes.Kind.ANSWERED.colour().getRGB(),
+                        Outcomes.Kind.SHED.colour().getRGB());
+    }
+
+    @Test
+    void plotsASeriesOverItsNumber() throws IOException {
+        Path run = MadeUp.overX(results.resolve("made-up/quick")).directory();
+
+        assertThat(Report.write(results)).isEmpty();
+
+        assertThat(plots(run))
+                .containsExactlyInAnyOrder(
+                        "throughput.png", "p50-ms.png", "p90-ms.png", "p99-ms.png", "success-percent.png");
+    }
+
+    @Test
+    void saysTheLimitsFirstAndEscapesWhatItIsTold() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+
+        assertThat(Report.write(results)).isEmpty();
+
+        String page = Files.readString(run.resolve("index.html"));
+        assertThat(page.substring(page.indexOf("<body>") + 6).strip())
+                .startsWith("<p class=\"limit\">Made up: no process had any limit.</p>");
+        assertThat(page).contains("Is this &lt;made up&gt;?", "<code>perf/run made-up</code>", "cpus.granted");
+    }
+
+    @Test
+    void comparesNothingOfARunThatIsNoResult() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+        Files.writeString(
+                run.resolve("run.properties"),
+                Files.readString(run.resolve("run.properties"))
+                        + "\nvalid=false\ninvalid.why=the generator was late\n");
+
+        assertThat(Report.write(results)).isEmpty();
+
+        assertThat(run.resolve("index.html"))
+                .content()
+                .contains("This run is no result:</strong> the generator was late");
+        assertThat(results.resolve("index.html")).content().contains("no result: the generator was late");
+    }
+
+    @Test
+    void linksOnlyWhatStandsBeside() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+        Files.createDirectories(run.resolve("gatling/hang 1"));
+        Files.writeString(run.resolve("gatling/hang 1/index.html"), "Gatling's own");
+
+        assertThat(Report.write(results)).isEmpty();
+
+        for (Path page : new Path[] {results.resolve("index.html"), run.resolve("index.html")}) {
+            Set<String> references = new TreeSet<>();
+            Matcher reference = REFERENCE.matcher(Files.readString(page));
+            while (reference.find()) {
+                references.add(reference.group(1));
+            }
+            assertThat(references).anyMatch(one -> one.endsWith("gatling/hang%201/index.html"));
+            assertThat(references)
+                    .allSatisfy(one -> assertThat(page.resolveSibling(one.replace("%20", " ")))
+                            .exists());
+        }
+    }
+
+    @Test
+    void makesThePagesOfTheOthersWhenOneRunIsWrong() throws IOException {
+        MadeUp wrong = MadeUp.overTime(results.resolve("wrong/quick")).with("steps.csv", "step,label,x,began_ms");
+        Path right = MadeUp.overTime(results.resolve("right/quick")).directory();
+
+        assertThat(Report.write(results)).singleElement().asString().contains("wrong/quick/steps.csv:1: ");
+
+        assertThat(right.resolve("index.html")).exists();
+        assertThat(wrong.directory().resolve("index.html")).doesNotExist();
+    }
+
+    @Test
+    void makesTheSamePageOfTheSameFiles() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+        Report.write(results);
+        String page = Files.readString(run.resolve("index.html"));
+        byte[] plot = Files.readAllBytes(run.resolve("plots/in-flight.png"));
+
+        Report.write(results);
+
+        assertThat(run.resolve("index.html")).hasContent(page);
+        assertThat(run.resolve("plots/in-flight.png")).hasBinaryContent(plot);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "1, 1", "0.98, 0.980", "109.4, 109", "34.63, 34.6", "0.00012, 0.000120", "12345.6, 12346"})
+    void givesAsManyDigitsAsSaySomething(double value, String text) {
+        assertThat(Page.number(java.util.OptionalDouble.of(value))).isEqualTo(text);
+    }
+
+    @Test
+    void saysWhatItExpectsInstead() throws IOException {
+        assertThat(Report.run(results.resolve("nowhere").toString())).isEqualTo(2);
+        assertThat(Report.run(results.toString(), "more")).isEqualTo(2);
+    }
+
+    private static Set<String> plots(Path run) throws IOException {
+        try (Stream<Path> files = Files.list(run.resolve("plots"))) {
+            return files.map(file -> file.getFileName().toString()).collect(Collectors.toSet());
+        }
+    }
+
+    private static Set<Integer> colours(Path file) throws IOException {
+        BufferedImage image = ImageIO.read(file.toFile());
+        int[] pixels = image.getRGB(0, 0, image.getWidth(), image.getHeight(), null, 0, image.getWidth());
+        return java.util.Arrays.stream(pixels).boxed().collect(Collectors.toSet());
+    }
+}
