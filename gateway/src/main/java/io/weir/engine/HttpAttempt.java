@@ -121,14 +121,12 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
     long lastMovedNanos() {
         Relay up = upload;
         Relay down = download;
-        long last = Long.MIN_VALUE;
-        if (up != null) {
-            last = up.lastNanos();
+        long sent = up == null ? Long.MIN_VALUE : up.lastNanos();
+        long received = down == null ? Long.MIN_VALUE : down.lastNanos();
+        if (sent == Long.MIN_VALUE || received == Long.MIN_VALUE) {
+            return sent == Long.MIN_VALUE ? received : sent;
         }
-        if (down != null && (up == null || down.lastNanos() - last > 0)) {
-            last = down.lastNanos();
-        }
-        return last;
+        return received - sent > 0 ? received : sent;
     }
 
     @Override

@@ -198,9 +198,9 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         return !ended && !stopped && upstream != null && wanted > 0;
     }
 
-    /** Since when nothing has come from the source. */
+    /** Since when nothing has come from the source; {@link Long#MIN_VALUE} if nobody has asked it for anything. */
     long lastNanos() {
-        return lastAt;
+        return upstream == null ? Long.MIN_VALUE : lastAt;
     }
 
     /** Time, up to a moment, during which the source was held up by the sink. */

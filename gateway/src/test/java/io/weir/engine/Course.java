@@ -1,0 +1,366 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.circuitbreaker.Breaker;
+import io.weir.circuitbreaker.RecoveryProperties;
+import io.weir.drain.Drain;
+import io.weir.fallback.Fallback;
+import io.weir.fallback.FallbackProperties;
+import io.weir.outcome.Reason;
+import io.weir.overload.OverloadGuard;
+import io.weir.overload.OverloadProperties;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.retry.RetryPolicy;
+import io.weir.retry.RetryProperties;
+import io.weir.upstream.ConnectionProperties;
+import io.weir.upstream.Pool;
+import io.weir.upstream.UpstreamProtocol;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.resources.LoopResources;
+
+/**
+ * An exchange between a caller and backends that a test plays, on an event loop whose time passes when the test says so: with one permit, a place in
+ * the queue, and everything that it takes counted.
+ */
+final class Course {
+
+    static final Duration DEADLINE = Duration.ofSeconds(2);
+    static final Duration MAX_WAIT = Duration.ofMillis(100);
+    static final Duration CONNECT_TIMEOUT = Duration.ofMillis(250);
+    static final Duration SLOW = Duration.ofMillis(500);
+    static final Duration STREAM_IDLE = Duration.ofSeconds(30);
+    static final Duration BODY_IDLE = Duration.ofSeconds(1);
+    static final Duration READ_IDLE = Duration.ofSeconds(20);
+    static final Duration BACKOFF = Duration.ofMillis(10);
+    static final long MAX_BODY_BYTES = 1000;
+
+    /** Of which no connection is ever asked for. */
+    private static final Pool POOL = new Pool(
+            "orders",
+            URI.create("http://orders:8080"),
+            UpstreamProtocol.HTTP1,
+            new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+            1,
+            null,
+            LoopResources.create("course", 1, true));
+
+    final EmbeddedChannel channel = new StoppableChannel();
+    final FakeCaller caller = new FakeCaller(channel);
+    final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 1);
+    final QueueingBulkhead streams = new QueueingBulkhead(1, 0);
+    final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
+    final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
+    final List<FakeAttempt> attempts = new ArrayList<>();
+    final List<Exchange> ended = new ArrayList<>();
+    final Observed observed = new Observed();
+    final Usage usage = new Usage();
+    final Drain drain = new Drain();
+    final Engine engine;
+    final Breaker breaker;
+
+    private final Breaker otherBreaker;
+    private Mode mode = Mode.REQUEST;
+    private Enforcement enforcement = Enforcement.FULL;
+    private @Nullable RetryPolicy retry;
+    private @Nullable Fallback fallback;
+    private @Nullable Exchange exchange;
+    private boolean permitTaken;
+
+    Course() {
+        channel.freezeTime();
+        engine = new Engine(
+                this::now,
+                () -> 0.5,
+                drain,
+                new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
+                new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
+                (of, permission, now) -> {
+                    FakeAttempt attempt = new FakeAttempt(of, permission, now);
+                    attempts.add(attempt);
+                    return attempt;
+                });
+        breaker = breaker();
+        otherBreaker = breaker();
+    }
+
+    private Breaker breaker() {
+        CircuitBreakerConfig config = CircuitBreakerConfig.custom()
+                .slowCallDurationThreshold(SLOW)
+                .minimumNumberOfCalls(100)
+                .build();
+        return new Breaker(
+                CircuitBreaker.of("orders", config),
+                new RecoveryProperties(Duration.ofMillis(200), 5, null),
+                this::now,
+                () -> 0.5);
+    }
+
+    // ---------------------------------------------------------------- what it is like
+
+    Course ofStreams() {
+        mode = Mode.STREAM;
+        return this;
+    }
+
+    Course ofWebSockets() {
+        caller.webSocket = true;
+        return this;
+    }
+
+    Course withRequestBody() {
+        caller.hasBody = true;
+        return this;
+    }
+
+    Course withRetry() {
+        retry = new RetryPolicy(new RetryProperties(2, null, BACKOFF, Set.of(503)));
+        return this;
+    }
+
+    Course withStaticFallback() {
+        fallback = fallback(null);
+        return this;
+    }
+
+    Course withOtherBackend() {
+        fallback = fallback("other");
+        return this;
+    }
+
+    /** Nothing refuses, everything is counted. */
+    Course triedOut() {
+        enforcement = new Enforcement(false, false, false, new QueueingBulkhead(1, 0));
+        return this;
+    }
+
+    private static Fallback fallback(@Nullable String other) {
+        return new Fallback(new FallbackProperties(
+                other, 200, "text/plain", "instead", Map.of(), Set.of(Reason.CONNECT_FAILED, Reason.BULKHEAD_FULL), 1));
+    }
+
+    // ---------------------------------------------------------------- its course
+
+    Course start() {
+        Exchange begun = new Exchange(engine, route(), caller, now());
+        exchange = begun;
+        begun.start();
+        return this;
+    }
+
+    private Route route() {
+        return new Route(
+                "orders",
+                backend("orders", bulkhead, breaker),
+                DEADLINE.toNanos(),
+                mode,
+                routeLimit,
+                retry,
+                fallback,
+                backend("other", otherBulkhead, otherBreaker),
+                ended::add,
+                usage);
+    }
+
+    private Backend backend(String name, QueueingBulkhead calls, Breaker of) {
+        BitSet failures = new BitSet();
+        failures.set(500, 505);
+        return new Backend(
+                name,
+                URI.create("http://orders:8080"),
+                "orders:8080",
+                DEADLINE.toNanos(),
+                MAX_WAIT.toNanos(),
+                CONNECT_TIMEOUT.toNanos(),
+                STREAM_IDLE.toNanos(),
+                calls,
+                streams,
+                of,
+                POOL,
+                new RetryBudget(new RetryBudgetProperties(20, 10), now()),
+                failures,
+                Backend.bits(Set.of(14)),
+                enforcement,
+                observed);
+    }
+
+    Exchange exchange() {
+        Exchange begun = exchange;
+        if (begun == null) {
+            throw new IllegalStateException("not started");
+        }
+        return begun;
+    }
+
+    Fallback fallback() {
+        Fallback given = fallback;
+        if (given == null) {
+            throw new IllegalStateException("no fallback");
+        }
+        return given;
+    }
+
+    /** The last attempt. */
+    FakeAttempt attempt() {
+        return attempts.getLast();
+    }
+
+    long now() {
+        return channel.eventLoop().ticker().nanoTime();
+    }
+
+    void pass(Duration time) {
+        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
+        channel.runPendingTasks();
+    }
+
+    /** Somebody else has the permit. */
+    Course takePermit() {
+        permitTaken = bulkhead.tryAcquire();
+        return this;
+    }
+
+    void freePermit() {
+        if (permitTaken) {
+            permitTaken = false;
+            bulkhead.release();
+        }
+    }
+
+    /** From now on the event loop takes nothing more. */
+    void stopLoop() {
+        ((StoppableChannel) channel).stopped = true;
+    }
+
+    /** As {@link #pass}, but the timer comes before what the event loop was given already. */
+    void passBeforeTasks(Duration time) {
+        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
+        exchange().timePassed();
+    }
+
+    /** If the exchange is still under way, its backend answers, and the caller takes it. */
+    void finish() {
+        channel.runPendingTasks();
+        if (caller.webSocket) {
+            exchange().tunnelClosed();
+        } else if (!attempts.isEmpty()) {
+            attempt().answers();
+        }
+        exchange().flushed();
+        channel.runPendingTasks();
+        freePermit();
+    }
+
+    /** The exchange has ended, once, and holds nothing. */
+    void assertOver() {
+        assertThat(ended).as("ended").containsExactly(exchange());
+        assertThat(bulkhead.inUse()).as("permits out").isZero();
+        assertThat(bulkhead.queued()).as("waiting").isZero();
+        assertThat(streams.inUse()).as("permits of streams out").isZero();
+        assertThat(otherBulkhead.inUse()).as("permits of the other backend out").isZero();
+        assertThat(routeLimit.inUse()).as("permits of the route out").isZero();
+        Fallback other = fallback;
+        if (other != null) {
+            assertThat(other.limit().inUse()).as("permits of the fallback out").isZero();
+        }
+        assertThat(breaker.overdue()).as("calls counted as overdue").isZero();
+        assertThat(breaker.probesUnderWay()).as("probes").isZero();
+        assertThat(engine.inFlight()).as("in flight").isZero();
+        assertThat(engine.streams()).as("streams in flight").isZero();
+        assertThat(usage.isOver()).as("the route's usage is over").isTrue();
+        assertThat(channel.runScheduledPendingTasks())
+                .as("time to the next timer")
+                .isEqualTo(-1);
+        assertThat(attempts)
+                .allSatisfy(attempt ->
+                        assertThat(attempt.cancelled).as("times cancelled").isLessThanOrEqualTo(1));
+    }
+
+    /** What the breaker was told: how many succeeded, and how many failed. */
+    String judged() {
+        CircuitBreaker.Metrics metrics = breaker.resilience4j().getMetrics();
+        return metrics.getNumberOfSuccessfulCalls() + "/" + metrics.getNumberOfFailedCalls();
+    }
+
+    /** What there is to tell of it: its reason and status. */
+    String outcome() {
+        Reason reason = exchange().reason();
+        return (reason == null ? "" : reason.word() + " ") + exchange().status();
+    }
+
+    /** What its backends' meters are told. */
+    static final class Observed implements BackendObserver {
+
+        final List<Reason> wouldRefuse = new ArrayList<>();
+        final List<Duration> served = new ArrayList<>();
+        long uncongestedNanos;
+
+        @Override
+        public void dispatched(long queueNanos, long leftNanos) {}
+
+        @Override
+        public void served(long backendNanos) {
+            served.add(Duration.ofNanos(backendNanos));
+        }
+
+        @Override
+        public void retried(boolean allowed) {}
+
+        @Override
+        public void wouldRefuse(Reason reason) {
+            wouldRefuse.add(reason);
+        }
+
+        @Override
+        public long uncongestedNanos() {
+            return uncongestedNanos;
+        }
+    }
+
+    /** A channel whose event loop can stop. A proxy, since Netty's own cannot be had otherwise. */
+    private static final class StoppableChannel extends EmbeddedChannel {
+
+        private final EventLoop stoppable;
+        private boolean stopped;
+
+        StoppableChannel() {
+            EventLoop loop = super.eventLoop();
+            InvocationHandler handler = (proxy, method, arguments) -> {
+                if (stopped && method.getName().equals("execute")) {
+                    throw new RejectedExecutionException("event executor terminated");
+                }
+                try {
+                    return method.invoke(loop, arguments);
+                } catch (InvocationTargetException e) {
+                    throw e.getCause();
+                }
+            };
+            stoppable = (EventLoop)
+                    Proxy.newProxyInstance(Course.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
+        }
+
+        @Override
+        @SuppressWarnings("ConstantValue") // Null while the superclass is constructed.
+        public EventLoop eventLoop() {
+            return stoppable == null ? super.eventLoop() : stoppable;
+        }
+    }
+}

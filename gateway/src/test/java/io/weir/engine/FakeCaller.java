@@ -1,0 +1,118 @@
+package io.weir.engine;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.outcome.Refusal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.websocket.WebsocketInbound;
+import reactor.netty.http.websocket.WebsocketOutbound;
+
+/** A caller that takes down what it is told. */
+final class FakeCaller implements Caller {
+
+    final HttpHeaders headers = new DefaultHttpHeaders();
+    final List<String> told = new ArrayList<>();
+    HttpMethod method = HttpMethod.GET;
+    boolean hasBody;
+    boolean webSocket;
+
+    @Nullable
+    Refusal refusal;
+
+    private final EmbeddedChannel channel;
+
+    FakeCaller(EmbeddedChannel channel) {
+        this.channel = channel;
+    }
+
+    /** All that it was told, in order. */
+    String told() {
+        return told.isEmpty() ? "nothing" : String.join(", ", told);
+    }
+
+    @Override
+    public Channel channel() {
+        return channel;
+    }
+
+    @Override
+    public HttpMethod method() {
+        return method;
+    }
+
+    @Override
+    public HttpHeaders headers() {
+        return headers;
+    }
+
+    @Override
+    public boolean hasBody() {
+        return hasBody;
+    }
+
+    @Override
+    public Publisher<?> body() {
+        return Mono.empty();
+    }
+
+    @Override
+    public HttpHeaders requestTrailers() {
+        return EmptyHttpHeaders.INSTANCE;
+    }
+
+    @Override
+    public String target() {
+        return "/";
+    }
+
+    @Override
+    public void writeHead(HttpHeaders toBackend, Backend backend) {}
+
+    @Override
+    public void begin(int status, HttpHeaders head, Publisher<ByteBuf> body) {
+        told.add("begin " + status);
+    }
+
+    @Override
+    public void answer(int status, HttpHeaders head, ByteBuf body) {
+        told.add("answer " + status);
+        body.release();
+    }
+
+    @Override
+    public void refuse(Refusal given) {
+        refusal = given;
+        told.add("refuse " + given.reason().word());
+    }
+
+    @Override
+    public boolean asksForWebSocket() {
+        return webSocket;
+    }
+
+    @Override
+    public void upgrade(
+            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        told.add("upgrade");
+    }
+
+    @Override
+    public void reset() {
+        told.add("reset");
+    }
+
+    @Override
+    public void trailers(HttpHeaders trailers) {
+        told.add("trailers");
+    }
+}

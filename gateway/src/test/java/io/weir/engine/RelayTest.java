@@ -1,0 +1,109 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.BaseSubscriber;
+import reactor.test.publisher.TestPublisher;
+
+class RelayTest {
+
+    private static final long LIMIT = 10;
+
+    private final AtomicLong clock = new AtomicLong(1_000);
+    private final TestPublisher<OwnedBuffer> source = TestPublisher.create();
+    private final List<@Nullable Throwable> ended = new ArrayList<>();
+    private final Relay relay = new Relay(source, LIMIT, (of, failure) -> ended.add(failure), clock::get);
+    private final Sink sink = new Sink();
+
+    @Test
+    void tellsTheSourcesTimeFromTheSinks() {
+        relay.subscribe(sink);
+        sink.request(1);
+        clock.addAndGet(5);
+        assertThat(relay.waitsForSource()).isTrue();
+        assertThat(relay.sourceNanos(clock.get())).isEqualTo(5);
+
+        source.next(bytes(1));
+        clock.addAndGet(7);
+        assertThat(relay.waitsForSource()).isFalse();
+        assertThat(relay.sinkNanos(clock.get())).isEqualTo(7);
+        assertThat(relay.sourceNanos(clock.get())).isEqualTo(5);
+
+        sink.request(1);
+        source.complete();
+        assertThat(relay.bytes()).isEqualTo(1);
+        assertThat(ended).hasSize(1).containsOnlyNulls();
+    }
+
+    @Test
+    void hasNotStoodStillBeforeAnybodyAsksForAnything() {
+        assertThat(relay.lastNanos()).isEqualTo(Long.MIN_VALUE);
+
+        relay.subscribe(sink);
+        assertThat(relay.lastNanos()).isEqualTo(clock.get());
+    }
+
+    @Test
+    void letsNoMorePassThanItMay() {
+        relay.subscribe(sink);
+        sink.request(2);
+        source.next(bytes((int) LIMIT));
+        OwnedBuffer tooMuch = bytes(1);
+        source.next(tooMuch);
+
+        assertThat(ended).hasSize(1).hasOnlyElementsOfType(Relay.TooLarge.class);
+        assertThat(sink.failures).hasSize(1);
+        assertThat(tooMuch.buffer().refCnt()).isZero();
+        source.assertCancelled();
+    }
+
+    @Test
+    void dropsWhatComesAfterItWasStopped() {
+        relay.subscribe(sink);
+        sink.request(1);
+        assertThat(relay.stop()).isTrue();
+        source.assertCancelled();
+        OwnedBuffer late = bytes(1);
+        relay.onNext(late);
+        relay.onError(new IllegalStateException("late"));
+
+        assertThat(late.buffer().refCnt()).isZero();
+        assertThat(ended).isEmpty();
+        assertThat(sink.failures).isEmpty();
+    }
+
+    @Test
+    void hasNothingToStopBeforeAnybodyAsks() {
+        assertThat(relay.stop()).isFalse();
+    }
+
+    private static OwnedBuffer bytes(int count) {
+        return new OwnedBuffer(Unpooled.wrappedBuffer(new byte[count]));
+    }
+
+    /** Asks for what the test says. */
+    private static final class Sink extends BaseSubscriber<ByteBuf> {
+
+        private final List<Throwable> failures = new ArrayList<>();
+
+        @Override
+        protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {}
+
+        @Override
+        protected void hookOnNext(ByteBuf buffer) {
+            buffer.release();
+        }
+
+        @Override
+        protected void hookOnError(Throwable failure) {
+            failures.add(failure);
+        }
+    }
+}
