@@ -196,6 +196,7 @@ final class BackendFactory {
                 littlesLaw,
                 System::nanoTime);
         meters.floored(share.isFloored());
+        meters.whenRejected(registered::publishRejected);
         Backend backend = backend(
                 name, properties, bulkhead, streams, breaker, pool, budget, enforcement(properties, null), meters);
         return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));

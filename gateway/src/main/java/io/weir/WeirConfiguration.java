@@ -1,6 +1,7 @@
 package io.weir;
 
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
+import io.github.resilience4j.bulkhead.event.BulkheadEvent;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.github.resilience4j.circuitbreaker.event.CircuitBreakerEvent;
 import io.github.resilience4j.consumer.EventConsumerRegistry;
@@ -106,6 +107,12 @@ class WeirConfiguration {
     /** In place of Resilience4j's own, which takes a lock on the event loop for each call. */
     @Bean
     EventConsumerRegistry<CircuitBreakerEvent> circuitBreakerEvents() {
+        return new EventRings<>();
+    }
+
+    /** In place of Resilience4j's own, too: of a bulkhead's events, those of the calls that it rejects. */
+    @Bean
+    EventConsumerRegistry<BulkheadEvent> bulkheadEvents() {
         return new EventRings<>();
     }
 

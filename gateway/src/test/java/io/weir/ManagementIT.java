@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -188,6 +189,29 @@ class ManagementIT {
                         .at("/circuitBreakerEvents")
                         .size()
                 >= 2);
+    }
+
+    @Test
+    void showsTheCallsThatABulkheadRejectsInResilience4jsEvents() throws Exception {
+        QueueingBulkhead bulkhead = gateway.backend("payments").bulkhead();
+        int taken = 0;
+        while (bulkhead.tryAcquire()) {
+            taken++;
+        }
+        for (Door door : Door.values()) {
+            assertThat(TestCaller.get(gateway.port(), door.path("payments", "one-too-many"))
+                            .status())
+                    .isEqualTo(503);
+        }
+        for (int i = 0; i < taken; i++) {
+            bulkhead.release();
+        }
+
+        await().untilAsserted(() -> assertThat(get("/actuator/bulkheadevents/payments")
+                        .at("/bulkheadEvents")
+                        .valueStream()
+                        .map(event -> event.path("type").asString()))
+                .containsExactly("CALL_REJECTED", "CALL_REJECTED"));
     }
 
     @Test

@@ -19,9 +19,9 @@ import java.util.Map;
  * it.
  *
  * <p>Its own methods never wait and never queue: {@link #acquirePermission()} throws at once when no permit is free.
- * The queue belongs to the engine, which uses the queueing bulkhead itself and tells the listeners here what became
- * of its calls: {@link #publishPermitted()}, {@link #publishRejected()}, {@link #publishFinished()}, which cost one
- * field read while nobody listens.
+ * The queue belongs to the engine, which uses the queueing bulkhead itself. Of its calls the listeners here are told those that are
+ * rejected, by {@link #publishRejected()}: two events for each call that is permitted and finishes would cost more than its permit, and push out of
+ * sight what somebody looks for.
  */
 public final class RegisteredBulkhead implements Bulkhead {
 
@@ -90,7 +90,7 @@ public final class RegisteredBulkhead implements Bulkhead {
     }
 
     /** Tells the listeners, if there are any, that a call holds a permit. */
-    public void publishPermitted() {
+    void publishPermitted() {
         if (events.hasConsumers()) {
             events.processEvent(new BulkheadOnCallPermittedEvent(name));
         }
@@ -104,7 +104,7 @@ public final class RegisteredBulkhead implements Bulkhead {
     }
 
     /** Tells the listeners, if there are any, that a call gave its permit back. */
-    public void publishFinished() {
+    void publishFinished() {
         if (events.hasConsumers()) {
             events.processEvent(new BulkheadOnCallFinishedEvent(name));
         }

@@ -54,8 +54,7 @@
  *       that waiter leaves meanwhile, the permit counts as in use and nobody has it.
  *   <li>Leaving is linear in the length of the queue. Those who expire stand at its head, so it is short for them.
  *   <li>A waiter is called on the thread that made the room, and hops to its own event loop itself.
- *   <li>Resilience4j's auto-configuration records the events of every bulkhead in a buffer under a lock. To be shown
- *       there is the engine's choice: of its own calls nothing is published unless it says so.
+ *   <li>Of the events of Resilience4j's bulkheads, only those of rejected calls are published.
  * </ul>
  */
 @NullMarked

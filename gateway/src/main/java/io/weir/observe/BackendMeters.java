@@ -41,6 +41,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private volatile Parts parts;
 
     private volatile boolean isFloored;
+    private volatile Runnable whenRejected = () -> {};
 
     private final Timer queueWait;
     private final Timer budgetLeft;
@@ -110,6 +111,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         isFloored = floored;
     }
 
+    /** What to do each time that a call was shed for want of a permit, in place of what was to do before. */
+    public void whenRejected(Runnable action) {
+        whenRejected = action;
+    }
+
     private void breakerGauges() {
         for (String state : BREAKER_STATES) {
             page.gauge(Meters.BREAKER_STATE, () -> state.equals(stateWord(parts.breaker())) ? 1 : 0, name, state);
@@ -167,6 +173,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** An exchange with this backend was shed. */
     void shed(Reason reason) {
         count(Meters.SHED, shed, reason);
+        if (reason == Reason.BULKHEAD_FULL || reason == Reason.QUEUE_TIMEOUT) {
+            whenRejected.run();
+        }
     }
 
     private void count(Meters meter, AtomicReferenceArray<@Nullable Counter> counters, Reason reason) {
