@@ -21,6 +21,7 @@ import io.netty.handler.codec.dns.DnsRecordType;
 import io.netty.handler.codec.dns.DnsResponseCode;
 import io.netty.handler.codec.dns.DnsSection;
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A DNS server on loopback that knows one name, with as many addresses as it is told. */
@@ -82,7 +83,7 @@ public final class FakeDns implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.shutdownGracefully().awaitUninterruptibly();
+        thread.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 
     private final class Answers extends SimpleChannelInboundHandler<DatagramDnsQuery> {
