@@ -1,8 +1,11 @@
 package io.weir;
 
+import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.door.EdgeOutcomes;
 import io.weir.edge.EdgeListener;
 import io.weir.engine.Exchange;
+import io.weir.engine.ExchangeTrace;
 import io.weir.engine.RouteObserver;
 import io.weir.observe.AccessLog;
 import io.weir.observe.EdgeMeters;
@@ -10,28 +13,40 @@ import io.weir.observe.ExchangeMeters;
 import io.weir.observe.RequestFacts;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import io.weir.tracing.Tracing;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes what becomes of requests into the meters and the access log.
+ * Writes what becomes of requests into the meters, the access log and traces.
  *
  * @param log null: it is switched off
+ * @param tracing null: it is switched off
  */
-record Recorder(EdgeMeters edge, @Nullable AccessLog log) implements EdgeOutcomes, EdgeListener {
+record Recorder(
+        EdgeMeters edge, @Nullable AccessLog log, @Nullable Tracing tracing) implements EdgeOutcomes, EdgeListener {
 
     /** The observer of a route with meters of its own. */
     OfRoute of(ExchangeMeters meters) {
-        return new OfRoute(meters, log);
+        return new OfRoute(meters, log, tracing);
     }
 
     /**
      * Writes what becomes of a route's exchanges.
      *
      * @param log null: it is switched off
+     * @param tracing null: it is switched off
      */
-    record OfRoute(ExchangeMeters meters, @Nullable AccessLog log) implements RouteObserver {
+    record OfRoute(
+            ExchangeMeters meters,
+            @Nullable AccessLog log,
+            @Nullable Tracing tracing) implements RouteObserver {
+
+        @Override
+        public @Nullable ExchangeTrace began(Exchange exchange) {
+            return tracing == null ? null : tracing.began(exchange);
+        }
 
         @Override
         public void ended(Exchange exchange) {
@@ -44,17 +59,23 @@ record Recorder(EdgeMeters edge, @Nullable AccessLog log) implements EdgeOutcome
 
     @Override
     public void refused(Refusal refusal, RequestFacts facts) {
+        refused(refusal, 0, facts);
+    }
+
+    private void refused(Refusal refusal, long nanos, RequestFacts facts) {
         edge.refused(refusal.reason());
+        String traceId = tracing == null ? facts.traceId() : tracing.refused(refusal, nanos, facts);
         if (log != null) {
-            log.refused(refusal, facts);
+            log.refused(refusal, facts, traceId);
         }
     }
 
     @Override
     public void answered(String route, int status, long totalNanos, RequestFacts facts) {
         edge.answered(route, status, totalNanos);
+        String traceId = tracing == null ? facts.traceId() : tracing.answered(route, status, totalNanos, facts);
         if (log != null) {
-            log.answered(route, status, totalNanos, facts);
+            log.answered(route, status, totalNanos, facts, traceId);
         }
     }
 
@@ -74,10 +95,7 @@ record Recorder(EdgeMeters edge, @Nullable AccessLog log) implements EdgeOutcome
             @Nullable String target,
             @Nullable SocketAddress remote,
             long nanos) {
-        edge.refused(reason);
-        if (log != null) {
-            log.refused(Refusal.of(reason, null), new Undecoded(method, target, remote));
-        }
+        refused(Refusal.of(reason, null), nanos, new Undecoded(method, target, remote));
     }
 
     /** What is known of a request that was refused where it was decoded. */
@@ -89,6 +107,16 @@ record Recorder(EdgeMeters edge, @Nullable AccessLog log) implements EdgeOutcome
         @Override
         public String requestMethod() {
             return method == null ? "" : method;
+        }
+
+        @Override
+        public HttpHeaders requestHeaders() {
+            return EmptyHttpHeaders.INSTANCE;
+        }
+
+        @Override
+        public String scheme() {
+            return "";
         }
 
         @Override

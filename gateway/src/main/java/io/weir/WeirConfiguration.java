@@ -40,12 +40,14 @@ import io.weir.observe.LimitsOfBody;
 import io.weir.observe.MeterBook;
 import io.weir.observe.OverloadSampler;
 import io.weir.observe.ReloadMeters;
+import io.weir.observe.TracingMeters;
 import io.weir.observe.WeirEndpoint;
 import io.weir.overload.OverloadGuard;
 import io.weir.reload.FileWatch;
 import io.weir.reload.LiveConfiguration;
 import io.weir.reload.WeirConfigEndpoint;
 import io.weir.reload.WeirReloadEndpoint;
+import io.weir.tracing.Tracing;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
@@ -144,12 +146,22 @@ class WeirConfiguration {
             OverloadSampler sampler,
             Drain drain,
             ObjectProvider<EdgeServer> server,
-            ObjectProvider<AccessLog> accessLog) {
+            ObjectProvider<AccessLog> accessLog,
+            ObjectProvider<Tracing> tracing) {
         AccessLog log = accessLog.getIfAvailable();
         // The server tells the recorder what it refuses, and is asked for its connections: late, since each needs the
         // other.
         EdgeMeters.Connections connections = new ServerConnections(server);
-        return new Recorder(new EdgeMeters(book, engine, guard, sampler, drain, connections, log), log);
+        return new Recorder(
+                new EdgeMeters(book, engine, guard, sampler, drain, connections, log), log, tracing.getIfAvailable());
+    }
+
+    @Bean(destroyMethod = "close")
+    @ConditionalOnProperty("weir.tracing.enabled")
+    Tracing tracing(WeirProperties properties, Engine engine, MeterBook book) {
+        Tracing tracing = Tracing.open(properties.tracing(), InstantSource.system(), engine::nanoTime);
+        TracingMeters.show(book, tracing::exported, tracing::dropped, tracing::failed);
+        return tracing;
     }
 
     @Bean(destroyMethod = "close")

@@ -112,6 +112,18 @@ class ArchitectureTest {
                 .check(all);
     }
 
+    /** So that nothing of it is loaded where tracing is off. */
+    @Test
+    void onlyTracingKnowsOpenTelemetry() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.weir.tracing")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.opentelemetry..")
+                .check(all);
+    }
+
     @Test
     void theClockIsHandedIn() {
         noClasses()

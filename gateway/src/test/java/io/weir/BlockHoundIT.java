@@ -2,12 +2,17 @@ package io.weir;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
 
+import com.google.protobuf.ByteString;
+import io.opentelemetry.proto.trace.v1.Span;
 import java.util.Arrays;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -16,7 +21,10 @@ import reactor.blockhound.BlockHound;
 import reactor.blockhound.BlockingOperationError;
 import reactor.netty.resources.LoopResources;
 
-/** No event loop is ever blocked: a storm under BlockHound, in a JVM of its own, since BlockHound changes the JVM for good. */
+/**
+ * No event loop is ever blocked, and each request has its trace: a storm with everything switched on, under BlockHound, in a JVM of its
+ * own, since BlockHound changes the JVM for good.
+ */
 @Timeout(300)
 class BlockHoundIT {
 
@@ -66,9 +74,14 @@ class BlockHoundIT {
         long seed = Long.getLong("storm.seed", System.nanoTime());
         System.out.printf("storm: -Dstorm.seed=%d, %d exchanges%n", seed, EXCHANGES);
         BITES.clear();
-        try (Storm storm = new Storm(seed)) {
+        try (TestCollector collector = TestCollector.start();
+                Storm storm = new Storm(
+                        seed,
+                        "tracing: { enabled: true, endpoint: \"" + collector.endpoint()
+                                + "\", sampling-ratio: 1, queue-capacity: 100000 }")) {
             storm.rage(EXCHANGES);
             storm.gateway().assertNothingHeld();
+            assertTraced(storm.gateway(), collector);
         }
         assertThat(BITES.stream()
                         .map(bite -> Arrays.stream(bite.getStackTrace())
@@ -79,5 +92,26 @@ class BlockHoundIT {
                         .distinct())
                 .as("%d blocking calls on event loops", BITES.size())
                 .isEmpty();
+    }
+
+    /** Each request has one server span, by the trace that the log names, and each attempt's span stands below one. */
+    private static void assertTraced(TestGateway gateway, TestCollector collector) {
+        Predicate<Span> isServer = span -> span.getKind() == Span.SpanKind.SPAN_KIND_SERVER;
+        await().until(() -> collector.spans().stream().filter(isServer).count()
+                == gateway.log().size());
+        assertThat(collector.spans().stream()
+                        .filter(isServer)
+                        .map(span -> TestCollector.hex(span.getTraceId()))
+                        .sorted()
+                        .toList())
+                .isEqualTo(gateway.log().stream()
+                        .map(line -> line.path("trace_id").asString())
+                        .sorted()
+                        .toList());
+        Set<ByteString> servers =
+                collector.spans().stream().filter(isServer).map(Span::getSpanId).collect(Collectors.toSet());
+        assertThat(collector.spans().stream().filter(isServer.negate()))
+                .isNotEmpty()
+                .allMatch(span -> servers.contains(span.getParentSpanId()));
     }
 }

@@ -437,7 +437,13 @@ class ReloadIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"  edge: { max-connections: 77 }", "  drain: { delay: 7s }", "server: { port: 7777 }"})
+    @ValueSource(
+            strings = {
+                "  edge: { max-connections: 77 }",
+                "  drain: { delay: 7s }",
+                "  tracing: { enabled: true }",
+                "server: { port: 7777 }"
+            })
     void takesNothingOfAFileThatNeedsARestart(String line) {
         Backend before = gateway.backend("orders");
 

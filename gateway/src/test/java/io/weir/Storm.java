@@ -88,7 +88,12 @@ final class Storm implements AutoCloseable {
     private volatile Set<Event> ofConnections = Set.of();
     private volatile long moment;
 
-    Storm(long seed) throws Exception {
+    /**
+     * A storm that has not begun.
+     *
+     * @param weir further lines of the gateway's configuration, below {@code weir}
+     */
+    Storm(long seed, String... weir) throws Exception {
         this.random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
         X509Bundle certificate = new CertificateBuilder()
                 .subject("CN=127.0.0.1")
@@ -100,8 +105,11 @@ final class Storm implements AutoCloseable {
         this.secure = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::acceptSecure);
         String neverOpens = "circuit-breaker: { minimum-number-of-calls: 100000, sliding-window-size: 100000 }";
-        this.gateway = TestGateway.setup()
-                .backend(
+        TestGateway.Setup setup = TestGateway.setup();
+        for (String line : weir) {
+            setup.weir(line);
+        }
+        this.gateway = setup.backend(
                         PLAIN,
                         plain.uri(),
                         "deadline: 20s",

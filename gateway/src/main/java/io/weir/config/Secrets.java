@@ -9,8 +9,9 @@ final class Secrets {
     private static final String HIDDEN = "******";
     private static final Pattern SECRET =
             Pattern.compile("token|secret|passw|credential|authorization|cookie|api[-_]?key", Pattern.CASE_INSENSITIVE);
-    /** All that is under it, so that a misspelt token is hidden too. */
-    private static final Pattern MANAGEMENT = Pattern.compile("weir\\.management\\b.*", Pattern.CASE_INSENSITIVE);
+    /** All that is under them, so that a misspelt token is hidden too. */
+    private static final Pattern SECRETS_BELOW =
+            Pattern.compile("weir\\.(management|tracing\\.headers)\\b.*", Pattern.CASE_INSENSITIVE);
 
     /** The arguments of a predicate or filter. */
     private static final Pattern ARGUMENTS = Pattern.compile("^(\\w+)=(.*)$", Pattern.DOTALL);
@@ -39,6 +40,6 @@ final class Secrets {
     /** Whether this property's value is not to be shown. */
     static boolean isSecret(String path) {
         String last = path.substring(path.lastIndexOf('.') + 1);
-        return SECRET.matcher(last).find() || MANAGEMENT.matcher(path).matches();
+        return SECRET.matcher(last).find() || SECRETS_BELOW.matcher(path).matches();
     }
 }

@@ -7,6 +7,7 @@ import io.weir.observe.AccessLogProperties;
 import io.weir.observe.LittlesLawProperties;
 import io.weir.observe.ManagementProperties;
 import io.weir.overload.OverloadProperties;
+import io.weir.tracing.TracingProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -26,6 +27,7 @@ import org.springframework.validation.annotation.Validated;
  * @param overload when the gateway protects itself.
  * @param drain how the gateway stops.
  * @param accessLog a line of JSON per request.
+ * @param tracing spans for OpenTelemetry.
  * @param littlesLaw the live figures of Little's law.
  * @param management who may use the management port.
  * @param reload how changes of the configuration's files are found.
@@ -41,6 +43,7 @@ public record WeirProperties(
         @DefaultValue @Valid @NestedConfigurationProperty OverloadProperties overload,
         @DefaultValue @Valid @NestedConfigurationProperty DrainProperties drain,
         @DefaultValue @Valid @NestedConfigurationProperty AccessLogProperties accessLog,
+        @DefaultValue @Valid @NestedConfigurationProperty TracingProperties tracing,
         @DefaultValue @Valid @NestedConfigurationProperty LittlesLawProperties littlesLaw,
         @DefaultValue @Valid @NestedConfigurationProperty ManagementProperties management,
         @DefaultValue @Valid @NestedConfigurationProperty ReloadProperties reload) {

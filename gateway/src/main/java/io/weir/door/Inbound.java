@@ -253,6 +253,18 @@ final class Inbound implements RequestFacts {
     }
 
     @Override
+    public HttpHeaders requestHeaders() {
+        return request.requestHeaders();
+    }
+
+    @Override
+    public String scheme() {
+        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        String scheme = request.connectionScheme();
+        return peer == null ? scheme : forwarding.callerScheme(request.requestHeaders(), peer, scheme);
+    }
+
+    @Override
     public String requestPath() {
         return target == UNREADABLE ? request.uri() : target.path();
     }

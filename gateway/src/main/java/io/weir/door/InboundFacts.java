@@ -1,5 +1,6 @@
 package io.weir.door;
 
+import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.observe.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,16 @@ interface InboundFacts extends RequestFacts {
     @Override
     default String requestMethod() {
         return inbound().requestMethod();
+    }
+
+    @Override
+    default HttpHeaders requestHeaders() {
+        return inbound().requestHeaders();
+    }
+
+    @Override
+    default String scheme() {
+        return inbound().scheme();
     }
 
     @Override

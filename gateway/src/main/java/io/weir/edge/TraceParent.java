@@ -5,7 +5,7 @@ import io.netty.util.AsciiString;
 import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 
-/** {@code traceparent} of W3C's trace context, which is passed on as it is, and read for the access log. */
+/** {@code traceparent} of W3C's trace context: read for the access log and for traces, and passed on as it is where no span takes its place. */
 public final class TraceParent {
 
     /** The field. */

@@ -23,6 +23,9 @@ public abstract sealed class Account permits Exchange {
     Backend backend;
 
     @Nullable
+    ExchangeTrace trace;
+
+    @Nullable
     Reason reason;
 
     @Nullable
@@ -64,6 +67,11 @@ public abstract sealed class Account permits Exchange {
     /** Its caller. */
     public final Caller caller() {
         return caller;
+    }
+
+    /** Who is told of its steps; null: nobody. */
+    public final @Nullable ExchangeTrace trace() {
+        return trace;
     }
 
     final Engine engine() {

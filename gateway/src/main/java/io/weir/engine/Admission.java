@@ -122,7 +122,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
         }
         long now = exchange.now();
         holdsPermit = true;
-        waitIsOver(now);
+        waitIsOver(now, true);
         if (takeRoutePermit()) {
             admitted(now);
         } else {
@@ -185,7 +185,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
         if (waits) {
             // A wait that brought no permit counts too. If one is on its way here, its arrival finds nobody waiting and
             // gives it back.
-            waitIsOver(now);
+            waitIsOver(now, false);
             leave();
         }
         releaseRoutePermit();
@@ -206,9 +206,13 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
         }
     }
 
-    private void waitIsOver(long now) {
+    private void waitIsOver(long now, boolean permitted) {
         waits = false;
         exchange.queueNanos += now - queuedAt;
+        ExchangeTrace trace = exchange.trace();
+        if (trace != null) {
+            trace.waited(queuedAt, now, permitted);
+        }
     }
 
     private boolean takeRoutePermit() {

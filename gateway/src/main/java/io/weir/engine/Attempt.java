@@ -16,6 +16,7 @@ import io.weir.outcome.Reason;
 import io.weir.retry.RetryPolicy;
 import io.weir.upstream.Failures;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
@@ -57,6 +58,8 @@ abstract class Attempt {
     private boolean answering;
     private int status;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
+    /** Written before the attempt is under way, and so before a connection's event loop reads it. */
+    private @Nullable Consumer<HttpHeaders> context;
 
     Attempt(Exchange exchange, Permission permission, long now) {
         this.exchange = exchange;
@@ -120,10 +123,24 @@ abstract class Attempt {
     /** Whether the caller holds the answer up. */
     abstract boolean heldUpByCaller();
 
+    /** The path and query to ask for, of which the trace is told. */
+    final String target() {
+        Caller caller = exchange.caller();
+        String target = caller.target();
+        ExchangeTrace trace = exchange.trace();
+        if (trace != null) {
+            context = trace.attempted(backend, caller.method().name(), target, startedAt);
+        }
+        return target;
+    }
+
     /** The head that goes to the backend. */
     final void writeHead(HttpHeaders toBackend) {
         exchange.caller().writeHead(toBackend, backend);
         CallerTimeout.write(toBackend, Math.max(1, exchange.budget().leftNanos(exchange.now())));
+        if (context != null) {
+            context.accept(toBackend);
+        }
     }
 
     // ---------------------------------------------------------------- what the backend does
@@ -131,10 +148,11 @@ abstract class Attempt {
     /** The answer's head came. */
     final void headReceived(int code, HttpHeaders headers) {
         long now = exchange.now();
+        traceAnswered(code);
         RetryPolicy retry = exchange.route().retry();
         if (retry != null && retry.retries(code) && mayRepeat(retry, now)) {
             verdict.failed(backendNanos(now), Failure.ofStatus(code));
-            exchange.repeat(retry, now);
+            exchange.repeat(retry, null, now);
             return;
         }
         status = code;
@@ -199,7 +217,7 @@ abstract class Attempt {
         }
         RetryPolicy retry = exchange.route().retry();
         if (retry != null && why != Reason.INTERNAL_ERROR && mayRepeat(retry, now)) {
-            exchange.repeat(retry, now);
+            exchange.repeat(retry, why, now);
         } else {
             exchange.refuse(why, what);
         }
@@ -222,6 +240,7 @@ abstract class Attempt {
     final void tunnelOpened(
             @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         long now = exchange.now();
+        traceAnswered(HttpResponseStatus.SWITCHING_PROTOCOLS.code());
         verdict.succeeded(backendNanos(now));
         answering = true;
         exchange.begun(HttpResponseStatus.SWITCHING_PROTOCOLS.code(), now);
@@ -232,6 +251,7 @@ abstract class Attempt {
     final void answeredWithoutUpgrade(HttpResponse answer) {
         long now = exchange.now();
         int code = answer.status().code();
+        traceAnswered(code);
         judge(backend.failureStatuses().get(code) ? Failure.ofStatus(code) : null, now);
         cancel();
         exchange.status = code;
@@ -239,6 +259,13 @@ abstract class Attempt {
         HttpHeaders headers = new DefaultHttpHeaders().set(answer.headers());
         headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
         exchange.caller().answer(code, headers, Unpooled.EMPTY_BUFFER);
+    }
+
+    private void traceAnswered(int code) {
+        ExchangeTrace trace = exchange.trace();
+        if (trace != null) {
+            trace.answered(code);
+        }
     }
 
     /** The request's body is too large, or the caller broke off while sending it. */

@@ -67,6 +67,7 @@ public final class Exchange extends Account {
     /** Begins. On the exchange's event loop. */
     public void start() {
         route.usage().began();
+        trace = route.observer().began(this);
         Reason closed = engine.began(this);
         if (closed != null) {
             refuse(closed, null);
@@ -119,9 +120,13 @@ public final class Exchange extends Account {
         }
     }
 
-    /** The attempt came to nothing, and another follows. */
-    void repeat(RetryPolicy retry, long now) {
-        endAttempt();
+    /**
+     * The attempt came to nothing, and another follows.
+     *
+     * @param why null: for its answer
+     */
+    void repeat(RetryPolicy retry, @Nullable Reason why, long now) {
+        endAttempt(why, now);
         phase = Phase.RETRYING;
         retryAt = now + retry.backoffNanos(attempts, engine.random());
         arm(now);
@@ -141,6 +146,7 @@ public final class Exchange extends Account {
     void backendDone(long bytes, long now) {
         answerBytes = bytes;
         attempt = null;
+        traceEnded(null, now);
         leaveBackend(now);
         flush(now);
     }
@@ -346,8 +352,9 @@ public final class Exchange extends Account {
 
     /** The gateway answers by itself, or the fallback does. Nothing has been answered yet. */
     void refuse(Reason why, @Nullable String what) {
-        endAttempt();
-        leaveBackend(engine.nanoTime());
+        long now = engine.nanoTime();
+        endAttempt(why, now);
+        leaveBackend(now);
         Standby before = standby;
         if (before == null) {
             Standby found = Standby.take(this, why);
@@ -380,7 +387,7 @@ public final class Exchange extends Account {
             throw new IllegalStateException("an exchange ends once");
         }
         long now = engine.nanoTime();
-        endAttempt();
+        endAttempt(why, now);
         leaveBackend(now);
         phase = Phase.DONE;
         endedAt = now;
@@ -393,16 +400,26 @@ public final class Exchange extends Account {
         }
         budget.end();
         engine.ended(this);
+        if (trace != null) {
+            trace.ended(this);
+        }
         route.observer().ended(this);
         route.usage().ended();
     }
 
-    private void endAttempt() {
+    private void endAttempt(@Nullable Reason why, long now) {
         Attempt current = attempt;
         if (current != null) {
             attempt = null;
             answerBytes = current.answerBytes();
             current.end();
+            traceEnded(why, now);
+        }
+    }
+
+    private void traceEnded(@Nullable Reason why, long now) {
+        if (trace != null) {
+            trace.attemptEnded(why, now);
         }
     }
 

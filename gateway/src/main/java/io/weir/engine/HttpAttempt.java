@@ -50,7 +50,7 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
         backend.pool()
                 .client()
                 .request(caller.method())
-                .uri(caller.target())
+                .uri(target())
                 .send(this::send)
                 .responseConnection(this::received)
                 .subscribe(this);

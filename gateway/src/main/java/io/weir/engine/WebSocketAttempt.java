@@ -62,7 +62,7 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
                 .client()
                 .headers(this::writeHandshake)
                 .websocket(spec.build())
-                .uri(caller.target())
+                .uri(target())
                 .connect()
                 .subscribe(this);
     }

@@ -29,6 +29,9 @@
  * <p>The breaker is fed here, since only here it is known whose fault an end was: the time that the caller took to bring the
  * request or to take the answer is told apart by {@link io.weir.engine.Relay}.
  *
+ * <p>Who wants to follow an exchange's steps gives it an {@link io.weir.engine.ExchangeTrace} when it begins, by its route's {@link
+ * io.weir.engine.RouteObserver}.
+ *
  * <p>Limitations: the connection to the backend may live on another event loop than the caller's; then every signal hops.
  */
 @NullMarked

@@ -5,6 +5,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.weir.engine.Caller;
 import io.weir.engine.Exchange;
+import io.weir.engine.ExchangeTrace;
 import io.weir.engine.RouteObserver;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -127,14 +128,18 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
     }
 
-    /** A request was refused before there was an exchange: it is malformed, or no route matches. */
-    public void refused(Refusal refusal, RequestFacts facts) {
+    /**
+     * A request was refused before there was an exchange: it is malformed, or no route matches.
+     *
+     * @param traceId of its trace; null if there is none
+     */
+    public void refused(Refusal refusal, RequestFacts facts, @Nullable String traceId) {
         try {
             Reason reason = refusal.reason();
             JsonLine line = begin(0);
             facts(line, facts, null);
             outcome(line, reason.status().code(), reason.word(), null, refusal.detail());
-            identity(line, facts, null);
+            identity(line, facts, null, traceId);
             accept(line.end());
         } catch (RuntimeException e) {
             lost(e);
@@ -145,14 +150,15 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
      * A request was answered on a route, but by no exchange: by an unprotected route's backend, or by a filter.
      *
      * @param route the route's id
+     * @param traceId of its trace; null if there is none
      */
-    public void answered(String route, int status, long totalNanos, RequestFacts facts) {
+    public void answered(String route, int status, long totalNanos, RequestFacts facts, @Nullable String traceId) {
         try {
             JsonLine line = begin(totalNanos);
             facts(line, facts, null);
             line.text(ROUTE, route, WORD_CHARS);
             outcome(line, status, Outcomes.words().get(Outcomes.index(status)), null, null);
-            identity(line, facts, null);
+            identity(line, facts, null, traceId);
             line.millis(TOTAL_MS, totalNanos);
             accept(line.end());
         } catch (RuntimeException e) {
@@ -196,7 +202,8 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         line.text(BACKEND, exchange.backend().name(), WORD_CHARS);
         outcome(line, exchange.status(), Outcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
         if (facts != null) {
-            identity(line, facts, headers);
+            ExchangeTrace trace = exchange.trace();
+            identity(line, facts, headers, trace == null ? facts.traceId() : trace.traceId());
         }
         line.number(ATTEMPTS, exchange.attempts());
         line.millis(QUEUE_MS, exchange.queueNanos());
@@ -233,13 +240,14 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         known(line, DETAIL, detail, TEXT_CHARS);
     }
 
-    private static void identity(JsonLine line, RequestFacts facts, @Nullable HttpHeaders headers) {
+    private static void identity(
+            JsonLine line, RequestFacts facts, @Nullable HttpHeaders headers, @Nullable String traceId) {
         known(line, CLIENT, facts.callerAddress(), WORD_CHARS);
         if (headers != null) {
             known(line, USER_AGENT, headers.get(HttpHeaderNames.USER_AGENT), TEXT_CHARS);
         }
         known(line, REQUEST_ID, facts.requestId(), TEXT_CHARS);
-        known(line, TRACE_ID, facts.traceId(), WORD_CHARS);
+        known(line, TRACE_ID, traceId, WORD_CHARS);
     }
 
     private static void known(JsonLine line, byte[] key, @Nullable CharSequence value, int limit) {

@@ -262,7 +262,15 @@ public enum Meters {
             "Times that DNS did not tell how many gateways share the limits of scope cluster."),
     /** Lines that nobody will read. */
     ACCESS_LOG_DROPPED(
-            "weir.access.log.dropped", Kind.COUNTER, null, "Lines of the access log that were dropped, not written.");
+            "weir.access.log.dropped", Kind.COUNTER, null, "Lines of the access log that were dropped, not written."),
+    /** Traces with holes. */
+    SPANS(
+            "weir.spans",
+            Kind.COUNTER,
+            null,
+            "Spans, by what became of them: exported, dropped (too many were waiting), failed (the collector did not take"
+                    + " them); none while tracing is off.",
+            "result");
 
     /** What is measured of it. */
     public enum Kind {

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * The outcome of an exchange, in one word out of a bounded list: the {@link Reason}'s where the gateway answered by
  * itself, {@code fallback} where the fallback did, and else the class of the backend's status.
  *
- * <p>It is the {@code outcome} tag of {@code weir.requests} and the {@code outcome} of the access log.
+ * <p>It is the {@code outcome} tag of {@code weir.requests}, the {@code outcome} of the access log, and {@code weir.outcome} of
+ * a span.
  */
 public final class Outcomes {
 
@@ -68,7 +69,7 @@ public final class Outcomes {
     }
 
     /** Where the exchange's word stands among {@link #words()}. */
-    static int index(Exchange exchange) {
+    public static int index(Exchange exchange) {
         return index(exchange.reason(), exchange.fellBack(), exchange.route().fallback(), exchange.status());
     }
 
@@ -85,12 +86,12 @@ public final class Outcomes {
 
     /** Where the reason's word stands among {@link #words()}. */
     @SuppressWarnings("EnumOrdinal") // An index into an array that lives as long as the enum, never stored.
-    static int index(Reason reason) {
+    public static int index(Reason reason) {
         return reason.ordinal();
     }
 
     /** Where the word for a backend's status stands among {@link #words()}. */
-    static int index(int status) {
+    public static int index(int status) {
         int statusClass = status / 100;
         return statusClass >= 1 && statusClass <= LAST_CLASS ? OTHER_INDEX + statusClass : OTHER_INDEX;
     }

@@ -1,12 +1,19 @@
 package io.weir.observe;
 
+import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
-/** What the access log tells of a request beyond its exchange. Called on the request's event loop, when it is over. */
+/** What access log and traces tell of a request beyond its exchange. Called on the request's event loop. */
 public interface RequestFacts {
 
     /** The method as it came in. */
     String requestMethod();
+
+    /** The head as it came in; empty if it was not decoded. */
+    HttpHeaders requestHeaders();
+
+    /** {@code http} or {@code https}, as far as trusted proxies tell it; empty if it is not known. */
+    String scheme();
 
     /** The normalised path, without the query, whose values may be secrets. */
     String requestPath();

@@ -88,6 +88,21 @@ class MalformedValuesTest {
                               deadline:
                         """,
                         problem(5, "weir.backends.orders.deadline", null, "empty; expected: a duration, 1ms to 10m")),
+                row(
+                        "an endpoint that is none",
+                        """
+                        weir:
+                          tracing: { enabled: true, endpoint: "collector:4317" }
+                        """,
+                        problem(
+                                2,
+                                "weir.tracing.endpoint",
+                                "collector:4317",
+                                "expected: http://host:port/path or https://host:port/path")),
+                row("a ratio in percent", """
+                        weir:
+                          tracing: { sampling-ratio: 10 }
+                        """, problem(2, "weir.tracing.sampling-ratio", "10", "expected: 0 to 1")),
                 row("a text that is empty", """
                         weir:
                           access-log: { file: "" }

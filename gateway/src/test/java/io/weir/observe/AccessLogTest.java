@@ -179,7 +179,7 @@ class AccessLogTest {
         Fixture.Facts facts = new Fixture.Facts();
         facts.path = "/orders/7?token=secret";
 
-        log.refused(Refusal.of(Reason.NO_ROUTE, null), facts);
+        log.refused(Refusal.of(Reason.NO_ROUTE, null), facts, facts.traceId());
 
         assertThat(json(sink.next()).get("path").stringValue()).isEqualTo("/orders/7");
     }
@@ -190,8 +190,8 @@ class AccessLogTest {
         facts.path = "/\r\n{\"outcome\":\"2xx\"}";
         facts.id = "\",\"outcome\":\"2xx\",\"x\":\"\u001b[2J\ud83d";
 
-        log.refused(Refusal.of(Reason.BAD_REQUEST, "\"}\n{\"outcome\":\"2xx\"}"), facts);
-        log.refused(Refusal.of(Reason.NO_ROUTE, null), new Fixture.Facts());
+        log.refused(Refusal.of(Reason.BAD_REQUEST, "\"}\n{\"outcome\":\"2xx\"}"), facts, facts.traceId());
+        log.refused(Refusal.of(Reason.NO_ROUTE, null), new Fixture.Facts(), null);
 
         JsonNode first = json(sink.next());
         assertThat(first.get("outcome").stringValue()).isEqualTo("bad-request");
@@ -208,14 +208,14 @@ class AccessLogTest {
         facts.address = "\u0001".repeat(100_000);
         facts.protocol = "\u0001".repeat(100_000);
 
-        log.refused(Refusal.of(Reason.BAD_REQUEST, "\u0001".repeat(100_000)), facts);
+        log.refused(Refusal.of(Reason.BAD_REQUEST, "\u0001".repeat(100_000)), facts, facts.traceId());
 
         assertThat(sink.next().length()).isLessThan(20_000);
     }
 
     @Test
     void tellsOfARefusalBeforeThereWasAnExchange() throws InterruptedException {
-        log.refused(Refusal.of(Reason.URI_TOO_LONG, "too long"), new Fixture.Facts());
+        log.refused(Refusal.of(Reason.URI_TOO_LONG, "too long"), new Fixture.Facts(), null);
 
         JsonNode line = json(sink.next());
         assertThat(line.get("timestamp").stringValue()).isEqualTo("2026-03-01T12:00:00.500Z");
@@ -227,7 +227,7 @@ class AccessLogTest {
 
     @Test
     void tellsOfAnAnswerOnARouteWithoutAnExchange() throws InterruptedException {
-        log.answered("redirect", 302, 1_500_000, new Fixture.Facts());
+        log.answered("redirect", 302, 1_500_000, new Fixture.Facts(), null);
 
         JsonNode line = json(sink.next());
         assertThat(line.get("timestamp").stringValue()).isEqualTo("2026-03-01T12:00:00.499Z");
@@ -243,7 +243,7 @@ class AccessLogTest {
         for (int i = 0; i < 500; i++) {
             Fixture.Facts facts = new Fixture.Facts();
             facts.id = "id-" + i;
-            log.refused(Refusal.of(Reason.NO_ROUTE, null), facts);
+            log.refused(Refusal.of(Reason.NO_ROUTE, null), facts, facts.traceId());
         }
 
         for (int i = 0; i < 500; i++) {
@@ -325,8 +325,8 @@ class AccessLogTest {
 
         Exchange exchange =
                 fixture.refused(route(null, log), Fixture.caller(new DefaultHttpHeaders(), broken), Duration.ZERO);
-        log.refused(Refusal.of(Reason.NO_ROUTE, null), broken);
-        log.answered("redirect", 302, 0, broken);
+        log.refused(Refusal.of(Reason.NO_ROUTE, null), broken, broken.traceId());
+        log.answered("redirect", 302, 0, broken, broken.traceId());
 
         assertThat(exchange.reason()).isEqualTo(Reason.BULKHEAD_FULL);
         assertThat(log.dropped()).isEqualTo(3);
@@ -390,7 +390,7 @@ class AccessLogTest {
 
     private static void refuse(AccessLog log, int times) {
         for (int i = 0; i < times; i++) {
-            log.refused(Refusal.of(Reason.NO_ROUTE, null), new Fixture.Facts());
+            log.refused(Refusal.of(Reason.NO_ROUTE, null), new Fixture.Facts(), null);
         }
     }
 

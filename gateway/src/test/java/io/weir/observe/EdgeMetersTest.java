@@ -160,7 +160,7 @@ class EdgeMetersTest {
         log.close();
         try (EdgeMeters meters = meters(log)) {
             assertThat(meters).isNotNull();
-            log.refused(Refusal.of(Reason.NO_ROUTE, null), new Fixture.Facts());
+            log.refused(Refusal.of(Reason.NO_ROUTE, null), new Fixture.Facts(), null);
             assertThat(Fixture.value(registry, Meters.ACCESS_LOG_DROPPED)).isEqualTo(1);
         }
         assertThat(registry.getMeters()).isEmpty();

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.bulkhead.QueueingBulkhead;
@@ -152,6 +153,16 @@ final class Fixture implements AutoCloseable {
         @Override
         public String requestMethod() {
             return "GET";
+        }
+
+        @Override
+        public HttpHeaders requestHeaders() {
+            return EmptyHttpHeaders.INSTANCE;
+        }
+
+        @Override
+        public String scheme() {
+            return "http";
         }
 
         @Override

@@ -62,6 +62,7 @@ class MetersTest {
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));
+        words.addAll(Set.of("exported", "dropped", "failed"));
 
         for (Matcher sample : samples(scrape())) {
             if (sample.group(2) != null) {
@@ -122,6 +123,7 @@ class MetersTest {
                 edge.refused(reason);
             }
             ClusterMeters.show(book, () -> 3, () -> 1);
+            TracingMeters.show(book, () -> 3, () -> 2, () -> 1);
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);
             edge.answered("orders-route", 302, 1);

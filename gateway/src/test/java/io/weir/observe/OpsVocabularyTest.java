@@ -159,7 +159,8 @@ class OpsVocabularyTest {
     @Test
     void everyFieldOfTheAccessLogIsInItsTable() throws IOException {
         String readme = Files.readString(OPS.resolve("README.md"));
-        String table = readme.substring(readme.indexOf("## The access log"));
+        int begin = readme.indexOf("## The access log");
+        String table = readme.substring(begin, readme.indexOf("\n## ", begin));
         String code = Files.readString(Path.of("src/main/java/io/weir/observe/AccessLog.java"));
 
         assertThat(found(

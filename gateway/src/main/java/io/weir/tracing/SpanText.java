@@ -1,0 +1,173 @@
+package io.weir.tracing;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.opentelemetry.api.common.AttributeKey;
+import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.StatusCode;
+import io.opentelemetry.semconv.ClientAttributes;
+import io.opentelemetry.semconv.ErrorAttributes;
+import io.opentelemetry.semconv.HttpAttributes;
+import io.opentelemetry.semconv.NetworkAttributes;
+import io.opentelemetry.semconv.ServerAttributes;
+import io.opentelemetry.semconv.UrlAttributes;
+import io.opentelemetry.semconv.UserAgentAttributes;
+import io.weir.engine.Backend;
+import io.weir.observe.Outcomes;
+import io.weir.observe.RequestFacts;
+import io.weir.outcome.Reason;
+import java.net.URI;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What spans say: OpenTelemetry's semantic conventions for HTTP, and below {@code weir.} the words of the access log. */
+final class SpanText {
+
+    static final AttributeKey<String> ROUTE = AttributeKey.stringKey("weir.route");
+    static final AttributeKey<String> BACKEND = AttributeKey.stringKey("weir.backend");
+    static final AttributeKey<String> DOOR = AttributeKey.stringKey("weir.door");
+    static final AttributeKey<String> OUTCOME = AttributeKey.stringKey("weir.outcome");
+    static final AttributeKey<String> REASON = AttributeKey.stringKey("weir.reason");
+    static final AttributeKey<String> DETAIL = AttributeKey.stringKey("weir.detail");
+    static final AttributeKey<String> REQUEST_ID = AttributeKey.stringKey("weir.request_id");
+    static final AttributeKey<Long> ATTEMPTS = AttributeKey.longKey("weir.attempts");
+    static final AttributeKey<Double> QUEUE_MS = AttributeKey.doubleKey("weir.queue_ms");
+    static final AttributeKey<Double> BACKEND_MS = AttributeKey.doubleKey("weir.backend_ms");
+
+    /** Those that the conventions know; a caller may send any. */
+    private static final Set<String> METHODS =
+            Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE");
+
+    private static final String OTHER_METHOD = "_OTHER";
+    private static final String UNNAMED = "HTTP";
+    private static final String PROTOCOL = "HTTP/";
+    private static final int FIRST_ERROR = 400;
+    private static final double NANOS_PER_MILLI = 1e6;
+
+    private SpanText() {}
+
+    /** {@code GET orders}, or {@code GET} where there is no route: bounded whatever callers send. */
+    static String name(String method, String route) {
+        String known = METHODS.contains(method) ? method : UNNAMED;
+        return route.isEmpty() ? known : known + ' ' + route;
+    }
+
+    /** What was asked. */
+    static void request(Span span, RequestFacts facts) {
+        method(span, facts.requestMethod());
+        known(span, UrlAttributes.URL_SCHEME, facts.scheme());
+        known(span, UrlAttributes.URL_PATH, withoutQuery(facts.requestPath()));
+        if (facts.protocol().startsWith(PROTOCOL)) {
+            String version = facts.protocol().substring(PROTOCOL.length());
+            span.setAttribute(NetworkAttributes.NETWORK_PROTOCOL_VERSION, version.equals("2.0") ? "2" : version);
+        }
+        HttpHeaders headers = facts.requestHeaders();
+        String host = headers.get(HttpHeaderNames.HOST);
+        if (host != null) {
+            server(span, host);
+        }
+        known(span, UserAgentAttributes.USER_AGENT_ORIGINAL, headers.get(HttpHeaderNames.USER_AGENT));
+        known(span, ClientAttributes.CLIENT_ADDRESS, facts.callerAddress());
+        known(span, REQUEST_ID, facts.requestId());
+        known(span, DOOR, facts.door());
+    }
+
+    /** What is asked of a backend. */
+    static void attempt(Span span, Backend backend, String method, String target, int number) {
+        method(span, method);
+        URI uri = backend.uri();
+        server(span, backend.authority());
+        if (uri.getPort() < 0) {
+            span.setAttribute(ServerAttributes.SERVER_PORT, "https".equals(uri.getScheme()) ? 443 : 80);
+        }
+        span.setAttribute(UrlAttributes.URL_FULL, uri.getScheme() + "://" + backend.authority() + withoutQuery(target));
+        span.setAttribute(BACKEND, backend.name());
+        if (number > 1) {
+            span.setAttribute(HttpAttributes.HTTP_REQUEST_RESEND_COUNT, number - 1);
+        }
+    }
+
+    /**
+     * What was answered to the caller.
+     *
+     * @param outcome where its word stands among {@link Outcomes#words()}
+     */
+    static void outcome(Span span, int outcome, int status, @Nullable String detail) {
+        String word = Outcomes.words().get(outcome);
+        span.setAttribute(HttpAttributes.HTTP_RESPONSE_STATUS_CODE, status);
+        span.setAttribute(OUTCOME, word);
+        known(span, DETAIL, detail);
+        if (Outcomes.kind(outcome).isTrouble()) {
+            failed(span, word.equals("5xx") ? Integer.toString(status) : word);
+        }
+    }
+
+    /**
+     * What became of an attempt.
+     *
+     * @param status the answer's; 0 if there is none
+     * @param why what ended it; null if its answer did
+     */
+    static void attemptOutcome(Span span, int status, @Nullable Reason why) {
+        if (status != 0) {
+            span.setAttribute(HttpAttributes.HTTP_RESPONSE_STATUS_CODE, status);
+        }
+        if (why != null) {
+            span.setAttribute(OUTCOME, why.word());
+        }
+        if (why != null && Outcomes.kind(Outcomes.index(why)).isTrouble()) {
+            failed(span, why.word());
+        } else if (status >= FIRST_ERROR) {
+            failed(span, Integer.toString(status));
+        }
+    }
+
+    static double millis(long nanos) {
+        return nanos / NANOS_PER_MILLI;
+    }
+
+    private static void failed(Span span, String type) {
+        span.setAttribute(ErrorAttributes.ERROR_TYPE, type);
+        span.setStatus(StatusCode.ERROR);
+    }
+
+    private static void method(Span span, String method) {
+        boolean isKnown = METHODS.contains(method);
+        span.setAttribute(HttpAttributes.HTTP_REQUEST_METHOD, isKnown ? method : OTHER_METHOD);
+        if (!isKnown) {
+            known(span, HttpAttributes.HTTP_REQUEST_METHOD_ORIGINAL, method);
+        }
+    }
+
+    private static void server(Span span, String authority) {
+        int colon = authority.lastIndexOf(':');
+        // Not one of those in an address of IPv6.
+        boolean hasPort = colon > 0 && authority.indexOf(']', colon) < 0;
+        String host = hasPort ? authority.substring(0, colon) : authority;
+        boolean isLiteral = host.startsWith("[") && host.endsWith("]");
+        span.setAttribute(ServerAttributes.SERVER_ADDRESS, isLiteral ? host.substring(1, host.length() - 1) : host);
+        if (hasPort) {
+            port(span, authority.substring(colon + 1));
+        }
+    }
+
+    private static void port(Span span, String digits) {
+        try {
+            span.setAttribute(ServerAttributes.SERVER_PORT, Integer.parseInt(digits));
+        } catch (NumberFormatException e) {
+            // Of a Host that says none: then neither does the span.
+        }
+    }
+
+    /** Queries may hold secrets. */
+    private static String withoutQuery(String target) {
+        int query = target.indexOf('?');
+        return query < 0 ? target : target.substring(0, query);
+    }
+
+    private static void known(Span span, AttributeKey<String> key, @Nullable String value) {
+        if (value != null && !value.isEmpty()) {
+            span.setAttribute(key, value);
+        }
+    }
+}

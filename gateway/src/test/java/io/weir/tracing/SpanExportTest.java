@@ -1,0 +1,167 @@
+package io.weir.tracing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.opentelemetry.api.trace.Tracer;
+import io.opentelemetry.sdk.common.CompletableResultCode;
+import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.data.SpanData;
+import io.opentelemetry.sdk.trace.export.SpanExporter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class SpanExportTest {
+
+    private static final Duration AT_ONCE = Duration.ofMillis(1);
+    private static final Duration NEVER = Duration.ofHours(1);
+
+    private final List<Integer> batches = new CopyOnWriteArrayList<>();
+
+    @Test
+    void exportsAFullBatchWithoutWaiting() {
+        try (SpanExport export = export(1_000, NEVER, batch -> CompletableResultCode.ofSuccess())) {
+            end(export, SpanExport.BATCH);
+
+            await().until(() -> export.exported() == SpanExport.BATCH);
+            assertThat(batches).containsExactly(SpanExport.BATCH);
+        }
+    }
+
+    @Test
+    void exportsWhatThereIsAfterTheInterval() {
+        try (SpanExport export = export(1_000, AT_ONCE, batch -> CompletableResultCode.ofSuccess())) {
+            end(export, 1);
+
+            await().until(() -> export.exported() == 1);
+        }
+    }
+
+    @Test
+    void dropsWhatFindsTheQueueFull() throws InterruptedException {
+        CountDownLatch exporting = new CountDownLatch(1);
+        CompletableResultCode first = new CompletableResultCode();
+        try (SpanExport export = export(3, AT_ONCE, batch -> {
+            exporting.countDown();
+            return first;
+        })) {
+            end(export, 1);
+            exporting.await();
+
+            end(export, 5);
+            assertThat(export.dropped()).isEqualTo(2);
+
+            first.succeed();
+            await().until(() -> export.exported() == 4);
+            assertThat(export.failed()).isZero();
+        }
+    }
+
+    @Test
+    void countsWhatTheCollectorRefuses() {
+        try (SpanExport export = export(1_000, AT_ONCE, batch -> CompletableResultCode.ofFailure())) {
+            end(export, 3);
+
+            await().until(() -> export.failed() == 3);
+        }
+    }
+
+    @Test
+    void countsWhatTheCollectorDoesNotTakeInTime() {
+        try (SpanExport export = export(1_000, AT_ONCE, batch -> new CompletableResultCode())) {
+            end(export, 3);
+
+            await().until(() -> export.failed() == 3);
+        }
+    }
+
+    @Test
+    void goesOnAfterAnExporterThatThrows() {
+        try (SpanExport export = export(1_000, AT_ONCE, batch -> {
+            if (batches.size() == 1) {
+                throw new IllegalStateException("its own defect");
+            }
+            return CompletableResultCode.ofSuccess();
+        })) {
+            end(export, 1);
+            await().until(() -> export.failed() == 1);
+            end(export, 1);
+            await().until(() -> export.exported() == 1);
+        }
+    }
+
+    @Test
+    void exportsWhatWaitsWhenItStopsAndNothingAfterwards() {
+        SpanExport export = export(1_000, NEVER, batch -> CompletableResultCode.ofSuccess());
+        end(export, 3);
+
+        export.close();
+        end(export, 1);
+
+        assertThat(export.exported()).isEqualTo(3);
+        assertThat(export.dropped()).isEqualTo(1);
+    }
+
+    @Test
+    void losesNoneUncountedWhoeverEndsSpansAtOnce() {
+        SpanExport export = export(SpanExport.BATCH, AT_ONCE, batch -> CompletableResultCode.ofSuccess());
+        int threads = 4;
+        int each = 5_000;
+        List<CompletableFuture<Void>> enders = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            enders.add(CompletableFuture.runAsync(() -> end(export, each)));
+        }
+        enders.forEach(CompletableFuture::join);
+
+        export.close();
+
+        assertThat(export.exported() + export.dropped()).isEqualTo((long) threads * each);
+        assertThat(export.exported()).isGreaterThanOrEqualTo(SpanExport.BATCH);
+        assertThat(batches.stream().mapToLong(size -> size).sum()).isEqualTo(export.exported());
+        assertThat(batches).allMatch(size -> size <= SpanExport.BATCH);
+    }
+
+    private SpanExport export(
+            int capacity, Duration interval, Function<Collection<SpanData>, CompletableResultCode> exporter) {
+        return new SpanExport(
+                new SpanExporter() {
+                    @Override
+                    public CompletableResultCode export(Collection<SpanData> spans) {
+                        batches.add(spans.size());
+                        return exporter.apply(spans);
+                    }
+
+                    @Override
+                    public CompletableResultCode flush() {
+                        return CompletableResultCode.ofSuccess();
+                    }
+
+                    @Override
+                    public CompletableResultCode shutdown() {
+                        return CompletableResultCode.ofSuccess();
+                    }
+                },
+                capacity,
+                interval,
+                Duration.ofMillis(20),
+                System::nanoTime);
+    }
+
+    private static void end(SpanExport export, int spans) {
+        // Not closed: that would stop what spans go to.
+        Tracer tracer =
+                SdkTracerProvider.builder().addSpanProcessor(export).build().get("test");
+        for (int i = 0; i < spans; i++) {
+            tracer.spanBuilder("one").startSpan().end();
+        }
+    }
+}
