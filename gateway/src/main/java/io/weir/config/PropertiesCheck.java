@@ -123,7 +123,9 @@ final class PropertiesCheck {
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(Problem.expected(
                             setting.place(), setting.path(), setting.text(), "names with properties of their own")));
-            Stream<Written> children = named.element() instanceof Value ? node.leaves() : node.children();
+            // The node is its own leaf if nothing is below it.
+            Stream<Written> children =
+                    named.element() instanceof Value ? node.leaves().filter(leaf -> leaf != node) : node.children();
             children.forEach(child -> byName.computeIfAbsent(key(node, child), any -> new ArrayList<>())
                     .add(child));
         }

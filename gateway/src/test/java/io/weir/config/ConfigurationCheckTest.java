@@ -265,6 +265,13 @@ class ConfigurationCheckTest {
     }
 
     @Test
+    void takesNamesOfWhichThereAreNone() throws IOException {
+        assertThat(Malformed.check(file("gateway.yml", "weir.tracing.headers: {}\n"))
+                        .problems())
+                .isEmpty();
+    }
+
+    @Test
     void readsAnEnvironmentThatIsThereAlready() {
         StandardEnvironment environment = new StandardEnvironment();
         environment
