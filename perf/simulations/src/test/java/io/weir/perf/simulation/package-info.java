@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.perf.simulation;
+
+import org.jspecify.annotations.NullMarked;

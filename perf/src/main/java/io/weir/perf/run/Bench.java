@@ -1,0 +1,375 @@
+package io.weir.perf.run;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+
+/**
+ * What an experiment works with: processes within their limits, the load, and the raw files.
+ *
+ * <p>Concurrency: an experiment runs on one thread. A shutdown hook may {@link #stopAll} at any time; whatever the experiment starts after that is ended at once.
+ */
+public final class Bench implements AutoCloseable {
+
+    private static final Duration START = Duration.ofMinutes(2);
+    /** A generator that wakes later than this, more than once in a hundred times, measures itself. */
+    private static final double LATE_MILLIS = 50;
+
+    private final Path root;
+    private final boolean quick;
+    private final Raw raw;
+    private final Path temporary;
+    private final Limits limits;
+    private final Cgroups cgroups;
+    private final Sampler sampler;
+    private final Progress progress;
+    private final List<Child> children = new CopyOnWriteArrayList<>();
+    private final Map<String, Integer> slots = new TreeMap<>();
+    private final List<String> failures = new ArrayList<>();
+    private final List<String> invalid = new ArrayList<>();
+    /** Of those that have ended. */
+    private final List<Step> steps = new ArrayList<>();
+
+    private volatile boolean stopping;
+    /** The step under way, for the sampler; 0: none. */
+    private final AtomicInteger step = new AtomicInteger();
+
+    private int stepNumber;
+    private String label = "";
+    private String x = "";
+    private long stepBegan;
+
+    /** A step that has ended, by its number. */
+    private record Step(int number, long began, long ended) {}
+
+    Bench(Path root, boolean quick, Raw raw, Limits limits, Cgroups cgroups, Progress progress) {
+        this.root = root;
+        this.quick = quick;
+        this.raw = raw;
+        this.limits = limits;
+        this.cgroups = cgroups;
+        this.progress = progress;
+        this.sampler = new Sampler(raw, step::get);
+        try {
+            this.temporary = Files.createTempDirectory("weir-perf");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Whether it is to take minutes. */
+    public boolean quick() {
+        return quick;
+    }
+
+    /** The project's folder. */
+    public Path root() {
+        return root;
+    }
+
+    /** A folder that goes with the run. */
+    public Path temporary() {
+        return temporary;
+    }
+
+    Raw raw() {
+        return raw;
+    }
+
+    long began() {
+        return raw.began();
+    }
+
+    /** Milliseconds since the run began. */
+    public long now() {
+        return raw.now();
+    }
+
+    /** Begins a step, and ends the one before. */
+    public void step(String what) {
+        step(what, "");
+    }
+
+    /**
+     * Begins a step, and ends the one before.
+     *
+     * @param over the number that it is plotted over, such as the concurrency; empty: none
+     */
+    public void step(String what, String over) {
+        stepAt(now(), what, over);
+    }
+
+    /** Begins a step that began at that time. */
+    public void stepAt(long at, String what, String over) {
+        endStep(at);
+        label = what;
+        x = over;
+        stepBegan = at;
+        progress.step(++stepNumber, what);
+        step.set(stepNumber);
+    }
+
+    /** Ends the step that is under way. */
+    public void endStep() {
+        endStep(now());
+    }
+
+    private void endStep(long at) {
+        if (!label.isEmpty()) {
+            raw.step(stepNumber, label, x, stepBegan, at);
+            steps.add(new Step(stepNumber, stepBegan, at));
+            label = "";
+            step.set(0);
+        }
+    }
+
+    /** The step that was under way at that time, of those that have ended; 0: none. */
+    int stepAt(long atMillis) {
+        return steps.stream()
+                .filter(one -> atMillis >= one.began() && atMillis < one.ended())
+                .mapToInt(Step::number)
+                .findFirst()
+                .orElse(0);
+    }
+
+    /** A stretch of the step under way that a plot shades. */
+    public void span(String what, long from, long to) {
+        raw.span(stepNumber, what, from, to);
+    }
+
+    /** A figure that the experiment has computed. */
+    public void fact(String name, double value, String unit) {
+        raw.fact(name, String.format(Locale.ROOT, "%.3f", value), unit);
+    }
+
+    /** What had to hold and does not; the run fails, and goes on. */
+    public void fail(String what) {
+        failures.add(what);
+    }
+
+    /** Why the run is no result. */
+    public void invalidate(String why) {
+        invalid.add(why);
+    }
+
+    List<String> failures() {
+        return List.copyOf(failures);
+    }
+
+    List<String> invalid() {
+        return List.copyOf(invalid);
+    }
+
+    void judgeGenerator(String run, Gatling.Result result) {
+        fact("generator." + run + ".delay.p99", result.delayMillis(), "ms");
+        if (result.delayMillis() > LATE_MILLIS) {
+            invalidate(String.format(
+                    Locale.ROOT,
+                    "%s: the generator itself was late, by %.0f ms or more once in a hundred times (expected: at most %.0f ms)",
+                    run,
+                    result.delayMillis(),
+                    LATE_MILLIS));
+        }
+    }
+
+    // ---------------------------------------------------------------- time
+
+    /** Waits until that many milliseconds after the run began. */
+    public void sleepUntil(long atMillis) throws InterruptedException {
+        while (now() < atMillis) {
+            check();
+            progress.tick();
+            Thread.sleep(Math.clamp(atMillis - now(), 1, 100));
+        }
+    }
+
+    /** Waits until it holds. */
+    public void await(String what, BooleanSupplier condition) throws InterruptedException {
+        long end = System.nanoTime() + START.toNanos();
+        while (!condition.getAsBoolean()) {
+            check();
+            if (System.nanoTime() > end) {
+                throw new RunFailure("not within " + START.toSeconds() + " s: " + what);
+            }
+            progress.tick();
+            Thread.sleep(50);
+        }
+    }
+
+    private void check() {
+        if (stopping) {
+            throw new RunFailure("stopped");
+        }
+        for (Child child : children) {
+            if (child.hasDied()) {
+                child.release();
+                throw new RunFailure(child.name() + " has ended by itself, with status " + child.exitValue()
+                        + "; its last lines:\n    " + child.lastLines());
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------- processes
+
+    /** A JVM's command up to what it is to run: the heap's limit, and as many processors as the process really gets. */
+    public List<String> java(String heap) {
+        return List.of(
+                javaCommand(),
+                "-Xmx" + heap,
+                "-XX:ActiveProcessorCount=" + limits.granted(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-Djava.io.tmpdir=" + temporary);
+    }
+
+    String javaCommand() {
+        return ProcessHandle.current().info().command().orElse("java");
+    }
+
+    int generatorCores() {
+        return limits.generatorsOwn() ? limits.generator().size() : limits.host();
+    }
+
+    /** A port that is free. */
+    public static int freePort() {
+        try (ServerSocket free = new ServerSocket(0)) {
+            return free.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Starts a process under test, within its limits, and has it watched. */
+    public Child launch(String name, List<String> command, Map<String, String> environment) {
+        int slot = 0;
+        while (slots.containsValue(slot)) {
+            slot++;
+        }
+        slots.put(name, slot);
+        List<Integer> cores = limits.processes().get(slot % limits.processes().size());
+        return launch(name, command, environment, cores);
+    }
+
+    /** Starts a process that is there only for others: it is limited like them, and has no cores of its own. */
+    public Child launchBeside(String name, List<String> command) {
+        return launch(name, command, Map.of(), limits.processes().getLast());
+    }
+
+    Child launchGenerator(String name, List<String> command) {
+        return launch(name, command, Map.of(), limits.generator());
+    }
+
+    private Child launch(String name, List<String> command, Map<String, String> environment, List<Integer> cores) {
+        List<String> limited = new ArrayList<>();
+        boolean generator = cores.equals(limits.generator()) && limits.generatorsOwn();
+        if (limits.quota() && !generator) {
+            limited.addAll(List.of(
+                    "/bin/sh",
+                    "-c",
+                    "echo $$ > \"$0\" && exec \"$@\"",
+                    cgroups.group(name, limits.granted()).toString()));
+        }
+        if (!cores.isEmpty()) {
+            limited.addAll(List.of(
+                    "taskset",
+                    "-c",
+                    String.join(",", cores.stream().map(String::valueOf).toList())));
+        }
+        limited.addAll(command);
+        ProcessBuilder builder = new ProcessBuilder(limited)
+                .redirectErrorStream(true)
+                .redirectOutput(raw.log(name).toFile());
+        builder.environment().putAll(environment);
+        try {
+            Child child = new Child(name, builder.start(), raw.log(name));
+            children.add(child);
+            if (stopping) {
+                child.close();
+            }
+            sampler.watch(child);
+            return child;
+        } catch (IOException e) {
+            throw new RunFailure(name + " does not start: " + e.getMessage(), e);
+        }
+    }
+
+    /** Has a gateway's meters written down too. */
+    public void scrape(Child gateway, int managementPort) {
+        sampler.scrape(gateway.name(), managementPort);
+    }
+
+    /** Stops these, all at once. */
+    public void stop(Child... these) {
+        for (Child child : these) {
+            child.terminate();
+        }
+        for (Child child : these) {
+            child.awaitEnd();
+            forget(child);
+        }
+    }
+
+    void forget(Child child) {
+        sampler.forget(child.name());
+        slots.remove(child.name());
+        children.remove(child);
+    }
+
+    /** Lets Gatling make load. */
+    public Gatling load(Gatling.Load load) {
+        progress.doing(load.label() + " warms up");
+        return new Gatling(this, load);
+    }
+
+    /** Says what is being done before there is a step. */
+    public void doing(String what) {
+        progress.doing(what);
+    }
+
+    /** Ends all that was started, the last first. */
+    void stopAll() {
+        stopping = true;
+        List<Child> all = new ArrayList<>(children).reversed();
+        all.forEach(Child::terminate);
+        all.forEach(Child::awaitEnd);
+        cgroups.close();
+        try {
+            Raw.empty(temporary);
+        } catch (IOException e) {
+            // A process that was killed may still be writing; it is a temporary folder.
+        }
+    }
+
+    @Override
+    public void close() {
+        endStep();
+        sampler.close();
+        stopAll();
+        raw.property("valid", invalid.isEmpty());
+        raw.property("invalid.why", String.join("; ", invalid));
+        raw.close();
+        progress.clear();
+    }
+
+    /** Whether a program is there. */
+    static boolean has(String program) {
+        for (String directory :
+                Objects.requireNonNullElse(System.getenv("PATH"), "").split(":", -1)) {
+            if (Files.isExecutable(Path.of(directory, program))) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,29 @@
+package io.weir.perf.run;
+
+import java.time.Duration;
+
+/** A question that is answered by measuring. One class each, with a simulation named after the question. */
+public interface Experiment {
+
+    /** What it is called on the command line. */
+    String name();
+
+    /** What it answers; a line. */
+    String question();
+
+    /** How many steps it has, for the progress. */
+    int steps(boolean quick);
+
+    /** How long it takes, about, for the progress. */
+    Duration length(boolean quick);
+
+    /** How many processes are under test at a time: they share the cores. */
+    int processes();
+
+    /**
+     * Measures. What it has started is stopped afterwards in any case.
+     *
+     * @throws RunFailure if it could not be measured
+     */
+    void run(Bench bench) throws InterruptedException;
+}

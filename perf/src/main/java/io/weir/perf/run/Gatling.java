@@ -1,0 +1,158 @@
+package io.weir.perf.run;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** A run of a simulation, in a process of its own on a class path of its own. */
+public final class Gatling {
+
+    private static final Pattern BEGINS = Pattern.compile("^weir: load begins (\\d+)$", Pattern.MULTILINE);
+    private static final Pattern ASSERTION =
+            Pattern.compile("^(.+) : (true|false) \\(actual : (.*)\\)$", Pattern.MULTILINE);
+    private static final int ASSERTIONS_FAILED = 2;
+    private static final String DELAY = "generator-delay";
+
+    private final Bench bench;
+    private final String label;
+    private final Child child;
+    private final Path rows;
+    private final Path report;
+
+    /**
+     * What Gatling is to do.
+     *
+     * @param simulation the class's simple name
+     * @param label what the run is called in the report
+     * @param plan the simulation's settings
+     */
+    public record Load(String simulation, String label, Map<String, String> plan) {}
+
+    /**
+     * What came of it.
+     *
+     * @param requests all of them, in no order
+     * @param failed the assertions that do not hold
+     * @param delayMillis 99 % of the generator's wake-ups were less late than this
+     */
+    public record Result(List<Request> requests, List<String> failed, double delayMillis) {}
+
+    Gatling(Bench bench, Load load) {
+        this.bench = bench;
+        this.label = load.label();
+        this.rows = bench.temporary().resolve("rows-" + label + ".csv");
+        this.report = bench.temporary().resolve("gatling-" + label);
+        Path home = bench.root().resolve("perf/simulations/target");
+        List<String> command = new ArrayList<>(List.of(
+                bench.javaCommand(),
+                "-Xms256m",
+                "-Xmx768m",
+                "-XX:ActiveProcessorCount=" + bench.generatorCores(),
+                "--add-opens=java.base/java.lang=ALL-UNNAMED",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-cp",
+                home.resolve("weir-perf-simulations.jar") + ":" + home.resolve("lib") + "/*"));
+        Map<String, String> plan = new TreeMap<>(load.plan());
+        plan.put("rows", rows.toString());
+        plan.put("began", Long.toString(bench.began()));
+        plan.forEach((name, value) -> command.add("-Dweir." + name + "=" + value));
+        command.addAll(List.of(
+                "io.gatling.app.Gatling",
+                "-s",
+                "io.weir.perf.simulation." + load.simulation(),
+                "-rf",
+                report.toString()));
+        this.child = bench.launchGenerator("gatling-" + label, command);
+    }
+
+    /** Waits until the load begins; the time of that, in milliseconds since the run began. */
+    public long awaitBegin() throws InterruptedException {
+        bench.await("Gatling begins", () -> BEGINS.matcher(child.said()).find());
+        Matcher matcher = BEGINS.matcher(child.said());
+        if (!matcher.find()) {
+            throw new IllegalStateException("it has begun");
+        }
+        return Long.parseLong(matcher.group(1)) - bench.began();
+    }
+
+    /** Waits until all requests have ended, and takes what was written. */
+    public Result awaitEnd() throws InterruptedException {
+        child.release();
+        bench.await("Gatling ends", () -> !child.alive());
+        bench.forget(child);
+        if (child.exitValue() != 0 && child.exitValue() != ASSERTIONS_FAILED) {
+            throw new RunFailure("Gatling ended with status " + child.exitValue() + ":\n    " + child.lastLines());
+        }
+        List<String> failed = new ArrayList<>();
+        Matcher matcher = ASSERTION.matcher(child.said());
+        while (matcher.find()) {
+            boolean holds = Boolean.parseBoolean(matcher.group(2));
+            bench.raw().assertion(label, matcher.group(1), holds, matcher.group(3));
+            if (!holds) {
+                failed.add(matcher.group(1) + " (measured: " + matcher.group(3) + ")");
+            }
+        }
+        if (failed.isEmpty() == (child.exitValue() == ASSERTIONS_FAILED)) {
+            throw new RunFailure("Gatling's assertions are not understood; see "
+                    + bench.raw().log(child.name()));
+        }
+        keepReport();
+        return read(failed);
+    }
+
+    private Result read(List<String> failed) {
+        List<Request> requests = new ArrayList<>();
+        List<Request> delays = new ArrayList<>();
+        Map<Long, Long> worst = new TreeMap<>();
+        try (Stream<String> lines = Files.lines(rows)) {
+            lines.forEach(line -> {
+                List<String> values = Csv.values(line);
+                Request request = new Request(
+                        Long.parseLong(values.get(0)), Long.parseLong(values.get(1)), values.get(2), values.get(3));
+                if (request.outcome().equals(DELAY)) {
+                    delays.add(request);
+                    worst.merge(request.atMillis() / 1000, request.micros(), Math::max);
+                } else {
+                    requests.add(request);
+                }
+            });
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        worst.forEach((second, micros) -> bench.raw()
+                .meter(bench.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6));
+        for (Request request : requests) {
+            int step = bench.stepAt(request.atMillis());
+            // Warming up is no step.
+            if (step > 0) {
+                bench.raw().request(step, request);
+            }
+        }
+        Result result = new Result(List.copyOf(requests), List.copyOf(failed), Request.percentile(delays, 99));
+        bench.judgeGenerator(label, result);
+        return result;
+    }
+
+    /** Gatling puts its report in a folder with the time in its name. */
+    private void keepReport() {
+        try (DirectoryStream<Path> reports = Files.newDirectoryStream(report)) {
+            Path kept = bench.raw().directory().resolve("gatling");
+            Files.createDirectories(kept);
+            for (Path one : reports) {
+                Files.move(one, kept.resolve(label));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

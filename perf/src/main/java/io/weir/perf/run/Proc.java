@@ -1,0 +1,107 @@
+package io.weir.perf.run;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * A process as the kernel sees it.
+ *
+ * @param cpuMicros processor time since its start
+ * @param rssBytes memory that is really there, shared pages included
+ * @param threads of the kernel
+ * @param connections established TCP connections
+ */
+record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
+
+    /** Of Linux on every machine that Java runs on: sysconf(_SC_CLK_TCK). */
+    private static final long MICROS_PER_TICK = 10_000;
+
+    private static final String ESTABLISHED = "01";
+
+    /** As it is now; empty if it has ended. */
+    static Optional<Proc> of(long pid) {
+        Path home = Path.of("/proc", Long.toString(pid));
+        try {
+            String stat = Files.readString(home.resolve("stat"));
+            // Behind the name, which may hold spaces: fields from the third on.
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
+            return Optional.of(new Proc(
+                    (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * MICROS_PER_TICK,
+                    rss(home),
+                    Integer.parseInt(fields[17]),
+                    connections(home)));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static long rss(Path home) throws IOException {
+        for (String line : Files.readAllLines(home.resolve("smaps_rollup"))) {
+            if (line.startsWith("Rss:")) {
+                return Long.parseLong(line.replaceAll("\\D", "")) * 1024;
+            }
+        }
+        return 0;
+    }
+
+    private static int connections(Path home) throws IOException {
+        Set<String> established = new HashSet<>();
+        for (String table : List.of("net/tcp", "net/tcp6")) {
+            Path file = home.resolve(table);
+            if (Files.exists(file)) {
+                for (String line : Files.readAllLines(file)) {
+                    String[] fields = line.strip().split("\\s+", -1);
+                    if (fields.length > 9 && fields[3].equals(ESTABLISHED)) {
+                        established.add("socket:[" + fields[9] + "]");
+                    }
+                }
+            }
+        }
+        int count = 0;
+        try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(home.resolve("fd"))) {
+            for (Path descriptor : descriptors) {
+                try {
+                    if (established.contains(Files.readSymbolicLink(descriptor).toString())) {
+                        count++;
+                    }
+                } catch (IOException e) {
+                    // Closed meanwhile.
+                }
+            }
+        }
+        return count;
+    }
+
+    /** The numbers of the cores that this process may use. */
+    static List<Integer> cores() {
+        try {
+            for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+                if (line.startsWith("Cpus_allowed_list:")) {
+                    return range(line.substring(line.indexOf(':') + 1).strip());
+                }
+            }
+        } catch (IOException e) {
+            // Not Linux.
+        }
+        return range("0-" + (Runtime.getRuntime().availableProcessors() - 1));
+    }
+
+    /** What {@code 0-2,5} stands for. */
+    static List<Integer> range(String text) {
+        List<Integer> numbers = new java.util.ArrayList<>();
+        for (String part : text.split(",", -1)) {
+            String[] ends = part.split("-", 2);
+            int last = Integer.parseInt(ends[ends.length - 1]);
+            for (int number = Integer.parseInt(ends[0]); number <= last; number++) {
+                numbers.add(number);
+            }
+        }
+        return List.copyOf(numbers);
+    }
+}

@@ -1,0 +1,294 @@
+package io.weir.perf.run;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.jar.Attributes;
+import java.util.jar.JarFile;
+import java.util.jar.Manifest;
+
+/** Runs experiments by their names: {@code --list}, or {@code NAME... [--quick|--full] [--cpus N]}. */
+public final class Run {
+
+    private static final int CPUS = 4;
+
+    /**
+     * What is wanted.
+     *
+     * @param cpus cores for each process under test
+     */
+    private record Wish(List<Experiment> experiments, boolean quick, int cpus, boolean list) {}
+
+    private Run() {}
+
+    /** Does what the arguments say; the exit code. The project's folder is the working directory. */
+    public static int run(List<Experiment> known, String... args) {
+        PrintStream out = System.out;
+        try {
+            Wish wish = wish(known, args);
+            if (wish.list()) {
+                known.forEach(one -> out.printf(Locale.ROOT, "%-16s %s%n", one.name(), one.question()));
+                return 0;
+            }
+            Path root = Path.of("").toAbsolutePath();
+            checkPorts();
+            boolean holds = true;
+            for (int i = 0; i < wish.experiments().size(); i++) {
+                Experiment experiment = wish.experiments().get(i);
+                Duration behind = wish.experiments().stream()
+                        .skip(i + 1L)
+                        .map(one -> one.length(wish.quick()))
+                        .reduce(Duration.ZERO, Duration::plus);
+                String mode = wish.quick() ? "quick" : "full";
+                Path raw =
+                        root.resolve("perf/results").resolve(experiment.name()).resolve(mode);
+                Outcome outcome = measure(experiment, wish.quick(), wish.cpus(), root, raw, behind, out);
+                outcome.tell(out);
+                holds &= outcome.holds();
+            }
+            return holds ? 0 : 1;
+        } catch (IllegalArgumentException e) {
+            System.err.println("perf/run: " + e.getMessage());
+            return 2;
+        } catch (RunFailure e) {
+            System.err.println("perf/run: " + e.getMessage());
+            return 1;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return 1;
+        }
+    }
+
+    private static Wish wish(List<Experiment> known, String... args) {
+        String expected = " (expected: --list, or NAME... [--quick|--full] [--cpus N], of "
+                + String.join(", ", known.stream().map(Experiment::name).toList()) + ")";
+        List<Experiment> experiments = new ArrayList<>();
+        boolean quick = true;
+        boolean list = false;
+        int cpus = CPUS;
+        for (int i = 0; i < args.length; i++) {
+            String arg = args[i];
+            switch (arg) {
+                case "--list" -> list = true;
+                case "--quick" -> quick = true;
+                case "--full" -> quick = false;
+                case "--cpus" -> {
+                    i++;
+                    cpus = i < args.length && args[i].matches("[1-9]\\d{0,3}") ? Integer.parseInt(args[i]) : 0;
+                    if (cpus == 0) {
+                        throw new IllegalArgumentException("--cpus " + (i < args.length ? args[i] : "")
+                                + " (expected: a number of cores, from 1 on)");
+                    }
+                }
+                default ->
+                    experiments.add(known.stream()
+                            .filter(one -> one.name().equals(arg))
+                            .findFirst()
+                            .orElseThrow(() -> new IllegalArgumentException(arg + expected)));
+            }
+        }
+        if (experiments.isEmpty() && !list) {
+            throw new IllegalArgumentException("no experiment" + expected);
+        }
+        return new Wish(List.copyOf(experiments), quick, cpus, list);
+    }
+
+    /** Those that were chosen; the others are free ones. */
+    private static void checkPorts() {
+        for (String variable : List.of("GATEWAY_PORT", "MANAGEMENT_PORT")) {
+            String port = System.getenv(variable);
+            if (port == null) {
+                continue;
+            }
+            if (!port.matches("[1-9]\\d{0,4}") || Integer.parseInt(port) > 65_535) {
+                throw new IllegalArgumentException(variable + ": " + port + " (expected: a port from 1 to 65535)");
+            }
+            try {
+                new ServerSocket(Integer.parseInt(port)).close();
+            } catch (IOException e) {
+                throw new IllegalArgumentException(
+                        "port " + port + " is in use: stop what listens there, or choose another " + variable, e);
+            }
+        }
+    }
+
+    /**
+     * What came of an experiment.
+     *
+     * @param failures what had to hold and does not
+     * @param invalid why it is no result
+     */
+    public record Outcome(String experiment, Path raw, List<String> failures, List<String> invalid) {
+
+        /** Whether all that had to hold does, and it is a result. */
+        public boolean holds() {
+            return failures.isEmpty() && invalid.isEmpty();
+        }
+
+        void tell(PrintStream out) {
+            out.print(Tables.of(raw));
+            failures.forEach(failure -> out.println("does not hold: " + failure));
+            invalid.forEach(why -> out.println("not a result: " + why));
+            out.printf(
+                    Locale.ROOT,
+                    "%s: %s; raw files in %s%n",
+                    experiment,
+                    word(),
+                    Path.of("").toAbsolutePath().relativize(raw));
+        }
+
+        private String word() {
+            if (!failures.isEmpty()) {
+                return "FAILED";
+            }
+            return invalid.isEmpty() ? "holds" : "NOT A RESULT";
+        }
+    }
+
+    /**
+     * Measures one, and leaves nothing running.
+     *
+     * @param cpus cores for each process under test
+     * @param root the project's folder
+     * @param directory of the raw files; what is in it goes
+     * @param behind how long what comes after it takes, about
+     * @throws RunFailure if it could not be measured
+     */
+    public static Outcome measure(
+            Experiment experiment, boolean quick, int cpus, Path root, Path directory, Duration behind, PrintStream out)
+            throws InterruptedException {
+        checkJars(root);
+        Cgroups cgroups = new Cgroups();
+        Limits limits =
+                Limits.divide(Proc.cores(), cpus, experiment.processes(), Bench.has("taskset"), cgroups.available());
+        Raw raw = new Raw(directory);
+        describe(raw, experiment, quick, limits, root);
+        Progress progress = new Progress(
+                out,
+                Boolean.getBoolean("weir.terminal"),
+                experiment.name(),
+                experiment.steps(quick),
+                experiment.length(quick),
+                behind);
+        out.println(limits.sentence());
+        Bench bench = new Bench(root, quick, raw, limits, cgroups, progress);
+        // So that Ctrl-C and SIGTERM leave nothing behind.
+        Thread hook = new Thread(bench::stopAll);
+        Runtime.getRuntime().addShutdownHook(hook);
+        try (bench) {
+            experiment.run(bench);
+        } finally {
+            unhook(hook);
+        }
+        return new Outcome(experiment.name(), directory, bench.failures(), bench.invalid());
+    }
+
+    private static void unhook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            // It is at work: its end is the process's.
+        }
+    }
+
+    private static void checkJars(Path root) {
+        for (String jar : List.of(
+                "gateway/target/weir-gateway.jar",
+                "backends-sim/target/weir-backends-sim.jar",
+                "perf/simulations/target/weir-perf-simulations.jar",
+                "perf/thread-front/target/weir-perf-thread-front.jar")) {
+            if (!Files.exists(root.resolve(jar))) {
+                throw new RunFailure(jar + " is missing: mvn package -DskipTests");
+            }
+        }
+    }
+
+    private static void describe(Raw raw, Experiment experiment, boolean quick, Limits limits, Path root) {
+        raw.property("experiment", experiment.name());
+        raw.property("question", experiment.question());
+        raw.property("mode", quick ? "quick" : "full");
+        raw.property("command", System.getProperty("weir.command", "perf/run " + experiment.name()));
+        raw.property("began", Instant.ofEpochMilli(raw.began()));
+        raw.property("java", System.getProperty("java.vendor.version", "") + " " + Runtime.version());
+        raw.property("gateway.version", version(root.resolve("gateway/target/weir-gateway.jar")));
+        raw.property("gateway.commit", System.getProperty("weir.commit", commit(root)));
+        raw.property("gatling", gatling(root));
+        raw.property("host", host());
+        raw.property("cpus.asked", limits.asked());
+        raw.property("cpus.granted", limits.granted());
+        raw.property("cpus.host", limits.host());
+        raw.property("limit.how", limits.how().word());
+        raw.property("limit.sentence", limits.sentence());
+        raw.property("generator.own-cores", limits.generatorsOwn());
+    }
+
+    private static String version(Path jar) {
+        try (JarFile file = new JarFile(jar.toFile())) {
+            Manifest manifest = file.getManifest();
+            String version = manifest == null
+                    ? null
+                    : manifest.getMainAttributes().getValue(Attributes.Name.IMPLEMENTATION_VERSION);
+            return version == null ? "unknown" : version;
+        } catch (IOException e) {
+            return "unknown";
+        }
+    }
+
+    private static String commit(Path root) {
+        try {
+            Process git = new ProcessBuilder("git", "describe", "--always", "--dirty")
+                    .directory(root.toFile())
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            String said = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+            return said.isEmpty() ? "unknown" : said;
+        } catch (IOException e) {
+            return "unknown";
+        }
+    }
+
+    private static String gatling(Path root) {
+        try (DirectoryStream<Path> jars =
+                Files.newDirectoryStream(root.resolve("perf/simulations/target/lib"), "gatling-core-[0-9]*.jar")) {
+            for (Path jar : jars) {
+                String name = Objects.requireNonNull(jar.getFileName()).toString();
+                return name.substring("gatling-core-".length(), name.length() - ".jar".length());
+            }
+        } catch (IOException e) {
+            // The jars are there: that was checked.
+        }
+        return "unknown";
+    }
+
+    /** The kind of machine: processor, memory, kernel. */
+    private static String host() {
+        String kernel = System.getProperty("os.name", "") + " " + System.getProperty("os.version", "");
+        try {
+            String model = field(Path.of("/proc/cpuinfo"), "model name");
+            long kilobytes =
+                    Long.parseLong(field(Path.of("/proc/meminfo"), "MemTotal").replaceAll("\\D", ""));
+            return model + ", " + Math.round(kilobytes / 1024.0 / 1024) + " GiB, " + kernel;
+        } catch (IOException | NumberFormatException e) {
+            return kernel;
+        }
+    }
+
+    private static String field(Path file, String name) throws IOException {
+        for (String line : Files.readAllLines(file)) {
+            if (line.startsWith(name)) {
+                return line.substring(line.indexOf(':') + 1).strip();
+            }
+        }
+        return "";
+    }
+}

@@ -1,0 +1,121 @@
+package io.weir.perf.run;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
+
+/** Looks at each process from outside, and at the gateway's meters, once a second. */
+final class Sampler implements AutoCloseable {
+
+    /** What a plot uses. */
+    private static final Set<String> METERS = Set.of(
+            "weir_permits_used",
+            "weir_permits_limit",
+            "weir_queue_length",
+            "weir_breaker_state",
+            "weir_inflight",
+            "weir_connections_open",
+            "weir_pool_connections",
+            "weir_pool_pending",
+            "weir_shed_total",
+            "weir_law_arrival_rate",
+            "weir_law_service_time_seconds",
+            "weir_law_active_calls",
+            "weir_law_suggested_limit",
+            "weir_law_uncongested_time_seconds",
+            "weir_law_waiting_ratio");
+
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+    private final Raw raw;
+    private final IntSupplier step;
+    private final Map<String, Long> processes = new ConcurrentSkipListMap<>();
+    private final Map<String, Integer> gateways = new ConcurrentSkipListMap<>();
+    private final HttpClient http =
+            HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().daemon().name("sampler").factory());
+
+    Sampler(Raw raw, IntSupplier step) {
+        this.raw = raw;
+        this.step = step;
+        var unused = timer.scheduleAtFixedRate(this::sample, 0, 1, TimeUnit.SECONDS);
+    }
+
+    void watch(Child child) {
+        processes.put(child.name(), child.pid());
+    }
+
+    void scrape(String gateway, int managementPort) {
+        gateways.put(gateway, managementPort);
+    }
+
+    void forget(String name) {
+        processes.remove(name);
+        gateways.remove(name);
+    }
+
+    private void sample() {
+        try {
+            processes.forEach((name, pid) -> Proc.of(pid).ifPresent(proc -> raw.process(step.getAsInt(), name, proc)));
+            for (int port : gateways.values()) {
+                scrape(port);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (RuntimeException e) {
+            // A sample that fails is missing in the figures; the next one may not be.
+        }
+    }
+
+    private void scrape(int port) throws InterruptedException {
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/actuator/prometheus"))
+                .timeout(PATIENCE)
+                .build();
+        try {
+            long at = raw.now();
+            http.send(request, HttpResponse.BodyHandlers.ofString())
+                    .body()
+                    .lines()
+                    .filter(line -> !line.startsWith("#"))
+                    .forEach(line -> meter(at, line));
+        } catch (IOException e) {
+            // It is on its way out, or too busy: then the plot has a gap there.
+        }
+    }
+
+    private void meter(long at, String line) {
+        int value = line.lastIndexOf(' ');
+        int brace = line.indexOf('{');
+        String name = line.substring(0, brace < 0 ? value : brace);
+        if (METERS.contains(name)) {
+            raw.meter(
+                    step.getAsInt(),
+                    at,
+                    name,
+                    brace < 0 ? "" : line.substring(brace + 1, line.lastIndexOf('}')),
+                    line.substring(value + 1));
+        }
+    }
+
+    @Override
+    public void close() {
+        timer.shutdownNow();
+        try {
+            timer.awaitTermination(PATIENCE.toMillis() * 2, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        http.shutdownNow();
+    }
+}

@@ -1,0 +1,76 @@
+package io.weir.perf.experiment;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.perf.run.Run;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A much shortened containment: the gateway contains, and a run in which the protections are off fails. */
+@Timeout(300)
+class ContainmentIT {
+
+    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+    /** Little enough that a busy machine does not matter; only counts, and far apart. */
+    private static final class Brief extends Containment {
+
+        @Override
+        Extent extent(boolean quick) {
+            return new Extent(
+                    List.of(Front.PROTECTED, Front.UNPROTECTED),
+                    List.of(Front.PROTECTED, Front.UNPROTECTED),
+                    List.of("hang"),
+                    Duration.ofSeconds(4),
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(6),
+                    Duration.ofSeconds(1),
+                    15,
+                    30,
+                    10,
+                    30,
+                    Map.of("contained.percent", "60"));
+        }
+    }
+
+    @Test
+    void failsWhereTheProtectionsAreOffAndNowhereElse(@TempDir Path raw) throws Exception {
+        Run.Outcome outcome = Run.measure(new Brief(), true, 4, ROOT, raw, Duration.ZERO, System.out);
+
+        assertThat(outcome.holds()).isFalse();
+        assertThat(outcome.failures()).singleElement().asString().startsWith("unprotected: neighbour: hang");
+        assertThat(rows(raw, "assertions"))
+                .anyMatch(row -> row.startsWith("protected,neighbour: hang") && row.contains(",true,"));
+        assertThat(rows(raw, "steps")).hasSize(2).first().asString().startsWith("1,protected: hang,,");
+        assertThat(rows(raw, "spans")).hasSize(2);
+        assertThat(rows(raw, "requests"))
+                .as("the gateway's reason, as the caller saw it")
+                .anyMatch(row -> row.startsWith("1,") && row.endsWith(",sick,deadline-exceeded"))
+                .as("no compartment")
+                .anyMatch(row -> row.startsWith("2,") && row.endsWith(",neighbour,reset"))
+                .noneMatch(row -> row.endsWith(",failed"));
+        assertThat(rows(raw, "processes"))
+                .anyMatch(row -> row.startsWith("1,") && row.contains(",gateway,"))
+                .anyMatch(row -> row.startsWith("1,") && row.contains(",gatling-protected,"));
+        assertThat(rows(raw, "meters")).anyMatch(row -> row.contains(",weir_breaker_state,"));
+        assertThat(raw.resolve("gatling/protected/index.html")).exists();
+        assertThat(ProcessHandle.current().descendants().filter(ContainmentIT::isOurs))
+                .as("what was started and goes on")
+                .isEmpty();
+    }
+
+    private static List<String> rows(Path raw, String file) throws IOException {
+        return Files.readAllLines(raw.resolve(file + ".csv")).stream().skip(1).toList();
+    }
+
+    private static boolean isOurs(ProcessHandle process) {
+        return process.info().commandLine().orElse("").contains("weir-");
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.weir.perf.experiment;
+
+import org.jspecify.annotations.NullMarked;
