@@ -6,11 +6,9 @@ import io.weir.perf.run.Fleet;
 import io.weir.perf.run.Gatling;
 import io.weir.perf.run.Request;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /**
  * One of two backends is in trouble: what do the other one's callers feel?
@@ -31,7 +29,6 @@ class Containment implements Experiment {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final String SICK = "sick";
     private static final String NEIGHBOUR = "neighbour";
-    private static final String OVERLOAD = "overload";
 
     /** What goes wrong, in the simulator's words; overload is the load's doing. */
     private static final Map<String, String> FAULTS = Map.of(
@@ -75,7 +72,7 @@ class Containment implements Experiment {
             int overloadRate,
             Map<String, String> asserted) {
 
-        private static final List<String> ALL = List.of("hang", "slow", "fail", "reset", OVERLOAD);
+        private static final List<String> ALL = List.of("hang", "slow", "fail", "reset", Timeline.OVERLOAD);
 
         static Extent of(boolean quick) {
             return new Extent(
@@ -103,9 +100,6 @@ class Containment implements Experiment {
             return warmUp.plus(calm.plus(fault).plus(after).multipliedBy(faults.size()));
         }
     }
-
-    /** A stretch of a front's run. */
-    private record Phase(String name, Duration length) {}
 
     @Override
     public String name() {
@@ -153,7 +147,7 @@ class Containment implements Experiment {
             }
             ask(front, extent, backends, bench, fleet);
             // What an overload has left in a queue without a bound would be the next one's.
-            if (extent.faults().contains(OVERLOAD)) {
+            if (extent.faults().contains(Timeline.OVERLOAD)) {
                 bench.stop(backends.mvc().child(), backends.reactive().child());
                 backends = null;
             }
@@ -193,7 +187,7 @@ class Containment implements Experiment {
         fleet.ready(door, "/mvc/work");
         fleet.ready(door, "/reactive/delay?ms=1");
 
-        List<Phase> phases = phases(extent);
+        Timeline timeline = timeline(extent);
         Map<String, String> plan = new HashMap<>(extent.asserted());
         plan.put("url", door.url());
         plan.put("sick.path", "/mvc/work");
@@ -202,85 +196,61 @@ class Containment implements Experiment {
         plan.put("neighbour.path", "/reactive/delay?ms=20");
         plan.put("neighbour.rate", Integer.toString(extent.neighbourRate()));
         plan.put("patience", Long.toString(PATIENCE.toMillis()));
-        plan.put(
-                "phases",
-                phases.stream()
-                        .map(phase -> phase.name() + ":" + phase.length().toMillis())
-                        .collect(Collectors.joining(";")));
-        Gatling gatling = bench.load(new Gatling.Load("DoesAFailureStayContained", front.label, plan));
+        plan.put("phases", timeline.plan());
+        Gatling gatling = bench.load(new Gatling.Load(
+                "DoesAFailureStayContained",
+                front.label,
+                plan,
+                extent.contains().contains(front)));
         long begin = gatling.awaitBegin();
-        List<Long> begins = follow(front, phases, begin, mvc, bench, fleet);
-        bench.endStep();
+        timeline.follow(bench, begin, (phase, name, at) -> {
+            if (name.equals(Timeline.CALM)) {
+                bench.stepAt(at, front.label + ": " + timeline.name(phase + 1), "");
+            } else if (FAULTS.containsKey(name)) {
+                fleet.breaks(mvc, FAULTS.getOrDefault(name, ""));
+            } else if (name.startsWith(Timeline.AFTER)) {
+                fleet.heal(mvc);
+                bench.span(timeline.name(phase - 1), timeline.begin(phase - 1), at);
+            }
+        });
         Gatling.Result result = gatling.awaitEnd();
         bench.stop(door.child());
 
         bench.fact(front.label + ".assertions.failed", result.failed().size(), "");
-        if (extent.contains().contains(front)) {
-            result.failed().forEach(failed -> bench.fail(front.label + ": " + failed));
-        }
-        figures(front, phases, begins, result.requests(), bench);
+        figures(front, timeline, result.requests(), bench);
     }
 
-    private static List<Phase> phases(Extent extent) {
-        List<Phase> phases = new ArrayList<>();
-        phases.add(new Phase("warm-up", extent.warmUp()));
+    private static Timeline timeline(Extent extent) {
+        Timeline timeline = new Timeline().then(Timeline.WARM_UP, extent.warmUp());
         for (String fault : extent.faults()) {
-            phases.add(new Phase("calm", extent.calm()));
-            phases.add(new Phase(fault, extent.fault()));
-            phases.add(new Phase("after " + fault, extent.after()));
+            timeline.then(Timeline.CALM, extent.calm())
+                    .then(fault, extent.fault())
+                    .then(Timeline.AFTER + fault, extent.after());
         }
-        return phases;
+        return timeline;
     }
 
-    /** Breaks and heals as time goes on; when each phase began. */
-    private static List<Long> follow(
-            Front front, List<Phase> phases, long begin, Fleet.Server mvc, Bench bench, Fleet fleet)
-            throws InterruptedException {
-        List<Long> begins = new ArrayList<>();
-        long at = begin;
-        for (int i = 0; i < phases.size(); i++) {
-            Phase phase = phases.get(i);
-            bench.sleepUntil(at);
-            begins.add(at);
-            if (phase.name().equals("calm")) {
-                bench.stepAt(at, front.label + ": " + phases.get(i + 1).name(), "");
-            } else if (FAULTS.containsKey(phase.name())) {
-                fleet.breaks(mvc, FAULTS.getOrDefault(phase.name(), ""));
-            } else if (phase.name().startsWith("after ")) {
-                fleet.heal(mvc);
-                bench.span(phases.get(i - 1).name(), begins.get(i - 1), at);
-            }
-            at += phase.length().toMillis();
-        }
-        bench.sleepUntil(at);
-        begins.add(at);
-        return begins;
-    }
-
-    private static void figures(
-            Front front, List<Phase> phases, List<Long> begins, List<Request> requests, Bench bench) {
-        for (int i = 1; i < phases.size(); i++) {
-            Phase phase = phases.get(i);
-            if (!phase.name().equals("calm")) {
+    private static void figures(Front front, Timeline timeline, List<Request> requests, Bench bench) {
+        for (int calm = 0; calm < timeline.size(); calm++) {
+            if (!timeline.name(calm).equals(Timeline.CALM)) {
                 continue;
             }
-            String prefix = front.label + "." + phases.get(i + 1).name() + ".";
-            List<Request> calm = between(requests, NEIGHBOUR, begins.get(i), begins.get(i + 1));
-            List<Request> fault = between(requests, NEIGHBOUR, begins.get(i + 1), begins.get(i + 2));
-            List<Request> sick = between(requests, SICK, begins.get(i + 1), begins.get(i + 2));
-            List<Request> after = between(requests, SICK, begins.get(i + 2), begins.get(i + 3));
-            bench.fact(prefix + "neighbour.success", Request.percent(fault, Request::succeeded), "%");
-            bench.fact(prefix + "neighbour.p99.calm", Request.percentile(calm, 99), "ms");
-            bench.fact(prefix + "neighbour.p99", Request.percentile(fault, 99), "ms");
+            int fault = calm + 1;
+            String prefix = front.label + "." + timeline.name(fault) + ".";
+            List<Request> neighbours = timeline.in(fault, NEIGHBOUR, requests);
+            List<Request> sick = timeline.in(fault, SICK, requests);
+            bench.fact(prefix + "neighbour.success", Request.percent(neighbours, Request::succeeded), "%");
+            bench.fact(
+                    prefix + "neighbour.p99.calm",
+                    Request.percentile(timeline.in(calm, NEIGHBOUR, requests), 99),
+                    "ms");
+            bench.fact(prefix + "neighbour.p99", Request.percentile(neighbours, 99), "ms");
             bench.fact(prefix + "sick.success", Request.percent(sick, Request::succeeded), "%");
             bench.fact(prefix + "sick.p99", Request.percentile(sick, 99), "ms");
-            bench.fact(prefix + "sick.healed", Request.percent(after, Request::succeeded), "%");
+            bench.fact(
+                    prefix + "sick.healed",
+                    Request.percent(timeline.in(fault + 1, SICK, requests), Request::succeeded),
+                    "%");
         }
-    }
-
-    private static List<Request> between(List<Request> all, String name, long from, long to) {
-        return all.stream()
-                .filter(one -> one.name().equals(name) && one.atMillis() >= from && one.atMillis() < to)
-                .toList();
     }
 }

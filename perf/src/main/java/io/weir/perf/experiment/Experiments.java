@@ -7,7 +7,8 @@ import java.util.List;
 /** What {@code perf/run} knows. */
 public final class Experiments {
 
-    static final List<Experiment> ALL = List.of(new Containment());
+    static final List<Experiment> ALL =
+            List.of(new Containment(), new Metastable(), new Recovery(), new Soak(), new LittlesLaw());
 
     private Experiments() {}
 

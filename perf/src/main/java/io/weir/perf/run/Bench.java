@@ -27,6 +27,9 @@ public final class Bench implements AutoCloseable {
     /** A generator that wakes later than this, more than once in a hundred times, measures itself. */
     private static final double LATE_MILLIS = 50;
 
+    /** A generator that is busy for more of its cores' time has none left for bursts. */
+    private static final double SATURATED = 0.8;
+
     private final Path root;
     private final boolean quick;
     private final Raw raw;
@@ -149,6 +152,11 @@ public final class Bench implements AutoCloseable {
         raw.span(stepNumber, what, from, to);
     }
 
+    /** Something to be known of the run, such as what its steps are a series of ({@code x}). */
+    public void property(String name, String value) {
+        raw.property(name, value);
+    }
+
     /** A figure that the experiment has computed. */
     public void fact(String name, double value, String unit) {
         raw.fact(name, String.format(Locale.ROOT, "%.3f", value), unit);
@@ -172,7 +180,18 @@ public final class Bench implements AutoCloseable {
         return List.copyOf(invalid);
     }
 
-    void judgeGenerator(String run, Gatling.Result result) {
+    void judgeGenerator(String run, String process, Gatling.Result result) {
+        double cores = sampler.cores(process);
+        fact("generator." + run + ".cores", cores, "busy, of " + generatorCores());
+        if (cores > SATURATED * generatorCores()) {
+            invalidate(String.format(
+                    Locale.ROOT,
+                    "%s: the generator itself was saturated, %.1f of its %d cores were busy (expected: at most %.0f %%)",
+                    run,
+                    cores,
+                    generatorCores(),
+                    100 * SATURATED));
+        }
         fact("generator." + run + ".delay.p99", result.delayMillis(), "ms");
         if (result.delayMillis() > LATE_MILLIS) {
             invalidate(String.format(
@@ -185,6 +204,11 @@ public final class Bench implements AutoCloseable {
     }
 
     // ---------------------------------------------------------------- time
+
+    /** The mean of what was sampled of a process in a step: {@code threads}, or {@code rss} in bytes. */
+    public double sampled(String process, String what, int ofStep) {
+        return sampler.mean(process, what, ofStep);
+    }
 
     /** Waits until that many milliseconds after the run began. */
     public void sleepUntil(long atMillis) throws InterruptedException {
@@ -272,6 +296,10 @@ public final class Bench implements AutoCloseable {
 
     private Child launch(String name, List<String> command, Map<String, String> environment, List<Integer> cores) {
         List<String> limited = new ArrayList<>();
+        // Out of the terminal's reach: Ctrl-C is for this process, which then ends the others in order.
+        if (has("setsid")) {
+            limited.add("setsid");
+        }
         boolean generator = cores.equals(limits.generator()) && limits.generatorsOwn();
         if (limits.quota() && !generator) {
             limited.addAll(List.of(

@@ -192,4 +192,41 @@ public final class Fleet {
             throw new RunFailure(backend.child().name() + " cannot be told " + what + ": " + e.getMessage(), e);
         }
     }
+
+    /** The sum of one of the gateway's meters, over the lines that have all of these labels. */
+    public double meter(Server gateway, String name, String... labels) {
+        URI uri = URI.create("http://127.0.0.1:" + gateway.managementPort() + "/actuator/prometheus");
+        try {
+            return http.send(
+                            HttpRequest.newBuilder(uri).timeout(PATIENCE).build(), HttpResponse.BodyHandlers.ofString())
+                    .body()
+                    .lines()
+                    .filter(line -> line.startsWith(name + "{") || line.startsWith(name + " "))
+                    .filter(line -> List.of(labels).stream().allMatch(line::contains))
+                    .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+                    .sum();
+        } catch (IOException e) {
+            throw new RunFailure("the gateway does not tell " + name + ": " + e.getMessage(), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new RunFailure("stopped", e);
+        }
+    }
+
+    /** Changes a backend's limit at run time, as an operator does. */
+    public void limit(Server gateway, String backend, int calls) {
+        URI uri = URI.create("http://127.0.0.1:" + gateway.managementPort() + "/actuator/weir/" + backend);
+        try {
+            int status = send(HttpRequest.newBuilder(uri)
+                    .timeout(PATIENCE)
+                    .header("Content-Type", "application/json")
+                    .POST(HttpRequest.BodyPublishers.ofString("{\"max-concurrent-calls\": " + calls + "}"))
+                    .build());
+            if (status / 100 != 2) {
+                throw new RunFailure("the gateway does not take a limit of " + calls + ", status " + status);
+            }
+        } catch (IOException e) {
+            throw new RunFailure("the gateway does not take a limit: " + e.getMessage(), e);
+        }
+    }
 }

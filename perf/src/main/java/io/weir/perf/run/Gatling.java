@@ -24,6 +24,7 @@ public final class Gatling {
 
     private final Bench bench;
     private final String label;
+    private final boolean binding;
     private final Child child;
     private final Path rows;
     private final Path report;
@@ -34,8 +35,9 @@ public final class Gatling {
      * @param simulation the class's simple name
      * @param label what the run is called in the report
      * @param plan the simulation's settings
+     * @param binding whether its assertions have to hold, or are only counted
      */
-    public record Load(String simulation, String label, Map<String, String> plan) {}
+    public record Load(String simulation, String label, Map<String, String> plan, boolean binding) {}
 
     /**
      * What came of it.
@@ -49,6 +51,7 @@ public final class Gatling {
     Gatling(Bench bench, Load load) {
         this.bench = bench;
         this.label = load.label();
+        this.binding = load.binding();
         this.rows = bench.temporary().resolve("rows-" + label + ".csv");
         this.report = bench.temporary().resolve("gatling-" + label);
         Path home = bench.root().resolve("perf/simulations/target");
@@ -97,7 +100,9 @@ public final class Gatling {
         Matcher matcher = ASSERTION.matcher(child.said());
         while (matcher.find()) {
             boolean holds = Boolean.parseBoolean(matcher.group(2));
-            bench.raw().assertion(label, matcher.group(1), holds, matcher.group(3));
+            if (binding) {
+                bench.raw().assertion(label, matcher.group(1), holds, matcher.group(3));
+            }
             if (!holds) {
                 failed.add(matcher.group(1) + " (measured: " + matcher.group(3) + ")");
             }
@@ -105,6 +110,9 @@ public final class Gatling {
         if (failed.isEmpty() == (child.exitValue() == ASSERTIONS_FAILED)) {
             throw new RunFailure("Gatling's assertions are not understood; see "
                     + bench.raw().log(child.name()));
+        }
+        if (binding) {
+            failed.forEach(one -> bench.fail(label + ": " + one));
         }
         keepReport();
         return read(failed);
@@ -139,7 +147,7 @@ public final class Gatling {
             }
         }
         Result result = new Result(List.copyOf(requests), List.copyOf(failed), Request.percentile(delays, 99));
-        bench.judgeGenerator(label, result);
+        bench.judgeGenerator(label, child.name(), result);
         return result;
     }
 

@@ -1,5 +1,6 @@
 package io.weir.perf.run;
 
+import io.weir.perf.report.Report;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.ServerSocket;
@@ -54,6 +55,7 @@ public final class Run {
                         root.resolve("perf/results").resolve(experiment.name()).resolve(mode);
                 Outcome outcome = measure(experiment, wish.quick(), wish.cpus(), root, raw, behind, out);
                 outcome.tell(out);
+                report(root.resolve("perf/results"), out);
                 holds &= outcome.holds();
             }
             return holds ? 0 : 1;
@@ -66,6 +68,19 @@ public final class Run {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return 1;
+        }
+    }
+
+    /** The pages of all runs that are there, made anew. */
+    private static void report(Path results, PrintStream out) {
+        try {
+            List<String> wrong = Report.write(results);
+            if (!wrong.isEmpty()) {
+                throw new RunFailure(String.join("\n", wrong));
+            }
+            out.println("report: " + results.resolve("index.html"));
+        } catch (IOException e) {
+            throw new RunFailure("the report cannot be written: " + e.getMessage(), e);
         }
     }
 

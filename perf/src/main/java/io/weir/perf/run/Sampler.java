@@ -6,8 +6,10 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -41,6 +43,8 @@ final class Sampler implements AutoCloseable {
     private final IntSupplier step;
     private final Map<String, Long> processes = new ConcurrentSkipListMap<>();
     private final Map<String, Integer> gateways = new ConcurrentSkipListMap<>();
+    private final Map<String, Used> used = new ConcurrentHashMap<>();
+    private final Map<String, LongSummaryStatistics> sums = new ConcurrentHashMap<>();
     private final HttpClient http =
             HttpClient.newBuilder().connectTimeout(PATIENCE).build();
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
@@ -65,9 +69,53 @@ final class Sampler implements AutoCloseable {
         gateways.remove(name);
     }
 
+    /** What was sampled of a process in a step. */
+    double mean(String process, String what, int ofStep) {
+        return sums.getOrDefault(key(process, what, ofStep), new LongSummaryStatistics())
+                .getAverage();
+    }
+
+    /** How many cores a process has kept busy, from its first sample to its last. */
+    double cores(String process) {
+        Used used = this.used.get(process);
+        return used == null || used.toMillis() == used.fromMillis()
+                ? 0
+                : (used.toMicros() - used.fromMicros()) / 1000.0 / (used.toMillis() - used.fromMillis());
+    }
+
+    /** Processor time at a process's first sample and at its last. */
+    private record Used(long fromMillis, long fromMicros, long toMillis, long toMicros) {}
+
+    private static String key(String process, String what, int ofStep) {
+        return ofStep + " " + process + " " + what;
+    }
+
+    private void note(String process, Proc proc) {
+        int now = step.getAsInt();
+        raw.process(now, process, proc);
+        long at = raw.now();
+        used.merge(
+                process,
+                new Used(at, proc.cpuMicros(), at, proc.cpuMicros()),
+                (first, last) -> new Used(first.fromMillis(), first.fromMicros(), last.toMillis(), last.toMicros()));
+        add(key(process, "threads", now), proc.threads());
+        add(key(process, "rss", now), proc.rssBytes());
+    }
+
+    private void add(String key, long value) {
+        sums.compute(key, (name, sum) -> {
+            LongSummaryStatistics next = new LongSummaryStatistics();
+            if (sum != null) {
+                next.combine(sum);
+            }
+            next.accept(value);
+            return next;
+        });
+    }
+
     private void sample() {
         try {
-            processes.forEach((name, pid) -> Proc.of(pid).ifPresent(proc -> raw.process(step.getAsInt(), name, proc)));
+            processes.forEach((name, pid) -> Proc.of(pid).ifPresent(proc -> note(name, proc)));
             for (int port : gateways.values()) {
                 scrape(port);
             }
@@ -98,7 +146,8 @@ final class Sampler implements AutoCloseable {
         int value = line.lastIndexOf(' ');
         int brace = line.indexOf('{');
         String name = line.substring(0, brace < 0 ? value : brace);
-        if (METERS.contains(name)) {
+        // A gauge that knows nothing yet says that it is no number.
+        if (METERS.contains(name) && Double.isFinite(Double.parseDouble(line.substring(value + 1)))) {
             raw.meter(
                     step.getAsInt(),
                     at,

@@ -1,0 +1,89 @@
+package io.weir.perf.simulation;
+
+import static io.gatling.javaapi.core.CoreDsl.constantUsersPerSec;
+import static io.gatling.javaapi.core.CoreDsl.details;
+import static io.gatling.javaapi.core.CoreDsl.rampUsersPerSec;
+import static io.gatling.javaapi.core.CoreDsl.scenario;
+
+import io.gatling.javaapi.core.Assertion;
+import io.gatling.javaapi.core.OpenInjectionStep;
+import io.gatling.javaapi.core.PopulationBuilder;
+import io.gatling.javaapi.core.Simulation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the simulations have in common: callers who come at a rate, phase by phase. */
+abstract class Asking extends Simulation {
+
+    static final String WARM_UP = "warm-up";
+    static final String CALM = "calm";
+    static final String OVERLOAD = "overload";
+    static final String AFTER = "after ";
+
+    private final Plan plan = new Plan();
+    private final Callers callers = new Callers(plan);
+
+    final List<Plan.Phase> phases() {
+        return plan.phases();
+    }
+
+    /** Callers of {@code weir.NAME.path}, {@code weir.NAME.rate} of them a second, and {@code weir.overload.rate} in an overload. */
+    final PopulationBuilder callers(String name, boolean overloads) {
+        double rate = Plan.number(name + ".rate");
+        return scenario(name)
+                .exec(callers.ask(name, Plan.text(name + ".path")))
+                .injectOpen(users(rate, overloads ? Plan.number("overload.rate") : rate));
+    }
+
+    /** Slowly at first: what is cold is not what is asked about. */
+    private List<OpenInjectionStep> users(double rate, double overloadRate) {
+        List<OpenInjectionStep> steps = new ArrayList<>();
+        Duration steady = Duration.ZERO;
+        double steadyRate = rate;
+        for (Plan.Phase phase : plan.phases()) {
+            double wanted = phase.name().equals(OVERLOAD) ? overloadRate : rate;
+            if (phase.name().equals(WARM_UP)) {
+                steps.add(rampUsersPerSec(1).to(rate).during(phase.length()));
+            } else if (wanted == steadyRate) {
+                steady = steady.plus(phase.length());
+            } else {
+                steps.add(constantUsersPerSec(steadyRate).during(steady));
+                steady = phase.length();
+                steadyRate = wanted;
+            }
+        }
+        steps.add(constantUsersPerSec(steadyRate).during(steady));
+        return steps;
+    }
+
+    /** At least so many percent succeed; nothing, where the run is not to be held to it. */
+    static List<Assertion> succeed(String name, Plan.Phase phase, String percent) {
+        return Plan.has(percent)
+                ? List.of(details(Callers.inPhase(name, phase.name()))
+                        .successfulRequests()
+                        .percent()
+                        .gte(Plan.number(percent)))
+                : List.of();
+    }
+
+    /** 99 % of them end within so many milliseconds; nothing, where the run is not to be held to it. */
+    static List<Assertion> endWithin(String name, Plan.Phase phase, String millis) {
+        return Plan.has(millis)
+                ? List.of(details(Callers.inPhase(name, phase.name()))
+                        .responseTime()
+                        .percentile(99.0)
+                        .lt((int) Plan.number(millis)))
+                : List.of();
+    }
+
+    @Override
+    public final void before() {
+        callers.begin();
+    }
+
+    @Override
+    public final void after() {
+        callers.end();
+    }
+}

@@ -1,0 +1,136 @@
+package io.weir.perf.experiment;
+
+import io.weir.perf.run.Bench;
+import io.weir.perf.run.Experiment;
+import io.weir.perf.run.Fleet;
+import io.weir.perf.run.Gatling;
+import io.weir.perf.run.Request;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * A backend hangs for 1, 5 and 30 seconds: how long after it has healed are its callers served again?
+ *
+ * <p>Recovered is the first moment after the heal from which on 99 of 100 requests in a row succeed. Each length comes several times; the median counts, since the
+ * probes that find a healed backend come at intervals with jitter.
+ */
+final class Recovery implements Experiment {
+
+    private static final String CALLER = "caller";
+    private static final int RATE = 100;
+    private static final int IN_A_ROW = 100;
+    private static final List<Integer> FAULTS_SECONDS = List.of(1, 5, 30);
+
+    @Override
+    public String name() {
+        return "recovery";
+    }
+
+    @Override
+    public String question() {
+        return "a backend hangs for 1, 5, 30 s: how long after the heal until 99 % succeed?";
+    }
+
+    @Override
+    public int steps(boolean quick) {
+        return FAULTS_SECONDS.size() * times(quick);
+    }
+
+    private static int times(boolean quick) {
+        return quick ? 2 : 5;
+    }
+
+    @Override
+    public Duration length(boolean quick) {
+        return timeline(quick).length().plusSeconds(30);
+    }
+
+    @Override
+    public int processes() {
+        return 3;
+    }
+
+    private static Timeline timeline(boolean quick) {
+        Timeline timeline = new Timeline().then(Timeline.WARM_UP, Duration.ofSeconds(quick ? 10 : 30));
+        for (int i = 0; i < times(quick); i++) {
+            for (int seconds : FAULTS_SECONDS) {
+                String fault = "hang of " + seconds + " s";
+                timeline.then(Timeline.CALM, Duration.ofSeconds(quick ? 4 : 10))
+                        .then(fault, Duration.ofSeconds(seconds))
+                        .then(Timeline.AFTER + fault, Duration.ofSeconds(quick ? 6 : 15));
+            }
+        }
+        return timeline;
+    }
+
+    @Override
+    public void run(Bench bench) throws InterruptedException {
+        Fleet fleet = new Fleet(bench);
+        bench.doing("the gateway starts");
+        String database = fleet.database();
+        Fleet.Server mvc = fleet.backend("mvc", "mvc-jdbc", database);
+        Fleet.Server reactive = fleet.backend("neighbour", "webflux-r2dbc", database);
+        Fleet.Server gateway = fleet.gateway("local.yml", mvc, reactive);
+        fleet.ready(mvc, "/delay?ms=1");
+        fleet.ready(gateway, "/mvc/delay?ms=1");
+
+        Timeline timeline = timeline(bench.quick());
+        Map<String, String> plan = new HashMap<>();
+        plan.put("url", gateway.url());
+        plan.put("caller.path", "/mvc/delay?ms=20");
+        plan.put("caller.rate", Integer.toString(RATE));
+        plan.put("patience", "5000");
+        plan.put("healed.percent", "80");
+        plan.put("phases", timeline.plan());
+        Gatling gatling = bench.load(new Gatling.Load("HowSoonIsAHealedBackendServed", "gateway", plan, true));
+        timeline.follow(bench, gatling.awaitBegin(), (phase, name, at) -> {
+            if (name.equals(Timeline.CALM)) {
+                String fault = timeline.name(phase + 1);
+                bench.stepAt(at, fault, "");
+            } else if (name.startsWith(Timeline.AFTER)) {
+                fleet.heal(mvc);
+                bench.span(timeline.name(phase - 1), timeline.begin(phase - 1), at);
+            } else if (!name.equals(Timeline.WARM_UP)) {
+                fleet.breaks(mvc, "{\"kind\": \"hang\"}");
+            }
+        });
+        Gatling.Result result = gatling.awaitEnd();
+        figures(timeline, result.requests(), bench);
+    }
+
+    private static void figures(Timeline timeline, List<Request> requests, Bench bench) {
+        Map<Integer, List<Double>> seconds = new TreeMap<>();
+        for (int i = 0; i < timeline.size(); i++) {
+            if (timeline.name(i).startsWith(Timeline.AFTER)) {
+                double after = secondsUntilServed(timeline.in(i, CALLER, requests), timeline.begin(i));
+                if (Double.isNaN(after)) {
+                    bench.fail(timeline.name(i) + ": not recovered while it was watched");
+                    after = (timeline.begin(i + 1) - timeline.begin(i)) / 1000.0;
+                }
+                int length = Integer.parseInt(timeline.name(i).replaceAll("\\D", ""));
+                seconds.computeIfAbsent(length, one -> new ArrayList<>()).add(after);
+            }
+        }
+        seconds.forEach((length, all) -> {
+            Collections.sort(all);
+            bench.fact("recovery.median." + length + "s", all.get((all.size() - 1) / 2), "s");
+            bench.fact("recovery.worst." + length + "s", all.getLast(), "s");
+        });
+    }
+
+    /** From the heal to the first of 100 requests in a row of which 99 succeed; not a number if there are none. */
+    static double secondsUntilServed(List<Request> since, long heal) {
+        for (int first = 0; first + IN_A_ROW <= since.size(); first++) {
+            List<Request> row = since.subList(first, first + IN_A_ROW);
+            if (row.getFirst().succeeded() && Request.percent(row, Request::succeeded) >= 99) {
+                return (row.getFirst().atMillis() - heal) / 1000.0;
+            }
+        }
+        return Double.NaN;
+    }
+}

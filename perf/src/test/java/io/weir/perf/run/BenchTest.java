@@ -1,0 +1,75 @@
+package io.weir.perf.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class BenchTest {
+
+    @TempDir
+    private Path directory;
+
+    private Bench bench() {
+        return new Bench(
+                directory,
+                true,
+                new Raw(directory.resolve("raw")),
+                Limits.divide(List.of(0), 1, 1, false, false),
+                new Cgroups(),
+                new Progress(System.out, false, "bench", 1, Duration.ZERO, Duration.ZERO));
+    }
+
+    @Test
+    void saysWhoHasDiedAndItsLastWords() {
+        try (Bench bench = bench()) {
+            bench.launch("broken", List.of("sh", "-c", "echo out of order; exit 3"), Map.of());
+
+            assertThatThrownBy(() -> bench.await("nothing", () -> false))
+                    .isInstanceOf(RunFailure.class)
+                    .hasMessageContaining("broken has ended by itself, with status 3")
+                    .hasMessageContaining("out of order");
+        }
+    }
+
+    @Test
+    void leavesNothingBehind() {
+        Child child;
+        Path temporary;
+        try (Bench bench = bench()) {
+            child = bench.launch("sleeper", List.of("sleep", "600"), Map.of());
+            temporary = bench.temporary();
+            assertThat(child.alive()).isTrue();
+        }
+
+        assertThat(child.alive()).isFalse();
+        assertThat(temporary).doesNotExist();
+    }
+
+    @Test
+    void knowsInWhichStepARequestWasSent() throws Exception {
+        try (Bench bench = bench()) {
+            bench.stepAt(1000, "first", "");
+            bench.span("fault", 1100, 1200);
+            bench.stepAt(2000, "second", "4");
+            bench.stepAt(3000, "third", "");
+
+            assertThat(bench.stepAt(999)).as("warming up").isZero();
+            assertThat(bench.stepAt(1000)).isEqualTo(1);
+            assertThat(bench.stepAt(1999)).isEqualTo(1);
+            assertThat(bench.stepAt(2000)).isEqualTo(2);
+        }
+
+        assertThat(Files.readAllLines(directory.resolve("raw/steps.csv")))
+                .startsWith("step,label,x,began_ms,ended_ms", "1,first,,1000,2000", "2,second,4,2000,3000");
+        assertThat(Files.readAllLines(directory.resolve("raw/spans.csv"))).endsWith("1,fault,1100,1200");
+    }
+}
