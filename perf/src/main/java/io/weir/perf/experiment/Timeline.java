@@ -53,6 +53,7 @@ final class Timeline {
 
     /** Goes through it from the load's begin on, to its end. */
     void follow(Bench bench, long begin, OnPhase each) throws InterruptedException {
+        bench.goesOnUntil(begin + length().toMillis());
         long at = begin;
         for (int i = 0; i < phases.size(); i++) {
             bench.sleepUntil(at);

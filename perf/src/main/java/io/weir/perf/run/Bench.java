@@ -32,6 +32,7 @@ public final class Bench implements AutoCloseable {
 
     private final Path root;
     private final boolean quick;
+    private final List<String> jvm;
     private final Raw raw;
     private final Path temporary;
     private final Limits limits;
@@ -57,7 +58,8 @@ public final class Bench implements AutoCloseable {
     /** A step that has ended, by its number. */
     private record Step(int number, long began, long ended) {}
 
-    Bench(Path root, boolean quick, Raw raw, Limits limits, Cgroups cgroups, Progress progress) {
+    Bench(Path root, boolean quick, List<String> jvm, Raw raw, Limits limits, Cgroups cgroups, Progress progress) {
+        this.jvm = List.copyOf(jvm);
         this.root = root;
         this.quick = quick;
         this.raw = raw;
@@ -210,6 +212,11 @@ public final class Bench implements AutoCloseable {
         return sampler.mean(process, what, ofStep);
     }
 
+    /** Says that it will go on until then at least, for the time left. */
+    public void goesOnUntil(long atMillis) {
+        progress.atLeast(Duration.ofMillis(Math.max(0, atMillis - now())));
+    }
+
     /** Waits until that many milliseconds after the run began. */
     public void sleepUntil(long atMillis) throws InterruptedException {
         while (now() < atMillis) {
@@ -249,12 +256,14 @@ public final class Bench implements AutoCloseable {
 
     /** A JVM's command up to what it is to run: the heap's limit, and as many processors as the process really gets. */
     public List<String> java(String heap) {
-        return List.of(
+        List<String> command = new ArrayList<>(List.of(
                 javaCommand(),
                 "-Xmx" + heap,
                 "-XX:ActiveProcessorCount=" + limits.granted(),
                 "--enable-native-access=ALL-UNNAMED",
-                "-Djava.io.tmpdir=" + temporary);
+                "-Djava.io.tmpdir=" + temporary));
+        command.addAll(jvm);
+        return List.copyOf(command);
     }
 
     String javaCommand() {

@@ -1,6 +1,7 @@
 package io.weir.perf.run;
 
 import java.time.Duration;
+import java.util.List;
 
 /** A question that is answered by measuring. One class each, with a simulation named after the question. */
 public interface Experiment {
@@ -19,6 +20,11 @@ public interface Experiment {
 
     /** How many processes are under test at a time: they share the cores. */
     int processes();
+
+    /** Options of the JVMs under test, over their own defaults. */
+    default List<String> jvm() {
+        return List.of();
+    }
 
     /**
      * Measures. What it has started is stopped afterwards in any case.

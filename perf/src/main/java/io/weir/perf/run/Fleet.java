@@ -21,8 +21,10 @@ public final class Fleet {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final Bench bench;
-    private final HttpClient http =
-            HttpClient.newBuilder().connectTimeout(PATIENCE).build();
+    private final HttpClient http = HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .connectTimeout(PATIENCE)
+            .build();
 
     /** A fleet on a bench. */
     public Fleet(Bench bench) {

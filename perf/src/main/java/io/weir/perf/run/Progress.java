@@ -16,6 +16,7 @@ final class Progress {
     private final Duration length;
     private final Duration behind;
     private final long start = System.nanoTime();
+    private long leastNanos = start;
     private int step;
     private String label = "starts";
     private long saidAt = Long.MIN_VALUE;
@@ -42,6 +43,11 @@ final class Progress {
         tick();
     }
 
+    /** It takes at least so much more. */
+    void atLeast(Duration more) {
+        leastNanos = System.nanoTime() + more.toNanos();
+    }
+
     void doing(String what) {
         label = what;
         saidAt = Long.MIN_VALUE;
@@ -61,13 +67,17 @@ final class Progress {
                 Math.max(1, step),
                 steps,
                 label,
-                left(Math.max(0, length.toSeconds() - elapsed) + behind.toSeconds()));
+                left(secondsLeft(elapsed) + behind.toSeconds()));
         if (terminal) {
             out.print("\r\033[K" + line);
         } else {
             out.println(line);
         }
         out.flush();
+    }
+
+    private long secondsLeft(long elapsed) {
+        return Math.max(Math.max(0, length.toSeconds() - elapsed), (leastNanos - System.nanoTime()) / 1_000_000_000);
     }
 
     static String left(long seconds) {

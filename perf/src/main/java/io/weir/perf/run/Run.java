@@ -2,6 +2,7 @@ package io.weir.perf.run;
 
 import io.weir.perf.report.Report;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintStream;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
@@ -14,9 +15,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.jar.Attributes;
+import java.util.Properties;
 import java.util.jar.JarFile;
-import java.util.jar.Manifest;
+import java.util.zip.ZipEntry;
 
 /** Runs experiments by their names: {@code --list}, or {@code NAME... [--quick|--full] [--cpus N]}. */
 public final class Run {
@@ -196,7 +197,7 @@ public final class Run {
                 experiment.length(quick),
                 behind);
         out.println(limits.sentence());
-        Bench bench = new Bench(root, quick, raw, limits, cgroups, progress);
+        Bench bench = new Bench(root, quick, experiment.jvm(), raw, limits, cgroups, progress);
         // So that Ctrl-C and SIGTERM leave nothing behind.
         Thread hook = new Thread(bench::stopAll);
         Runtime.getRuntime().addShutdownHook(hook);
@@ -247,13 +248,17 @@ public final class Run {
         raw.property("generator.own-cores", limits.generatorsOwn());
     }
 
+    /** As Maven has written it into the jar. */
     private static String version(Path jar) {
         try (JarFile file = new JarFile(jar.toFile())) {
-            Manifest manifest = file.getManifest();
-            String version = manifest == null
-                    ? null
-                    : manifest.getMainAttributes().getValue(Attributes.Name.IMPLEMENTATION_VERSION);
-            return version == null ? "unknown" : version;
+            ZipEntry entry = file.getEntry("META-INF/maven/io.weir/weir-gateway/pom.properties");
+            Properties maven = new Properties();
+            if (entry != null) {
+                try (InputStream in = file.getInputStream(entry)) {
+                    maven.load(in);
+                }
+            }
+            return maven.getProperty("version", "unknown");
         } catch (IOException e) {
             return "unknown";
         }

@@ -24,7 +24,8 @@ final class Tables {
 
     private static String requests(Path raw) {
         Map<Integer, String> labels = new TreeMap<>();
-        rows(raw, "steps").forEach(row -> labels.put(Integer.parseInt(row.get(0)), row.get(1)));
+        rows(raw, "steps")
+                .forEach(row -> labels.put(Integer.parseInt(row.get(0)), (row.get(1) + " " + row.get(2)).strip()));
         Map<Integer, Map<String, List<Request>>> requests = new TreeMap<>();
         for (List<String> row : rows(raw, "requests")) {
             requests.computeIfAbsent(Integer.parseInt(row.get(0)), step -> new TreeMap<>())

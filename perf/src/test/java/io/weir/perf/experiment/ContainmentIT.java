@@ -38,6 +38,12 @@ class ContainmentIT {
                     30,
                     Map.of("contained.percent", "60"));
         }
+
+        /** The JVMs live for seconds: less to compile is more for the rest. */
+        @Override
+        public List<String> jvm() {
+            return List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+        }
     }
 
     @Test

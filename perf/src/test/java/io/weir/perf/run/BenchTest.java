@@ -22,6 +22,7 @@ class BenchTest {
         return new Bench(
                 directory,
                 true,
+                List.of(),
                 new Raw(directory.resolve("raw")),
                 Limits.divide(List.of(0), 1, 1, false, false),
                 new Cgroups(),
