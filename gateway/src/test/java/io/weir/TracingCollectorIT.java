@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Whatever the collector of traces does costs no request, and what it costs is counted. */
-@Timeout(60)
+@Timeout(180)
 class TracingCollectorIT {
 
     private static TestBackend backend;

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What becomes of a request is told to a collector of traces. */
-@Timeout(60)
+@Timeout(180)
 class TracingIT {
 
     private static final String STATE = "vendor=opaque";
