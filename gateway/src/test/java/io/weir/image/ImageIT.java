@@ -51,6 +51,7 @@ class ImageIT {
                   deadline: 20s
                   connection: { connect-timeout: 10s }
               drain: { delay: 1s, timeout: 20s }
+              overload.max-event-loop-delay: 1m
               management.token: %s
             """.formatted(TOKEN);
 
