@@ -1,6 +1,7 @@
 package io.weir.perf.run;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -8,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * A process as the kernel sees it.
@@ -22,10 +24,14 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
     /** Of Linux on every machine that Java runs on: sysconf(_SC_CLK_TCK). */
     private static final long MICROS_PER_TICK = 10_000;
 
-    private static final String ESTABLISHED = "01";
+    private static final String ESTABLISHED = " 01 ";
 
-    /** As it is now; empty if it has ended. */
-    static Optional<Proc> of(long pid) {
+    /**
+     * As it is now; empty if it has ended.
+     *
+     * @param established what {@link #established} has just said
+     */
+    static Optional<Proc> of(long pid, Set<String> established) {
         Path home = Path.of("/proc", Long.toString(pid));
         try {
             String stat = Files.readString(home.resolve("stat"));
@@ -35,7 +41,7 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
                     (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * MICROS_PER_TICK,
                     rss(home),
                     Integer.parseInt(fields[17]),
-                    connections(home)));
+                    connections(home, established)));
         } catch (IOException e) {
             return Optional.empty();
         }
@@ -50,19 +56,25 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
         return 0;
     }
 
-    private static int connections(Path home) throws IOException {
+    /** The established TCP connections of this machine, by the name of their sockets. Read once for all processes: the closed ones are many. */
+    static Set<String> established() {
         Set<String> established = new HashSet<>();
-        for (String table : List.of("net/tcp", "net/tcp6")) {
-            Path file = home.resolve(table);
-            if (Files.exists(file)) {
-                for (String line : Files.readAllLines(file)) {
+        for (Path table : List.of(Path.of("/proc/self/net/tcp"), Path.of("/proc/self/net/tcp6"))) {
+            try (Stream<String> lines = Files.lines(table)) {
+                lines.filter(line -> line.contains(ESTABLISHED)).forEach(line -> {
                     String[] fields = line.strip().split("\\s+", -1);
-                    if (fields.length > 9 && fields[3].equals(ESTABLISHED)) {
+                    if (fields.length > 9 && fields[3].equals(ESTABLISHED.strip())) {
                         established.add("socket:[" + fields[9] + "]");
                     }
-                }
+                });
+            } catch (IOException | UncheckedIOException e) {
+                // There is no such table where there is no such protocol.
             }
         }
+        return established;
+    }
+
+    private static int connections(Path home, Set<String> established) throws IOException {
         int count = 0;
         try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(home.resolve("fd"))) {
             for (Path descriptor : descriptors) {

@@ -115,7 +115,8 @@ final class Sampler implements AutoCloseable {
 
     private void sample() {
         try {
-            processes.forEach((name, pid) -> Proc.of(pid).ifPresent(proc -> note(name, proc)));
+            Set<String> established = Proc.established();
+            processes.forEach((name, pid) -> Proc.of(pid, established).ifPresent(proc -> note(name, proc)));
             for (int port : gateways.values()) {
                 scrape(port);
             }
