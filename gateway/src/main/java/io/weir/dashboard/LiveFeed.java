@@ -19,9 +19,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,9 +37,9 @@ import tools.jackson.databind.json.JsonMapper;
  * <p>It reads the counters also while nobody looks: who opens the page then sees the last two minutes, and the figures of a window are
  * right from the first event on. It encodes only for viewers.
  */
-// Concurrency: all but the counters is guarded by this object's monitor. It is held while a snapshot is computed and
-// handed out, which is
-// never on an event loop; who comes or goes on one waits for no longer than that.
+// Concurrency: one thread computes, encodes and hands out; what it makes is its own. Who comes or goes, on an event
+// loop,
+// is guarded by this object's monitor, which is held for no longer than it takes to note that.
 public final class LiveFeed implements AutoCloseable {
 
     /** What can be looked at. */
@@ -64,15 +67,21 @@ public final class LiveFeed implements AutoCloseable {
     private final Frames frames = new Frames();
     private final HystrixEvents hystrix;
     private final Map<String, Trace> traces = new HashMap<>();
+    /** Guarded by this. */
     private final Map<Format, Set<Viewer>> viewers = new EnumMap<>(Format.class);
-    private final ScheduledExecutorService timer;
+
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().daemon().name("weir-dashboard").factory());
+    /** What encodes for who comes: the timer's thread, but for tests. */
+    private final Executor thread;
+
     private @Nullable LiveView last;
     /** For who comes before the next second; made when the first one does. */
-    private Frames.@Nullable Frame first;
+    private final Map<Format, Frames.Frame> first = new EnumMap<>(Format.class);
 
-    private long computed;
-    private long dropped;
-    private boolean closed;
+    private final AtomicLong computed = new AtomicLong();
+    private final AtomicLong dropped = new AtomicLong();
+    private volatile boolean closed;
 
     /**
      * A feed that has not {@linkplain #start started}.
@@ -88,6 +97,24 @@ public final class LiveFeed implements AutoCloseable {
             Happenings happenings,
             IntSupplier replicas,
             InstantSource clock) {
+        this(gateway, engine, guard, drain, happenings, replicas, clock, null);
+    }
+
+    /**
+     * A feed that has not {@linkplain #start started}.
+     *
+     * @param thread welcomes who comes; null: the feed's own
+     */
+    LiveFeed(
+            Gateway gateway,
+            Engine engine,
+            OverloadGuard guard,
+            Drain drain,
+            Happenings happenings,
+            IntSupplier replicas,
+            InstantSource clock,
+            @Nullable Executor thread) {
+        this.thread = thread == null ? timer : thread;
         this.gateway = gateway;
         this.engine = engine;
         this.guard = guard;
@@ -100,8 +127,6 @@ public final class LiveFeed implements AutoCloseable {
         for (Format format : Format.values()) {
             viewers.put(format, new LinkedHashSet<>());
         }
-        this.timer = Executors.newSingleThreadScheduledExecutor(
-                Thread.ofPlatform().daemon().name("weir-dashboard").factory());
     }
 
     /** Begins: the first snapshot now, and one every second. */
@@ -111,8 +136,12 @@ public final class LiveFeed implements AutoCloseable {
     }
 
     private void secondSafely() {
+        safely(this::second);
+    }
+
+    private static void safely(Runnable task) {
         try {
-            second();
+            task.run();
         } catch (RuntimeException e) {
             // An executor drops a task that throws, and every page would stand still.
             log.error("The gateway's state could not be shown", e);
@@ -120,56 +149,65 @@ public final class LiveFeed implements AutoCloseable {
     }
 
     /** A second has passed. */
-    synchronized void second() {
+    void second() {
         if (closed) {
             return;
         }
         LiveView now = compute();
         last = now;
-        first = null;
-        Set<Viewer> snapshots = of(Format.SNAPSHOTS);
+        first.clear();
+        List<Viewer> snapshots = looking(Format.SNAPSHOTS);
         if (!snapshots.isEmpty()) {
             hand(frames.named("snapshot", json.writeValueAsBytes(now)), snapshots);
         }
-        Set<Viewer> hystrixes = of(Format.HYSTRIX);
+        List<Viewer> hystrixes = looking(Format.HYSTRIX);
         if (!hystrixes.isEmpty()) {
             hand(frames.nameless(hystrix.events(now, traces)), hystrixes);
         }
     }
 
-    /** Somebody looks from now on; false if there are too many, or the feed has ended. */
-    synchronized boolean join(Format format, Viewer viewer) {
-        if (closed || viewers() >= MAX_VIEWERS) {
-            return false;
+    /**
+     * Somebody looks from now on; false if there are too many, or the feed has ended. The first event follows from the feed's thread: with
+     * hundreds of backends it takes milliseconds to encode, which an event loop does not have.
+     */
+    boolean join(Format format, Viewer viewer) {
+        synchronized (this) {
+            if (closed || viewers() >= MAX_VIEWERS) {
+                return false;
+            }
+            of(format).add(viewer);
         }
-        if (last == null) {
-            second();
-        }
-        of(format).add(viewer);
-        LiveView now = last;
-        if (now != null) {
-            viewer.offer(firstFrame(format, now), this::drop);
+        try {
+            thread.execute(() -> safely(() -> welcome(format, viewer)));
+        } catch (RejectedExecutionException e) {
+            // The feed has been closed since, and with it this viewer's stream.
+            log.debug("A viewer came as the feed ended", e);
         }
         return true;
     }
 
-    private Frames.Frame firstFrame(Format format, LiveView now) {
+    private void welcome(Format format, Viewer viewer) {
+        if (last == null) {
+            second();
+        }
+        LiveView now = last;
+        if (now != null && isLooking(format, viewer)) {
+            viewer.welcome(first.computeIfAbsent(format, any -> first(any, now)), this::drop);
+        }
+    }
+
+    private Frames.Frame first(Format format, LiveView now) {
         if (format == Format.HYSTRIX) {
             return frames.nameless(hystrix.events(now, traces));
         }
-        Frames.Frame known = first;
-        if (known == null) {
-            Map<String, LiveView.Past> past = new LinkedHashMap<>();
-            now.backends().forEach(backend -> {
-                Trace trace = traces.get(backend.name());
-                if (trace != null) {
-                    past.put(backend.name(), trace.past());
-                }
-            });
-            known = frames.named("full", json.writeValueAsBytes(now.first(VOCABULARY, past)));
-            first = known;
-        }
-        return known;
+        Map<String, LiveView.Past> past = new LinkedHashMap<>();
+        now.backends().forEach(backend -> {
+            Trace trace = traces.get(backend.name());
+            if (trace != null) {
+                past.put(backend.name(), trace.past());
+            }
+        });
+        return frames.named("full", json.writeValueAsBytes(now.first(VOCABULARY, past)));
     }
 
     /** Somebody looks no longer. */
@@ -183,39 +221,52 @@ public final class LiveFeed implements AutoCloseable {
     }
 
     /** Snapshots computed since the start. */
-    synchronized long computed() {
-        return computed;
+    long computed() {
+        return computed.get();
     }
 
     /** Viewers cut off since the start, since they did not keep up. */
-    synchronized long dropped() {
-        return dropped;
+    long dropped() {
+        return dropped.get();
     }
 
     /** Ends every stream in order. */
     @Override
-    public synchronized void close() {
-        if (closed) {
-            return;
+    public void close() {
+        List<Viewer> all = new ArrayList<>();
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            viewers.values().forEach(all::addAll);
+            viewers.values().forEach(Set::clear);
         }
-        closed = true;
-        timer.shutdownNow();
-        viewers.values().forEach(each -> List.copyOf(each).forEach(Viewer::end));
-        viewers.values().forEach(Set::clear);
-        frames.close();
+        all.forEach(Viewer::end);
+        // After what it may be at.
+        timer.execute(frames::close);
+        timer.shutdown();
     }
 
-    private void hand(Frames.Frame frame, Set<Viewer> to) {
-        // Who cannot be sent to leaves while it is sent to.
-        for (Viewer viewer : List.copyOf(to)) {
-            viewer.offer(frame, this::drop);
-        }
+    private void hand(Frames.Frame frame, List<Viewer> to) {
+        to.forEach(viewer -> viewer.offer(frame, this::drop));
     }
 
     private void drop(Viewer viewer) {
-        dropped++;
-        viewers.values().forEach(each -> each.remove(viewer));
+        dropped.incrementAndGet();
+        synchronized (this) {
+            viewers.values().forEach(each -> each.remove(viewer));
+        }
         log.info("A viewer of the dashboard's stream was cut off: it has not taken {} events in a row", Viewer.MISSES);
+    }
+
+    /** Those who have had their first event. */
+    private synchronized List<Viewer> looking(Format format) {
+        return of(format).stream().filter(Viewer::isWelcomed).toList();
+    }
+
+    private synchronized boolean isLooking(Format format, Viewer viewer) {
+        return of(format).contains(viewer);
     }
 
     private Set<Viewer> of(Format format) {
@@ -227,7 +278,7 @@ public final class LiveFeed implements AutoCloseable {
     }
 
     private LiveView compute() {
-        computed++;
+        computed.incrementAndGet();
         Map<String, Backend> backends = new TreeMap<>(gateway.backends());
         traces.keySet().retainAll(backends.keySet());
         List<LiveView.OfBackend> views = new ArrayList<>(backends.size());

@@ -8,7 +8,7 @@ import java.util.function.Consumer;
  * <p>Passed over as long as the connection has not taken the last event, and cut off after the third in a row: each event is whole, so
  * what is missed does no harm, and who misses all is not there.
  */
-// Concurrency: called under the feed's lock only.
+// Concurrency: used on the feed's thread only, but for its end.
 final class Viewer {
 
     static final int MISSES = 3;
@@ -31,12 +31,30 @@ final class Viewer {
 
     private final Line line;
     private final boolean gzip;
-    private boolean begun;
+    private boolean welcomed;
     private int missed;
 
     Viewer(Line line, boolean gzip) {
         this.line = line;
         this.gzip = gzip;
+    }
+
+    /** Whether it has been given its first event. */
+    boolean isWelcomed() {
+        return welcomed;
+    }
+
+    /**
+     * Gives it its first event, on which those that follow build.
+     *
+     * @param dropped told if it is cut off
+     */
+    void welcome(Frames.Frame frame, Consumer<Viewer> dropped) {
+        welcomed = true;
+        if (gzip) {
+            line.send(Frames.gzipHeader());
+        }
+        offer(frame, dropped);
     }
 
     /**
@@ -54,12 +72,6 @@ final class Viewer {
             return;
         }
         missed = 0;
-        if (!begun) {
-            begun = true;
-            if (gzip) {
-                line.send(Frames.gzipHeader());
-            }
-        }
         line.send(frame.bytes(gzip));
     }
 

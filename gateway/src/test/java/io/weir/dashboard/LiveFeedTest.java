@@ -18,10 +18,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterEach;
@@ -83,6 +85,9 @@ class LiveFeedTest {
     private final Happenings happenings = new Happenings(() -> Instant.EPOCH);
     private final Drain drain = new Drain();
     private final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
+    /** What the feed's thread would do. */
+    private final Queue<Runnable> tasks = new ArrayDeque<>();
+
     private final LiveFeed feed = new LiveFeed(
             new Nothing(),
             new Engine(() -> 0, () -> 0.5, drain, guard, new Limits(1_000, 1_000_000_000, 1_000_000_000)),
@@ -90,18 +95,46 @@ class LiveFeedTest {
             drain,
             happenings,
             () -> 0,
-            InstantSource.fixed(Instant.EPOCH));
+            InstantSource.fixed(Instant.EPOCH),
+            tasks::add);
 
     @AfterEach
     void close() {
         feed.close();
     }
 
+    /** Somebody comes, and the feed's thread gets to it. */
+    private boolean join(LiveFeed.Format format, Viewer viewer) {
+        boolean joined = feed.join(format, viewer);
+        for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+            task.run();
+        }
+        return joined;
+    }
+
+    @Test
+    void encodesOnItsOwnThreadAndGivesTheWholeFirst() {
+        TestLine line = new TestLine();
+        TestLine gone = new TestLine();
+        Viewer left = new Viewer(gone, false);
+        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, true));
+        feed.join(LiveFeed.Format.SNAPSHOTS, left);
+        feed.second();
+        assertThat(line.sent).isEmpty();
+        assertThat(feed.viewers()).isEqualTo(2);
+        feed.leave(LiveFeed.Format.SNAPSHOTS, left);
+
+        tasks.forEach(Runnable::run);
+
+        assertThat(line.sent).hasSize(2);
+        assertThat(gone.sent).isEmpty();
+    }
+
     @Test
     void computesOneSnapshotASecondAndEncodesItOnceForAllWhoLook() {
         List<TestLine> lines = Stream.generate(TestLine::new).limit(50).toList();
         feed.second();
-        lines.forEach(line -> feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false)));
+        lines.forEach(line -> join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false)));
         feed.second();
         feed.second();
 
@@ -118,9 +151,9 @@ class LiveFeedTest {
     void sendsACompressedStreamThatAnyViewerCanBeginWith() throws IOException {
         TestLine early = new TestLine();
         TestLine late = new TestLine();
-        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(early, true));
+        join(LiveFeed.Format.SNAPSHOTS, new Viewer(early, true));
         feed.second();
-        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(late, true));
+        join(LiveFeed.Format.SNAPSHOTS, new Viewer(late, true));
         feed.second();
 
         assertThat(inflated(early).lines().filter(line -> line.startsWith("event: ")))
@@ -134,7 +167,7 @@ class LiveFeedTest {
     @Test
     void passesAViewerOverThatIsNotReadyAndGoesOnWhenItIs() {
         TestLine line = new TestLine();
-        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false));
+        join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false));
         for (int i = 0; i < 5; i++) {
             line.ready = false;
             for (int miss = 1; miss < Viewer.MISSES; miss++) {
@@ -152,8 +185,8 @@ class LiveFeedTest {
     void cutsAViewerOffThatCannotKeepUpAndNobodyElse() {
         TestLine slow = new TestLine();
         TestLine quick = new TestLine();
-        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(slow, false));
-        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(quick, false));
+        join(LiveFeed.Format.SNAPSHOTS, new Viewer(slow, false));
+        join(LiveFeed.Format.SNAPSHOTS, new Viewer(quick, false));
         slow.ready = false;
         for (int miss = 0; miss < Viewer.MISSES; miss++) {
             assertThat(slow.cut).isFalse();
@@ -171,10 +204,10 @@ class LiveFeedTest {
     @Test
     void takesNoMoreViewersThanItMay() {
         for (int i = 0; i < LiveFeed.MAX_VIEWERS; i++) {
-            assertThat(feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(new TestLine(), false)))
+            assertThat(join(LiveFeed.Format.SNAPSHOTS, new Viewer(new TestLine(), false)))
                     .isTrue();
         }
-        assertThat(feed.join(LiveFeed.Format.HYSTRIX, new Viewer(new TestLine(), false)))
+        assertThat(join(LiveFeed.Format.HYSTRIX, new Viewer(new TestLine(), false)))
                 .isFalse();
     }
 
@@ -182,15 +215,15 @@ class LiveFeedTest {
     void endsEveryStreamWhenItIsClosedAndTakesNoOther() {
         TestLine line = new TestLine();
         TestLine hystrix = new TestLine();
-        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false));
-        feed.join(LiveFeed.Format.HYSTRIX, new Viewer(hystrix, false));
+        join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false));
+        join(LiveFeed.Format.HYSTRIX, new Viewer(hystrix, false));
 
         feed.close();
 
         assertThat(line.ended).isTrue();
         assertThat(hystrix.ended).isTrue();
         assertThat(feed.viewers()).isZero();
-        assertThat(feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(new TestLine(), false)))
+        assertThat(join(LiveFeed.Format.SNAPSHOTS, new Viewer(new TestLine(), false)))
                 .isFalse();
     }
 
