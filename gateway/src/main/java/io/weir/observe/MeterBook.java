@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.DoubleSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import javax.management.InstanceAlreadyExistsException;
 import javax.management.InstanceNotFoundException;
@@ -65,6 +66,21 @@ public final class MeterBook {
      * @param source what it reads, kept here since a registry refers to it weakly
      */
     private record Held(Page by, Object source, Runnable removal) {}
+
+    /** What a gauge reads, whoever owns it. */
+    private static final class Source implements DoubleSupplier {
+
+        private volatile DoubleSupplier now;
+
+        Source(DoubleSupplier now) {
+            this.now = now;
+        }
+
+        @Override
+        public double getAsDouble() {
+            return now.getAsDouble();
+        }
+    }
 
     /** The meters and MBeans of one owner. */
     public final class Page implements AutoCloseable {
@@ -119,7 +135,7 @@ public final class MeterBook {
                     meter,
                     count,
                     tagValues,
-                    () -> FunctionCounter.builder(meter.meterName(), count, DoubleSupplier::getAsDouble)
+                    source -> FunctionCounter.builder(meter.meterName(), source, Source::getAsDouble)
                             .description(meter.meaning())
                             .baseUnit(meter.unit())
                             .tags(tags)
@@ -131,9 +147,9 @@ public final class MeterBook {
             Tags tags = tags(meter, Meters.Kind.GAUGE, tagValues);
             exclusive(
                     meter,
-                    value,
+                    () -> value.get().doubleValue(),
                     tagValues,
-                    () -> Gauge.builder(meter.meterName(), value)
+                    source -> Gauge.builder(meter.meterName(), source, Source::getAsDouble)
                             .description(meter.meaning())
                             .baseUnit(meter.unit())
                             .tags(tags)
@@ -189,13 +205,21 @@ public final class MeterBook {
             }
         }
 
-        private void exclusive(Meters meter, Object source, String[] tagValues, Supplier<? extends Meter> creation) {
+        private void exclusive(
+                Meters meter, DoubleSupplier value, String[] tagValues, Function<Source, Meter> creation) {
             synchronized (MeterBook.this) {
                 checkOpen(meter);
                 Key key = new Key(meter.meterName(), List.of(tagValues));
-                removeHeld(key);
-                Meter created = creation.get();
-                hold(key, source, () -> registry.remove(created));
+                Held current = held.get(key);
+                if (current != null && current.source() instanceof Source known) {
+                    // Not removed and made anew: Prometheus may be reading, would find both, and be refused.
+                    known.now = value;
+                    hold(key, known, current.removal());
+                } else {
+                    Source source = new Source(value);
+                    Meter created = creation.apply(source);
+                    hold(key, source, () -> registry.remove(created));
+                }
             }
         }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.bulkhead.QueueingBulkhead;
@@ -51,8 +52,11 @@ class MeterBookTest {
         before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
         Page after = book.open();
 
+        Gauge shown = registry.get("weir.permits.limit").gauge();
         after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
 
+        // The same meter: a scrape under way would otherwise find two of one name, and fail.
+        assertThat(registry.get("weir.permits.limit").gauge()).isSameAs(shown);
         assertThat(Fixture.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
         before.close();
         assertThat(Fixture.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
