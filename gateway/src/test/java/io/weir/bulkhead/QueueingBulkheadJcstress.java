@@ -13,7 +13,7 @@ class QueueingBulkheadJcstress {
 
     /** Quick: once, in one JVM each. Full: in each JVM mode and each combination of compilers, for longer. */
     private static final List<String> QUICK = List.of(
-            "-m", "quick", "-sc", "false", "-iters", "3", "-jvmArgs", "-Xmx256m --enable-native-access=ALL-UNNAMED");
+            "-m", "quick", "-sc", "false", "-iters", "2", "-jvmArgs", "-Xmx256m --enable-native-access=ALL-UNNAMED");
 
     private static final List<String> FULL = List.of("-m", "default", "-time", "500", "-fsm", "1");
 

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 public class QueueingBulkheadLincheck {
 
     private static final boolean FULL = Boolean.getBoolean("concurrency.full");
-    private static final int SCENARIOS = FULL ? 60 : 8;
+    private static final int SCENARIOS = FULL ? 60 : 5;
     private static final int INTERLEAVINGS = FULL ? 1_500 : 150;
     private static final int MOST_THREADS = 8;
 
