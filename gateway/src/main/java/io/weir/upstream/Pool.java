@@ -13,6 +13,7 @@ import reactor.core.publisher.Mono;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
+import reactor.netty.http.client.HttpConnectionPoolMetrics;
 import reactor.netty.resources.ConnectionPoolMetrics;
 import reactor.netty.resources.ConnectionProvider;
 import reactor.netty.resources.LoopResources;
@@ -106,16 +107,22 @@ public final class Pool {
         maxConnections.accumulateAndGet(permits + headroom, Math::max);
     }
 
-    /** Connections in use. */
+    /** Connections in use. Over HTTP/2, where calls share them: all that are open, while any call is under way. */
     public int acquired() {
-        ConnectionPoolMetrics current = metrics.get();
-        return current == null ? 0 : current.acquiredSize();
+        return switch (metrics.get()) {
+            case null -> 0;
+            case HttpConnectionPoolMetrics shared -> shared.activeStreamSize() == 0 ? 0 : shared.allocatedSize();
+            case ConnectionPoolMetrics current -> current.acquiredSize();
+        };
     }
 
     /** Connections open and not in use. */
     public int idle() {
-        ConnectionPoolMetrics current = metrics.get();
-        return current == null ? 0 : current.idleSize();
+        return switch (metrics.get()) {
+            case null -> 0;
+            case HttpConnectionPoolMetrics shared -> shared.activeStreamSize() == 0 ? shared.allocatedSize() : 0;
+            case ConnectionPoolMetrics current -> current.idleSize();
+        };
     }
 
     /** Requests that wait for a connection. More than a moment's is a defect. */
@@ -206,7 +213,9 @@ public final class Pool {
         @Override
         public void registerMetrics(
                 String poolName, String id, java.net.SocketAddress remoteAddress, ConnectionPoolMetrics registered) {
-            metrics.set(registered);
+            // HTTP/2's pool registers first, and then the one that it takes its connections from, and never gives them
+            // back to.
+            metrics.updateAndGet(first -> first instanceof HttpConnectionPoolMetrics ? first : registered);
         }
 
         @Override

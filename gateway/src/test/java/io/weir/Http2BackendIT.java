@@ -1,0 +1,223 @@
+package io.weir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.weir.edge.Leaks;
+import io.weir.upstream.TrailingFields;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.netty.ByteBufFlux;
+import reactor.netty.Connection;
+import reactor.netty.DisposableServer;
+import reactor.netty.NettyPipeline;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.client.HttpClient;
+import reactor.netty.http.server.HttpServer;
+import reactor.netty.http.server.HttpServerRequest;
+
+/** A backend that speaks HTTP/2 with prior knowledge, before callers who speak HTTP/1.1 or HTTP/2. */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class Http2BackendIT {
+
+    private static final String BACKEND = "orders";
+    private static final int LARGE = 300_000;
+
+    private static final List<String> PROTOCOLS = new CopyOnWriteArrayList<>();
+    private static DisposableServer backend;
+    private static TestGateway gateway;
+
+    @BeforeAll
+    static void start() {
+        backend = HttpServer.create()
+                .host("127.0.0.1")
+                .port(0)
+                .protocol(HttpProtocol.H2C)
+                .handle((request, response) -> {
+                    PROTOCOLS.add(request.protocol());
+                    HttpHeaders behind = new DefaultHttpHeaders();
+                    request.withConnection(connection -> keepTrailers(connection, behind));
+                    boolean ill = request.uri().endsWith("unavailable");
+                    // Not a Mono, which would be sent with its length, and without what comes behind it.
+                    return response.header("Trailer", "grpc-status")
+                            .trailerHeaders(trailers -> trailers.set("grpc-status", ill ? "14" : "0"))
+                            .sendString(Flux.concat(
+                                    size(request),
+                                    Mono.fromSupplier(() -> " " + behind.get("x-checksum", "none")),
+                                    Mono.just(request.uri().endsWith("large") ? "x".repeat(LARGE) : "")));
+                })
+                .bindNow();
+        gateway = TestGateway.setup()
+                .backend(
+                        BACKEND,
+                        "http://127.0.0.1:" + backend.port(),
+                        "protocol: h2",
+                        "connection: { connect-timeout: 5s }",
+                        "deadline: 20s")
+                .route(BACKEND, BACKEND)
+                .start();
+    }
+
+    private static void keepTrailers(Connection connection, HttpHeaders into) {
+        connection
+                .channel()
+                .pipeline()
+                .addBefore(NettyPipeline.ReactiveBridge, null, new ChannelInboundHandlerAdapter() {
+                    @Override
+                    public void channelRead(ChannelHandlerContext context, Object message) {
+                        if (message instanceof LastHttpContent last) {
+                            into.add(last.trailingHeaders());
+                        }
+                        context.fireChannelRead(message);
+                    }
+                });
+    }
+
+    private static Mono<String> size(HttpServerRequest request) {
+        return request.receive()
+                .asByteArray()
+                .map(bytes -> bytes.length)
+                .reduce(0, Integer::sum)
+                .map(String::valueOf);
+    }
+
+    @BeforeEach
+    void calm() {
+        gateway.calm();
+        PROTOCOLS.clear();
+    }
+
+    @AfterEach
+    void nothingIsHeld() {
+        gateway.assertNothingHeld();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.disposeNow();
+    }
+
+    @Door.Each
+    void passesACallOn(Door door) throws IOException {
+        String path = door.path(BACKEND, "get");
+
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
+
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(answer.text()).isEqualTo("0 none");
+        assertThat(PROTOCOLS).containsExactly("HTTP/2.0");
+        gateway.assertTold(door, BACKEND, path, 200, "2xx");
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    @Door.Each
+    void passesALargeAnswerBack(Door door) throws IOException {
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "large"));
+
+        assertThat(answer.text()).isEqualTo("0 none" + "x".repeat(LARGE));
+    }
+
+    @Door.Each
+    void passesUploadsOn(Door door) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", door.path(BACKEND, "known"), "Content-Length: " + LARGE));
+            Thread.ofVirtual().start(() -> sendAll(caller));
+            assertThat(caller.answer().text()).isEqualTo(LARGE + " none");
+        }
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", door.path(BACKEND, "unknown"), "Transfer-Encoding: chunked"));
+            caller.send("3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
+            assertThat(caller.answer().text()).isEqualTo("7 none");
+        }
+    }
+
+    private static void sendAll(TestCaller caller) {
+        try {
+            caller.send(new byte[LARGE]);
+        } catch (IOException e) {
+            // The answer tells why.
+        }
+    }
+
+    @Door.Each
+    void passesTrailersOnFromEitherProtocol(Door door) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", door.path(BACKEND, "http1"), "Transfer-Encoding: chunked"));
+            caller.send("3\r\nabc\r\n0\r\nX-Checksum: one\r\nContent-Length: 7\r\n\r\n");
+            assertThat(caller.answer().text()).isEqualTo("3 one");
+        }
+        assertThat(postByHttp2(door.path(BACKEND, "http2"), "two")).containsEntry("body", "3 two");
+    }
+
+    @Door.Each
+    void passesTrailersBackAndTellsTheBreakerOfThem(Door door) throws IOException {
+        TestCaller.Answer well = TestCaller.get(gateway.port(), door.path(BACKEND, "well"), "TE: trailers");
+        TestCaller.Answer ill = TestCaller.get(gateway.port(), door.path(BACKEND, "unavailable"), "TE: trailers");
+
+        assertThat(well.trailers()).containsEntry("grpc-status", "0");
+        assertThat(ill.trailers()).containsEntry("grpc-status", "14");
+        gateway.assertFed(BACKEND, 2, 1, 0);
+
+        assertThat(postByHttp2(door.path(BACKEND, "well"), "c")).containsEntry("grpc-status", "0");
+        assertThat(postByHttp2(door.path(BACKEND, "unavailable"), "c")).containsEntry("grpc-status", "14");
+        gateway.assertFed(BACKEND, 4, 2, 0);
+    }
+
+    @Door.Each
+    void servesManyAtOnce(Door door) {
+        HttpClient client = HttpClient.create().protocol(HttpProtocol.H2C);
+        List<Integer> statuses = Flux.range(0, 40)
+                .flatMap(
+                        i -> client.get()
+                                .uri("http://127.0.0.1:" + gateway.port() + door.path(BACKEND, "shared"))
+                                .responseSingle((head, body) ->
+                                        body.thenReturn(head.status().code())),
+                        20)
+                .collectList()
+                .block(TestGateway.PATIENCE);
+
+        assertThat(statuses).hasSize(40).containsOnly(200);
+
+        await().untilAsserted(() ->
+                assertThat(gateway.backend(BACKEND).pool().acquired()).isZero());
+        assertThat(gateway.backend(BACKEND).pool().idle()).isBetween(1, 20);
+    }
+
+    /** A body of unknown length with a field behind it; gives the answer's body and what came behind that. */
+    private static Map<String, String> postByHttp2(String path, String checksum) {
+        Map<String, String> answer = new TreeMap<>();
+        HttpClient.create()
+                .protocol(HttpProtocol.H2C)
+                .headers(headers -> headers.set("te", "trailers"))
+                .doOnRequest((request, connection) -> TrailingFields.await(connection.channel())
+                        .set(new DefaultHttpHeaders().set("x-checksum", checksum)))
+                .post()
+                .uri("http://127.0.0.1:" + gateway.port() + path)
+                .send(ByteBufFlux.fromString(Flux.just("ab", "c")))
+                .response((head, body) -> body.aggregate()
+                        .asString()
+                        .doOnNext(text -> answer.put("body", text))
+                        .then(head.trailerHeaders())
+                        .doOnNext(trailers -> trailers.forEach(field -> answer.put(field.getKey(), field.getValue()))))
+                .blockLast(TestGateway.PATIENCE);
+        return answer;
+    }
+}
