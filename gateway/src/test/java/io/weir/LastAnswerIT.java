@@ -1,6 +1,7 @@
 package io.weir;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import org.junit.jupiter.api.AfterAll;
@@ -47,6 +48,19 @@ class LastAnswerIT {
     @Door.Each
     void tellsABackendsError(Door door) throws IOException {
         assertTold(door, "failed", 500, "5xx");
+    }
+
+    @Door.Each
+    void answersAllRequestsInFrontOfTheLastOne(Door door) throws IOException {
+        String path = door.path(BACKEND, "pipelined");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", path).repeat(49) + TestCaller.head("GET", path, "Connection: close"));
+            for (int i = 0; i < 50; i++) {
+                assertThat(caller.answer().text()).as("answer %d", i).isEqualTo("ok");
+            }
+            assertThat(caller.in().read()).as("after the last byte").isEqualTo(-1);
+        }
+        await().untilAsserted(() -> assertThat(gateway.lines(path)).hasSize(50));
     }
 
     private static void assertTold(Door door, String what, int status, String outcome) throws IOException {

@@ -39,6 +39,8 @@ import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.nio.channels.ClosedChannelException;
 import java.util.Iterator;
+import java.util.List;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.NettyPipeline;
@@ -76,6 +78,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private static final int DETAIL_MAX_CHARS = 160;
+    private static final Pattern CLOSE = Pattern.compile("(?<![^\\s,])close(?![^\\s,])", Pattern.CASE_INSENSITIVE);
 
     private final CallerConnection connection;
     private final EdgeRules rules;
@@ -95,6 +98,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     private boolean answering;
     /** The answer in progress is the last one. */
     private boolean closing;
+    /** The caller wants no answer behind those to the requests that have come. */
+    private boolean lastAsked;
     /** A request has been answered. */
     private boolean served;
     /** A head's time is running. */
@@ -153,7 +158,12 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
 
     /** Whether what comes is not looked at any more. */
     boolean refusesInput() {
-        return state == State.REFUSING || state == State.LINGERING;
+        return state == State.REFUSING || state == State.LINGERING || isBehindLast();
+    }
+
+    /** Whether all has come that the caller may ask for on this connection. */
+    private boolean isBehindLast() {
+        return lastAsked && reading == null;
     }
 
     boolean isUpgradedToHttp2() {
@@ -197,7 +207,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void onRequest(ChannelHandlerContext context, HttpRequest request) {
-        if (state != State.OPEN) {
+        if (state != State.OPEN || isBehindLast()) {
             ReferenceCountUtil.release(request);
             return;
         }
@@ -211,6 +221,10 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         if (mayUpgrade) {
             limitUpgrade(context, request);
+        }
+        if (outstanding > 0 && !HttpUtil.isKeepAlive(request)) {
+            lastAsked = true;
+            hideClose(request.headers());
         }
         connection.expireNever();
         timed = false;
@@ -230,6 +244,10 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             if (awaitsEnd && content instanceof LastHttpContent) {
                 endOfInput(context);
             }
+            return;
+        }
+        if (isBehindLast()) {
+            content.release();
             return;
         }
         if (content.decoderResult().isFailure()) {
@@ -255,6 +273,18 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             idle();
         } else if (unreadBytes > EdgeRules.UNREAD_MAX_BYTES) {
             linger(context);
+        }
+    }
+
+    /**
+     * Reactor Netty goes by the request that it has read last, not by the one that it answers: it would drop all that wait for their turn. So it is told by the last
+     * one's answer.
+     */
+    private static void hideClose(HttpHeaders headers) {
+        List<String> named = headers.getAll(HttpHeaderNames.CONNECTION);
+        headers.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
+        for (String names : named) {
+            headers.add(HttpHeaderNames.CONNECTION, CLOSE.matcher(names).replaceAll("keep-alive"));
         }
     }
 
@@ -377,7 +407,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
 
     /** Whether the answer that begins now is to be the connection's last. */
     boolean isLastAnswer() {
-        return rules.drain().isClosingConnections() || bodyIsTooLargeToDrop();
+        return rules.drain().isClosingConnections() || bodyIsTooLargeToDrop() || (lastAsked && outstanding == 1);
     }
 
     /** Whether so much of the request's body is still to come that the connection will not outlive the answer. */
@@ -570,7 +600,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         boolean mayLinger =
                 switch (state) {
                     case OPEN -> served && outstanding == 0 && reading != null;
-                    case REFUSING -> closing && !answering && (outstanding > 0 || reading != null);
+                    case REFUSING -> closing && !answering && (outstanding > 0 || reading != null || lastAsked);
                     case LINGERING -> true;
                     case UPGRADED -> false;
                 };

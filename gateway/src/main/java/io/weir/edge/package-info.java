@@ -35,6 +35,8 @@
  *   <li>Timers are lazy: one task per connection, which re-arms itself. Reactor Netty's own idle timeout, a handler and a task for every request, stays off.
  *   <li>{@code ..} above the root is refused, not clamped: nobody means it well. Queries are left alone, since signatures are made over them.
  *   <li>Fields that are meant for everybody are kept even where {@code Connection} names them. See {@link io.weir.edge.HopByHop}.
+ *   <li>Where {@code Connection: close} comes with a request that waits behind others, it is kept from Reactor Netty until that request is answered: its {@code HttpTrafficHandler} (1.3.8) keeps one
+ *       {@code persistentConnection} for the connection, sets it from the request that it has read last, and drops what is queued once that is false.
  *   <li>A caller who shuts down its output has left. Half-closed connections would be the only sign of life of a caller that is gone, and the backend would
  *       work on for nobody.
  *   <li>A connection ends lingering where something unread may be under way: flushed, output shut down, up to 64 KiB dropped, then held without reading until the caller closes, for 2 s at most. Closed at once, it

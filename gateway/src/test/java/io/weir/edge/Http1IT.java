@@ -84,6 +84,36 @@ class Http1IT {
         }
     }
 
+    /** More than Reactor Netty reads ahead, so that the last one is read while others wait. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1\r\n" + HOST + "Connection: close\r\n",
+                "HTTP/1.1\r\n" + HOST + "Connection: te, Close\r\n",
+                "HTTP/1.0\r\n"
+            })
+    void answersAllPipelinedRequestsOfWhichTheLastClosesTheConnection(String last) throws Exception {
+        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
+                Wire wire = server.connect()) {
+            String request = "GET /hello HTTP/1.1\r\n" + HOST + "\r\n";
+            // What comes behind the last one is nobody's.
+            wire.send(request.repeat(49) + "POST /echo " + last + "Content-Length: 4\r\n\r\nlast" + request.repeat(50));
+
+            for (int i = 0; i < 49; i++) {
+                Wire.Answer answer = wire.answer();
+                assertThat(answer.body()).as("answer %d", i).isEqualTo("hello");
+                assertThat(answer.closes()).as("answer %d", i).isFalse();
+            }
+            Wire.Answer answer = wire.answer();
+            assertThat(answer.body()).isEqualTo("last");
+            assertThat(answer.closes()).isTrue();
+            assertThat(wire.rest()).isEmpty();
+            wire.hangUp();
+            server.heard.awaitClosed(1);
+            assertThat(server.handled).hasValue(50);
+        }
+    }
+
     @ParameterizedTest
     @EnumSource
     void answersARequestThatComesAByteAtATime(Speaks speaks) throws Exception {
