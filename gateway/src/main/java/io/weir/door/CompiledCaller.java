@@ -56,7 +56,9 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
 
     @Override
     public void cancel() {
-        exchange.callerLeft();
+        if (!inbound.isTunnel()) {
+            exchange.callerLeft();
+        }
     }
 
     @Override

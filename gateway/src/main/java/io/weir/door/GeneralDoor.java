@@ -200,7 +200,9 @@ public final class GeneralDoor {
             visit.through();
             GeneralCaller caller = visit.caller();
             if (caller != null) {
-                caller.exchange().callerLeft();
+                if (!visit.inbound().isTunnel()) {
+                    caller.exchange().callerLeft();
+                }
                 caller.release();
             }
         }
@@ -214,7 +216,10 @@ public final class GeneralDoor {
             }
             caller.release();
             Exchange exchange = caller.exchange();
-            if (why == null && !wasActive && exchange.isUnderWay()) {
+            if (why == null
+                    && !wasActive
+                    && exchange.isUnderWay()
+                    && !visit.inbound().isTunnel()) {
                 // WebFlux makes a silent end of a caller who left while the answer was written.
                 exchange.callerLeft();
             } else if (why != null || exchange.isUnderWay()) {

@@ -33,7 +33,6 @@ import java.net.InetSocketAddress;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.netty.channel.ChannelOperations;
@@ -65,6 +64,7 @@ final class Inbound implements RequestFacts {
     private final RequestTarget target;
     private final Forwarding forwarding;
     private final String door;
+    private boolean hasTunnel;
     private @Nullable String requestId;
 
     Inbound(
@@ -185,9 +185,15 @@ final class Inbound implements RequestFacts {
                 : Problem.body(refusal, channel.alloc());
     }
 
+    /** Whether it has become a tunnel, which tells by its own end that the caller has left: the backend is to hear how. */
+    boolean isTunnel() {
+        return hasTunnel;
+    }
+
     /** Opens the caller's WebSocket; completes when the tunnel has ended. */
     Mono<Void> upgrade(
             @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        hasTunnel = true;
         WebsocketServerSpec.Builder spec =
                 WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
         if (subprotocol != null) {
@@ -196,8 +202,12 @@ final class Inbound implements RequestFacts {
         response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
         // Reactor Netty's own end of it is the handshake's; the tunnel's is told apart.
         Sinks.Empty<Void> ended = Sinks.empty();
+        // Cached: it goes on to its end when Reactor Netty cancels it because the caller has closed, so that the
+        // backend hears how.
         return response.sendWebsocket(
-                        (in, out) -> Flux.from(tunnel.apply(in, out)).doFinally(signal -> ended.tryEmitEmpty()),
+                        (in, out) -> Mono.from(tunnel.apply(in, out))
+                                .doFinally(signal -> ended.tryEmitEmpty())
+                                .cache(),
                         spec.build())
                 .then(ended.asMono());
     }

@@ -387,9 +387,10 @@ public final class Exchange extends Account {
             throw new IllegalStateException("an exchange ends once");
         }
         long now = engine.nanoTime();
+        // First, since the end of a tunnel comes back here by way of the door.
+        phase = Phase.DONE;
         endAttempt(why, now);
         leaveBackend(now);
-        phase = Phase.DONE;
         endedAt = now;
         reason = why;
         detail = what;

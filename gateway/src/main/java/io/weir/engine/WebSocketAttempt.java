@@ -5,14 +5,13 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
-import io.netty.handler.codec.http.websocketx.WebSocketFrame;
 import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.outcome.Reason;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
 import reactor.netty.http.client.WebsocketClientSpec;
@@ -32,6 +31,9 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
 
     /** The largest frame that passes. */
     static final int MAX_FRAME_BYTES = 1024 * 1024;
+
+    /** A side that has been sent a close frame is closed after this, whether it took that or not. */
+    private static final int CLOSING_SECONDS = 2;
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
 
@@ -81,17 +83,28 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
         cancelled = true;
         WebsocketOutbound towardsCaller = callerSide;
         if (towardsCaller != null) {
-            close(towardsCaller, closing).subscribe();
+            end(towardsCaller);
         }
         Connection open = connection;
         if (open != null) {
-            close((WebsocketOutbound) open.outbound(), closing).subscribe();
+            end((WebsocketOutbound) open.outbound());
         } else {
             Subscription current = subscription;
             if (current != null) {
                 current.cancel();
             }
         }
+    }
+
+    /** Closes a side; by force if it takes no more, and so not the close frame that waits behind what it has not taken. */
+    @SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for it.
+    private void end(WebsocketOutbound side) {
+        side.withConnection(of -> {
+            if (of.channel().isActive()) {
+                of.channel().eventLoop().schedule(of::dispose, CLOSING_SECONDS, TimeUnit.SECONDS);
+            }
+        });
+        close(side, closing).subscribe();
     }
 
     /** The tunnel ends with a close frame on both sides. */
@@ -200,14 +213,13 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
                 down.then(passClose(fromBackend, toCaller, BAD_GATEWAY)));
     }
 
-    private Flux<WebSocketFrame> frames(WebsocketInbound from, boolean answer) {
-        return from.receiveFrames().doOnNext(frame -> {
+    private Frames frames(WebsocketInbound from, boolean answer) {
+        return new Frames(from.receiveFrames(), frame -> {
             lastMoved = exchange.now();
             if (answer) {
                 long soFar = bytes + frame.content().readableBytes();
                 bytes = soFar;
             }
-            frame.retain();
         });
     }
 

@@ -32,7 +32,8 @@
  * <p>Who wants to follow an exchange's steps gives it an {@link io.weir.engine.ExchangeTrace} when it begins, by its route's {@link
  * io.weir.engine.RouteObserver}.
  *
- * <p>Limitations: the connection to the backend may live on another event loop than the caller's; then every signal hops.
+ * <p>Limitations: the connection to the backend may live on another event loop than the caller's; then every signal hops. A caller who has all
+ * that {@code Content-Length} declared, and leaves before the gateway knows that it is all, may be told of as one who has left.
  */
 @NullMarked
 package io.weir.engine;

@@ -1,0 +1,306 @@
+package io.weir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.edge.Leaks;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import tools.jackson.databind.JsonNode;
+
+/** WebSockets pass frame by frame, and either side hears how the other has closed. */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class WebSocketIT {
+
+    private static final String BACKEND = "orders";
+    private static final int LARGE = 200_000;
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    /** What the backend's end of a WebSocket has heard last. */
+    private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        gateway = TestGateway.setup()
+                .backend(BACKEND, backend.uri(), "deadline: 5s", "max-streams: 4")
+                .backend("brief", backend.uri(), "deadline: 300ms", "stream-idle-timeout: 1500ms")
+                .route(BACKEND, BACKEND)
+                .route("brief", "brief")
+                .start();
+    }
+
+    @BeforeEach
+    void calm() {
+        gateway.calm();
+    }
+
+    @AfterEach
+    void nothingIsHeld() throws IOException {
+        gateway.assertNothingHeld();
+        gateway.assertNeighbourUnharmed();
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    /** Sends everything back but what closes it, and then behaves as it is told to. */
+    private void echo(TestBackend.Behaviour atItsEnd) {
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(request, conversation);
+            String event = socket.next();
+            for (;
+                    !event.startsWith("close") && !event.equals("end") && !event.equals("reset");
+                    event = socket.next()) {
+                String kind = event.substring(0, event.indexOf(' '));
+                int opcode =
+                        switch (kind.replace("…", "")) {
+                            case "text" -> TestWebSocket.TEXT;
+                            case "binary" -> TestWebSocket.BINARY;
+                            case "ping" -> TestWebSocket.PONG;
+                            default -> TestWebSocket.CONTINUATION;
+                        };
+                socket.send(opcode, !kind.endsWith("…"), socket.payload());
+            }
+            heard.add(event);
+            atItsEnd.serve(request, conversation);
+        });
+    }
+
+    private String heard() throws InterruptedException {
+        String event = heard.poll(20, TimeUnit.SECONDS);
+        return event == null ? "nothing" : event;
+    }
+
+    @Door.Each
+    void echoesMessagesOfEverySize(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        Random random = new Random(7);
+        String path = door.path(BACKEND, "sizes");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            for (int size : new int[] {0, 1, 125, 126, 65_535, 65_536, LARGE}) {
+                byte[] message = new byte[size];
+                random.nextBytes(message);
+                socket.send(TestWebSocket.BINARY, true, message);
+                assertThat(socket.next()).isEqualTo("binary " + size);
+                assertThat(socket.payload()).isEqualTo(message);
+            }
+            socket.close(1000, "bye");
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
+        }
+        assertThat(heard()).isEqualTo("close 1000 bye");
+        JsonNode line = gateway.assertTold(door, BACKEND, path, 101, "1xx");
+        assertThat(line.path("bytes").asLong()).isGreaterThan(330_000);
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    @Door.Each
+    void echoesAMessageInManyFrames(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "frames"));
+            int parts = 10;
+            for (int i = 0; i < parts; i++) {
+                socket.send(i == 0 ? TestWebSocket.TEXT : TestWebSocket.CONTINUATION, i == parts - 1, new byte[30_000]);
+                // Control frames may stand between the parts of a message.
+                socket.send(TestWebSocket.PING, true, "there?".getBytes(StandardCharsets.US_ASCII));
+                String part = i == parts - 1 ? " 30000" : "… 30000";
+                assertThat(socket.next()).isEqualTo((i == 0 ? "text" : "continuation") + part);
+                assertThat(socket.next()).isEqualTo("pong 6");
+                assertThat(socket.payload()).asString(StandardCharsets.US_ASCII).isEqualTo("there?");
+            }
+            socket.close(1000, "");
+            assertThat(socket.next()).isEqualTo("close 1000");
+        }
+    }
+
+    @Door.Each
+    void closesAWebSocketWhoseFrameIsTooLarge(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path(BACKEND, "large");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            socket.send("hi");
+            assertThat(socket.next()).isEqualTo("text 2");
+            // Its head is enough.
+            caller.send(new byte[] {(byte) 0x82, (byte) 0xff, 0, 0, 0, 0, 0, 0x10, 0, 1, 1, 2, 3, 4});
+            assertThat(socket.next()).startsWith("close 1009");
+        }
+        assertThat(heard()).startsWith("close 1001");
+        gateway.logged(path);
+    }
+
+    @Door.Each
+    void tellsTheBackendHowTheCallerHasClosed(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path(BACKEND, "caller");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.open(caller, path).close(4001, "had enough");
+            assertThat(heard()).isEqualTo("close 4001 had enough");
+        }
+        gateway.assertTold(door, BACKEND, path, 101, "1xx");
+    }
+
+    @Door.Each
+    void tellsTheCallerHowTheBackendHasClosed(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(request, conversation);
+            socket.send("last words");
+            socket.close(4002, "going home");
+            heard.add(socket.next());
+        });
+        String path = door.path(BACKEND, "backend");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            assertThat(socket.next()).isEqualTo("text 10");
+            assertThat(socket.next()).isEqualTo("close 4002 going home");
+            assertThat(socket.next()).isEqualTo("end");
+        }
+        assertThat(heard()).isEqualTo("close 4002 going home");
+        gateway.assertTold(door, BACKEND, path, 101, "1xx");
+    }
+
+    @Door.Each
+    void passesACloseWithoutAStatusOn(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.open(caller, door.path(BACKEND, "without")).send(TestWebSocket.CLOSE, true, new byte[0]);
+            assertThat(heard()).isEqualTo("close without a status");
+        }
+    }
+
+    @Door.Each
+    void tellsTheCallerThatTheBackendHasBrokenOff(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket.accept(request, conversation).next();
+            conversation.reset();
+        });
+        String path = door.path(BACKEND, "broken");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            socket.send("break");
+            assertThat(socket.next()).isEqualTo("close 1014 Bad gateway");
+            assertThat(socket.next()).isEqualTo("end");
+        }
+        gateway.logged(path);
+    }
+
+    @Door.Each
+    void tellsTheBackendThatTheCallerHasBrokenOff(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path(BACKEND, "left");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            socket.send("hi");
+            assertThat(socket.next()).isEqualTo("text 2");
+            caller.reset();
+        }
+        assertThat(heard()).startsWith("close 1001");
+        gateway.logged(path);
+    }
+
+    /** A peer that says nothing more, and keeps its connection, keeps nothing of the gateway's. */
+    @Door.Each
+    void doesNotWaitForABackendThatNeverCloses(Door door) throws Exception {
+        CountDownLatch over = new CountDownLatch(1);
+        echo((request, conversation) -> over.await());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "unclosing"));
+            socket.close(1000, "bye");
+            assertThat(heard()).isEqualTo("close 1000 bye");
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
+            gateway.assertNothingHeld();
+        } finally {
+            over.countDown();
+        }
+        gateway.assertTold(door, BACKEND, door.path(BACKEND, "unclosing"), 101, "1xx");
+    }
+
+    /** The same on the other side: this caller neither answers the close frame nor closes. */
+    @Door.Each
+    void doesNotWaitForACallerThatNeverCloses(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket.accept(request, conversation).close(1000, "bye");
+            conversation.in().read();
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "staying"));
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
+            gateway.assertNothingHeld();
+        }
+    }
+
+    @Door.Each
+    void outlivesItsDeadlineAndEndsWhenItStandsStill(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path("brief", "still");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            long from = System.nanoTime();
+            for (int i = 0; i < 10; i++) {
+                socket.send("hi");
+                assertThat(socket.next()).isEqualTo("text 2");
+                Thread.sleep(50);
+            }
+            assertThat(System.nanoTime() - from).isGreaterThan(300_000_000);
+
+            assertThat(socket.next()).isEqualTo("close 1008 deadline-exceeded");
+        }
+        assertThat(heard()).isEqualTo("close 1008 deadline-exceeded");
+        gateway.assertTold(door, "brief", path, 101, "deadline-exceeded");
+    }
+
+    @Door.Each
+    void passesTheSubprotocolThatTheBackendChose(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            heard.add(String.valueOf(request.header("sec-websocket-protocol")));
+            TestWebSocket.accept(request, conversation, "two").next();
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket =
+                    TestWebSocket.open(caller, door.path(BACKEND, "protocol"), "Sec-WebSocket-Protocol: one,two");
+            assertThat(heard()).isEqualTo("one,two");
+            assertThat(socket.subprotocol()).isEqualTo("two");
+            socket.close(1000, "");
+        }
+    }
+
+    @Door.Each
+    void countsAgainstTheBackendsStreams(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        TestCaller[] callers = new TestCaller[4];
+        for (int i = 0; i < callers.length; i++) {
+            callers[i] = TestCaller.to(gateway.port());
+            TestWebSocket.open(callers[i], door.path(BACKEND, "stream-" + i));
+        }
+        String path = door.path(BACKEND, "one-too-many");
+
+        TestCaller.Answer refused = TestCaller.get(
+                gateway.port(), path, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13");
+
+        assertThat(refused.reason()).isIn("bulkhead-full", "queue-timeout");
+        assertThat(gateway.backend(BACKEND).bulkhead().inUse()).isZero();
+        for (TestCaller caller : callers) {
+            caller.close();
+        }
+    }
+}
