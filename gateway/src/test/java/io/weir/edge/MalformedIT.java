@@ -1,0 +1,332 @@
+package io.weir.edge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.netty.handler.codec.http2.Http2Headers;
+import io.weir.Door;
+import io.weir.TestBackend;
+import io.weir.TestCaller;
+import io.weir.TestGateway;
+import io.weir.outcome.Reason;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * A request that cannot be passed on gets the vocabulary's answer, a line in the log and its place in the meter, wherever it was found out: by the codecs, at the
+ * front door, or behind one of the two. No backend sees anything of it.
+ *
+ * <p>All that the edge finds malformed is in {@link Http1IT} and {@link Http2IT}; here it is a sample of each kind, with the whole gateway behind it.
+ */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class MalformedIT {
+
+    private static final String BACKEND = "orders";
+    private static final String HOST = "Host: weir.test\r\n";
+
+    /** There is none: it was not understood. */
+    private static final String NO_PATH = "";
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+    private int before;
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        gateway = TestGateway.setup()
+                .weir(
+                        "edge: { head-timeout: 400ms, max-uri-length: 300B, max-header-size: 2KB, max-header-count: 20, max-body-size: 1000B }")
+                .backend(BACKEND, backend.uri())
+                .route(BACKEND, BACKEND)
+                .start();
+    }
+
+    @BeforeEach
+    void calm() {
+        gateway.calm();
+        before = gateway.log().size();
+    }
+
+    @AfterEach
+    void harmsNobody() throws IOException {
+        gateway.assertNothingHeld();
+        gateway.assertNeighbourUnharmed();
+        gateway.assertFed(BACKEND, 0, 0, 0);
+        await().until(() -> gateway.log().size() >= before + Door.values().length);
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    /** It is the one that was told of since the test began; gives its line. */
+    private JsonNode assertTold(String door, String route, String path, Reason reason) {
+        await().until(() -> gateway.log().size() > before);
+        List<JsonNode> lines = gateway.log().subList(before, gateway.log().size());
+        assertThat(lines).hasSize(1);
+        JsonNode line = lines.getFirst();
+        assertThat(line.path("outcome").asString()).as("%s", line).isEqualTo(reason.word());
+        assertThat(line.path("status").asInt())
+                .as("%s", line)
+                .isEqualTo(reason.status().code());
+        assertThat(line.path("path").asString("")).as("%s", line).isEqualTo(path);
+        assertThat(line.path("door").asString("none")).as("%s", line).isEqualTo(door);
+        await().untilAsserted(() -> assertThat(gateway.metered(route, reason.word()))
+                .as("weir.requests of %s, %s", route, reason.word())
+                .isEqualTo(gateway.log().stream()
+                        .filter(each -> each.path("route").asString("none").equals(route)
+                                && each.path("outcome").asString().equals(reason.word()))
+                        .count()));
+        before++;
+        return line;
+    }
+
+    private static void assertShape(TestCaller.Answer answer, Reason reason) {
+        assertThat(answer.status()).as(answer.text()).isEqualTo(reason.status().code());
+        assertThat(answer.reason()).isEqualTo(reason.word());
+        assertThat(answer.header("proxy-status"))
+                .isEqualTo("weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + "\"");
+        assertThat(answer.header("cache-control")).isEqualTo("no-store");
+    }
+
+    // ---------------------------------------------------------------- before there is a route
+
+    static Stream<Arguments> http1() {
+        String path = "/compiled/orders/1";
+        String get = "GET " + path + " HTTP/1.1\r\n";
+        String post = "POST " + path + " HTTP/1.1\r\n" + HOST;
+        return Stream.of(
+                Arguments.of("no request line", "nonsense\r\n\r\n", NO_PATH, Reason.BAD_REQUEST),
+                Arguments.of("no host", get + "\r\n", path, Reason.BAD_REQUEST),
+                Arguments.of("two hosts", get + HOST + HOST + "\r\n", path, Reason.BAD_REQUEST),
+                Arguments.of(
+                        "another version", "GET " + path + " HTTP/1.7\r\n" + HOST + "\r\n", path, Reason.BAD_REQUEST),
+                Arguments.of(
+                        "connect",
+                        "CONNECT weir.test:80 HTTP/1.1\r\n" + HOST + "\r\n",
+                        "weir.test:80",
+                        Reason.BAD_REQUEST),
+                Arguments.of(
+                        "two framings",
+                        post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+                        path,
+                        Reason.BAD_REQUEST),
+                Arguments.of(
+                        "two lengths",
+                        post + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+                        path,
+                        Reason.BAD_REQUEST),
+                Arguments.of("folded field", get + HOST + "X: a\r\n b\r\n\r\n", NO_PATH, Reason.BAD_REQUEST),
+                Arguments.of("bare CR", get + HOST + "X: a\rb\r\n\r\n", NO_PATH, Reason.BAD_REQUEST),
+                Arguments.of(
+                        "long target",
+                        "GET /" + "a".repeat(400) + " HTTP/1.1\r\n" + HOST + "\r\n",
+                        NO_PATH,
+                        Reason.URI_TOO_LONG),
+                Arguments.of(
+                        "large head",
+                        get + HOST + "X: " + "y".repeat(4_000) + "\r\n\r\n",
+                        path,
+                        Reason.HEADERS_TOO_LARGE),
+                Arguments.of(
+                        "many fields", get + HOST + "X: y\r\n".repeat(30) + "\r\n", path, Reason.HEADERS_TOO_LARGE),
+                Arguments.of("head that stalls", get + "Hos", NO_PATH, Reason.CLIENT_TOO_SLOW),
+                Arguments.of(
+                        "encoded slash",
+                        "GET /compiled/orders/a%2Fb HTTP/1.1\r\n" + HOST + "\r\n",
+                        "/compiled/orders/a%2Fb",
+                        Reason.BAD_REQUEST),
+                Arguments.of(
+                        "above the root",
+                        "GET /../orders HTTP/1.1\r\n" + HOST + "\r\n",
+                        "/../orders",
+                        Reason.BAD_REQUEST),
+                Arguments.of(
+                        "broken escape",
+                        "GET /compiled/orders/%zz HTTP/1.1\r\n" + HOST + "\r\n",
+                        "/compiled/orders/%zz",
+                        Reason.BAD_REQUEST),
+                Arguments.of("no route", "GET /nowhere HTTP/1.1\r\n" + HOST + "\r\n", "/nowhere", Reason.NO_ROUTE));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("http1")
+    void isAnsweredAndToldOverHttp1(String what, String bytes, String path, Reason reason) throws IOException {
+        int asked = backend.requests();
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(bytes);
+            assertShape(caller.answer(), reason);
+        }
+        assertTold("none", "none", path, reason);
+        assertThat(backend.requests()).as("what the backend was asked").isEqualTo(asked);
+    }
+
+    static Stream<Arguments> http2() {
+        String path = "/compiled/orders/1";
+        Http2Headers many = Http2Wire.get(path);
+        for (int i = 0; i < 30; i++) {
+            many.add("x" + i, "y");
+        }
+        return Stream.of(
+                Arguments.of("no host", Http2Wire.request("GET", path), path, Reason.BAD_REQUEST),
+                Arguments.of("another host", Http2Wire.get(path).add("host", "b"), path, Reason.BAD_REQUEST),
+                Arguments.of("no token", Http2Wire.request("G T", path).authority("a"), path, Reason.BAD_REQUEST),
+                Arguments.of("connect", Http2Wire.request("CONNECT", path).authority("a"), path, Reason.BAD_REQUEST),
+                Arguments.of(
+                        "long path", Http2Wire.get("/" + "a".repeat(400)), "/" + "a".repeat(400), Reason.URI_TOO_LONG),
+                Arguments.of(
+                        "large field", Http2Wire.get(path).add("x", "y".repeat(2_100)), path, Reason.HEADERS_TOO_LARGE),
+                Arguments.of("many fields", many, path, Reason.HEADERS_TOO_LARGE),
+                Arguments.of("encoded slash", Http2Wire.get("/a%2Fb"), "/a%2Fb", Reason.BAD_REQUEST),
+                Arguments.of("above the root", Http2Wire.get("/../orders"), "/../orders", Reason.BAD_REQUEST),
+                Arguments.of("no route", Http2Wire.get("/nowhere"), "/nowhere", Reason.NO_ROUTE));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("http2")
+    void isAnsweredAndToldOverHttp2(String what, Http2Headers head, String path, Reason reason) throws IOException {
+        int asked = backend.requests();
+        try (Http2Wire wire = new Http2Wire(Wire.to(gateway.port()))) {
+            wire.headers(1, head, true);
+            assertAnswered(wire, 1, reason);
+            assertTold("none", "none", path, reason);
+            // The streams beside it are unharmed.
+            wire.headers(3, Http2Wire.get("/nowhere"), true);
+            assertAnswered(wire, 3, Reason.NO_ROUTE);
+            assertTold("none", "none", "/nowhere", Reason.NO_ROUTE);
+        }
+        assertThat(backend.requests()).as("what the backend was asked").isEqualTo(asked);
+    }
+
+    private static void assertAnswered(Http2Wire wire, int stream, Reason reason) throws IOException {
+        assertThat(wire.next())
+                .isEqualTo("headers " + stream + " " + reason.status().code());
+        assertThat(wire.lastHeaders.get("proxy-status"))
+                .asString()
+                .isEqualTo("weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + "\"");
+        StringBuilder body = new StringBuilder();
+        String event;
+        do {
+            event = wire.next();
+            assertThat(event).startsWith("data " + stream + " ");
+            body.append(event, ("data " + stream + " ").length(), event.length());
+        } while (!event.endsWith(" end"));
+        assertThat(body.toString()).startsWith("{\"type\":\"urn:weir:" + reason.word() + "\"");
+    }
+
+    @Test
+    void isToldWhereHttp2HasNoAnswerForIt() throws IOException {
+        try (Http2Wire wire = new Http2Wire(Wire.to(gateway.port()))) {
+            wire.headers(1, Http2Wire.get("/nowhere"), true);
+            assertAnswered(wire, 1, Reason.NO_ROUTE);
+            assertTold("none", "none", "/nowhere", Reason.NO_ROUTE);
+            // A body on no stream.
+            wire.wire().send(new byte[] {0, 0, 1, 0, 0, 0, 0, 0, 0, 'x'});
+
+            assertThat(wire.next()).startsWith("goaway ").endsWith(" 1");
+            assertTold("none", "none", NO_PATH, Reason.BAD_REQUEST);
+        }
+    }
+
+    // ---------------------------------------------------------------- behind a door
+
+    /** What it is about, the fields of a request with a body, its body, and the reason that it ends for. */
+    private enum Behind {
+        MALFORMED_TIMEOUT("X-Request-Timeout: soon\r\nContent-Length: 3\r\n", "abc", Reason.BAD_REQUEST),
+        NO_TIME("X-Request-Timeout: 0ms\r\nContent-Length: 3\r\n", "abc", Reason.BAD_REQUEST),
+        NEGATIVE_TIME("grpc-timeout: -1S\r\nContent-Length: 3\r\n", "abc", Reason.BAD_REQUEST),
+        TOO_LONG_A_BODY("Content-Length: 1001\r\n", "", Reason.PAYLOAD_TOO_LARGE),
+        TOO_LONG_A_BODY_IN_CHUNKS(
+                "Transfer-Encoding: chunked\r\n",
+                "3e9\r\n" + "x".repeat(1001) + "\r\n0\r\n\r\n",
+                Reason.PAYLOAD_TOO_LARGE);
+
+        private final String fields;
+        private final String body;
+        private final Reason reason;
+
+        Behind(String fields, String body, Reason reason) {
+            this.fields = fields;
+            this.body = body;
+            this.reason = reason;
+        }
+
+        private String path(Door door, String protocol) {
+            return door.path(BACKEND, protocol + name().toLowerCase(Locale.ROOT));
+        }
+    }
+
+    static Stream<Arguments> behind() {
+        return Arrays.stream(Behind.values())
+                .flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("behind")
+    void isAnsweredAndToldBehindADoor(Behind what, Door door) throws IOException {
+        String path = what.path(door, "http1-");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send("POST " + path + " HTTP/1.1\r\n" + HOST + what.fields + "\r\n" + what.body);
+            TestCaller.Answer answer = caller.answer();
+            assertShape(answer, what.reason);
+            assertThat(answer.header("x-request-id")).isNotEmpty();
+        }
+        assertTold(door.word(), door.id(BACKEND), path, what.reason);
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("behind")
+    void isAnsweredAndToldBehindADoorOverHttp2(Behind what, Door door) throws IOException {
+        String path = what.path(door, "http2-");
+        Http2Headers head = Http2Wire.post(path);
+        for (String field : what.fields.split("\r\n", -1)) {
+            int colon = field.indexOf(':');
+            if (colon > 0 && !field.startsWith("Transfer")) {
+                head.add(field.substring(0, colon).toLowerCase(Locale.ROOT), field.substring(colon + 2));
+            }
+        }
+        try (Http2Wire wire = new Http2Wire(Wire.to(gateway.port()))) {
+            wire.headers(1, head, false);
+            if (what.fields.contains("chunked")) {
+                wire.data(1, 1001, false);
+            }
+            assertAnswered(wire, 1, what.reason);
+        }
+        assertTold(door.word(), door.id(BACKEND), path, what.reason);
+    }
+
+    /** The edge finds it out, and the exchange behind it ends as one whose caller has left: each is told of. */
+    @Door.Each
+    void isToldTwiceWhenItsBodyTurnsOutMalformed(Door door) throws IOException {
+        String path = door.path(BACKEND, "chunks");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send("POST " + path + " HTTP/1.1\r\n" + HOST
+                    + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nnonsense\r\n");
+            assertShape(caller.answer(), Reason.BAD_REQUEST);
+        }
+        await().until(() -> gateway.lines(path).size() >= 2);
+        assertThat(gateway.lines(path))
+                .extracting(line -> line.path("outcome").asString())
+                .containsExactlyInAnyOrder("bad-request", "client-closed");
+        before += 2;
+        gateway.assertMetered(door.id(BACKEND), "client-closed");
+    }
+}
