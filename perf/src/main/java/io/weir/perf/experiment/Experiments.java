@@ -7,8 +7,19 @@ import java.util.List;
 /** What {@code perf/run} knows. */
 public final class Experiments {
 
-    static final List<Experiment> ALL =
-            List.of(new Containment(), new Metastable(), new Recovery(), new Soak(), new LittlesLaw());
+    static final List<Experiment> ALL = List.of(
+            new Containment(),
+            new Metastable(),
+            new Recovery(),
+            new Soak(),
+            new LittlesLaw(),
+            new Stacks(),
+            new EventLoop(),
+            new ServletBlock(),
+            new TomcatKnobs(),
+            new PoolSize(),
+            new VirtualThreads(),
+            new VirtualHikari());
 
     private Experiments() {}
 

@@ -88,6 +88,11 @@ public final class Gatling {
         return Long.parseLong(matcher.group(1)) - bench.began();
     }
 
+    /** It may end from now on: its callers may be done before the step is over. */
+    public void mayEnd() {
+        child.release();
+    }
+
     /** Waits until all requests have ended, and takes what was written. */
     public Result awaitEnd() throws InterruptedException {
         child.release();

@@ -45,9 +45,14 @@ final class Callers {
 
     /** One request; Gatling's report and the assertions have it by name and phase. */
     ChainBuilder ask(String name, String path) {
-        return exec(session -> session.set(SENT, System.nanoTime())
-                        .set(PHASE, plan.phaseAt(Duration.ofNanos(System.nanoTime() - startNanos))))
-                .exec(http(inPhase(name, "#{" + PHASE + "}"))
+        return exec(session -> session.set(PHASE, plan.phaseAt(Duration.ofNanos(System.nanoTime() - startNanos))))
+                .exec(ask(name, path, inPhase(name, "#{" + PHASE + "}")));
+    }
+
+    /** One request; Gatling's report and the assertions have it by that name. */
+    ChainBuilder ask(String name, String path, String inReport) {
+        return exec(session -> session.set(SENT, System.nanoTime()))
+                .exec(http(inReport)
                         .get(path)
                         .requestTimeout(Plan.patience())
                         .check(

@@ -1,0 +1,23 @@
+package io.weir.perf.simulation;
+
+import static io.gatling.javaapi.core.CoreDsl.details;
+
+import java.util.List;
+
+/** 150 callers who keep their connections: as long as all have one, all are served; those for whom there is none get nothing. */
+public final class WhatDoClientsSeeWhenTomcatOverflows extends Closed {
+
+    /** For Gatling. */
+    public WhatDoClientsSeeWhenTomcatOverflows() {
+        super(round -> List.of(
+                round.callers() <= connections(round)
+                        ? allSucceed(round)
+                        : details(round.name()).failedRequests().count().gt(0L),
+                details(round.name()).successfulRequests().count().gt(0L)));
+    }
+
+    /** A round is called by its three settings. */
+    private static int connections(Round round) {
+        return Integer.parseInt(round.name().split("-", -1)[1]);
+    }
+}
