@@ -375,7 +375,7 @@ public final class Bench implements AutoCloseable {
     }
 
     /** Ends all that was started, the last first. */
-    void stopAll() {
+    synchronized void stopAll() {
         stopping = true;
         List<Child> all = new ArrayList<>(children).reversed();
         all.forEach(Child::terminate);

@@ -66,7 +66,7 @@ final class Cgroups implements AutoCloseable {
     }
 
     /** A group for a process, limited to so many cores' worth; the file that its number is to be written to. */
-    Path group(String process, int cores) {
+    synchronized Path group(String process, int cores) {
         if (home == null) {
             throw new IllegalStateException("there are no cgroups");
         }
@@ -89,7 +89,7 @@ final class Cgroups implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
         for (Path one : made.reversed()) {
             delete(one);
         }
