@@ -487,8 +487,9 @@ final class Plots {
             double from = span.from() / 1000.0;
             double to = span.to() / 1000.0;
             int times = seen.merge(span.label(), 1, Integer::sum);
+            // A fault may be called as an outcome is.
             XYSeries shade = chart.addSeries(
-                    times == 1 ? span.label() : span.label() + ' ' + times,
+                    "fault: " + (times == 1 ? span.label() : span.label() + ' ' + times),
                     new double[] {from, from, to, to},
                     new double[] {low, high, high, low});
             area(shade, XYSeries.XYSeriesRenderStyle.PolygonArea, SHADE);

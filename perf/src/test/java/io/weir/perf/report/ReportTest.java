@@ -47,6 +47,17 @@ class ReportTest {
     }
 
     @Test
+    void shadesAFaultThatIsCalledAsAnOutcomeIs() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick"))
+                .with("spans.csv", "step,label,from_ms,to_ms", "2,bulkhead-full,2200,3200")
+                .directory();
+
+        assertThat(Report.write(results)).isEmpty();
+
+        assertThat(plots(run)).contains("requests-GET-orders.png", "latency-GET-orders.png");
+    }
+
+    @Test
     void plotsFromStepToStepWhatHasNoFault() throws IOException {
         Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
         Files.delete(run.resolve("spans.csv"));
