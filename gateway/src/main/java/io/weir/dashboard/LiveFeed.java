@@ -38,8 +38,7 @@ import tools.jackson.databind.json.JsonMapper;
  * right from the first event on. It encodes only for viewers.
  */
 // Concurrency: one thread computes, encodes and hands out; what it makes is its own. Who comes or goes, on an event
-// loop,
-// is guarded by this object's monitor, which is held for no longer than it takes to note that.
+// loop, is guarded by this object's monitor, which is held for no longer than it takes to note that.
 public final class LiveFeed implements AutoCloseable {
 
     /** What can be looked at. */

@@ -24,10 +24,8 @@ import org.slf4j.LoggerFactory;
  * the queue full is dropped and counted.
  */
 // Concurrency: `waiting` is raised before a span is put into the queue and lowered after it was taken out, so the queue
-// is
-// never longer than it says. The thread is woken by the span that makes a batch full; if that comes before it parks, it
-// does
-// not park.
+// is never longer than it says. The thread is woken by the span that makes a batch full; if that comes before it parks,
+// it does not park.
 final class SpanExport implements SpanProcessor {
 
     /** Spans that are exported at once. */
