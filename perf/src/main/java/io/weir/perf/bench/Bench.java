@@ -1,5 +1,7 @@
 package io.weir.perf.bench;
 
+import io.weir.perf.run.Child;
+import io.weir.perf.run.Wrk;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -22,18 +24,19 @@ public final class Bench {
     private static final double BUSY = 90;
 
     private static final int WARM_UPS = 8;
+    private static final int CONNECTIONS = 32;
 
     /** What is measured: one address of one server, round after round. */
     private static final class Runner {
 
         private final String name;
-        private final Server server;
+        private final Child server;
         private final String uri;
         private final boolean refuses;
         private final List<Double> rates = new ArrayList<>();
         private final List<Double> busy = new ArrayList<>();
 
-        Runner(String name, Server server, String uri, boolean refuses) {
+        Runner(String name, Child server, String uri, boolean refuses) {
             this.name = name;
             this.server = server;
             this.uri = uri;
@@ -45,9 +48,9 @@ public final class Bench {
          * counts these stays open for a minute.
          */
         void warmUp(Duration time) throws IOException, InterruptedException {
-            Wrk.Result result = Wrk.run(LOAD_CORE, time, uri);
+            Wrk.Result result = load(time, uri);
             for (int i = 1; i < WARM_UPS && !asItShouldBe(result); i++) {
-                result = Wrk.run(LOAD_CORE, time, uri);
+                result = load(time, uri);
             }
             check(result);
         }
@@ -55,7 +58,7 @@ public final class Bench {
         double measure(Duration time) throws IOException, InterruptedException {
             long began = System.nanoTime();
             Duration used = server.used();
-            Wrk.Result result = Wrk.run(LOAD_CORE, time, uri);
+            Wrk.Result result = load(time, uri);
             double share = 100.0 * server.used().minus(used).toNanos() / (System.nanoTime() - began);
             check(result);
             rates.add(result.perSecond());
@@ -127,21 +130,22 @@ public final class Bench {
     private static int measure(
             String jar, String configuration, String peers, int rounds, Duration time, Duration warmUp)
             throws IOException, InterruptedException {
-        int backendPort = Server.freePort();
-        int barePort = Server.freePort();
-        int plainPort = Server.freePort();
-        int port = Server.freePort();
-        int managementPort = Server.freePort();
+        int backendPort = io.weir.perf.run.Bench.freePort();
+        int barePort = io.weir.perf.run.Bench.freePort();
+        int plainPort = io.weir.perf.run.Bench.freePort();
+        int port = io.weir.perf.run.Bench.freePort();
+        int managementPort = io.weir.perf.run.Bench.freePort();
         String backend = uri(backendPort, "/");
-        Deque<Server> servers = new ArrayDeque<>();
+        Deque<Child> servers = new ArrayDeque<>();
         try {
             servers.push(peer(LOAD_CORE, peers, "backend", backendPort, backend));
-            Server bare = peer(MEASURED_CORE, peers, "bare", barePort, backend);
+            Child bare = peer(MEASURED_CORE, peers, "bare", barePort, backend);
             servers.push(bare);
-            Server plain = peer(MEASURED_CORE, peers, "plain", plainPort, backend);
+            Child plain = peer(MEASURED_CORE, peers, "plain", plainPort, backend);
             servers.push(plain);
-            Server weir = Server.start(
+            Child weir = start(
                     MEASURED_CORE,
+                    "weir",
                     List.of("-jar", jar, configuration),
                     Map.of(
                             "GATEWAY_PORT", Integer.toString(port),
@@ -173,7 +177,7 @@ public final class Bench {
                     Locale.ROOT,
                     "%nrequests/s of each round of %d s, %d connections, one core for whoever is measured%n",
                     time.toSeconds(),
-                    Wrk.CONNECTIONS);
+                    CONNECTIONS);
             System.out.printf(Locale.ROOT, "%-" + (44 + 9 * rounds) + "s%10s%10s%n", "", "median", "of core");
             all.forEach(runner -> System.out.println(runner.line()));
             System.out.printf(
@@ -189,7 +193,7 @@ public final class Bench {
             }
             return forwards && refuses && generals ? 0 : 1;
         } finally {
-            for (Server server : servers) {
+            for (Child server : servers) {
                 server.close();
             }
         }
@@ -217,10 +221,37 @@ public final class Bench {
         return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
     }
 
-    private static Server peer(int core, String peers, String name, int port, String backend)
+    /** Java with these arguments on a core, as soon as an address answers. All have the same heap and options. */
+    private static Child start(
+            int core, String name, List<String> arguments, Map<String, String> environment, URI ready)
             throws IOException, InterruptedException {
-        return Server.start(
+        List<String> command = new ArrayList<>(List.of(
+                "taskset",
+                "-c",
+                Integer.toString(core),
+                ProcessHandle.current().info().command().orElse("java"),
+                "-Xms512m",
+                "-Xmx512m",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow"));
+        command.addAll(arguments);
+        return Child.start(name, command, environment).awaitAnswer(ready);
+    }
+
+    private static Wrk.Result load(Duration time, String uri) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of("taskset", "-c", Integer.toString(LOAD_CORE)));
+        command.addAll(Wrk.command(CONNECTIONS, time, uri));
+        try (Child wrk = Child.start("wrk", command, Map.of())) {
+            wrk.awaitExit();
+            return Wrk.Result.parse(wrk.said());
+        }
+    }
+
+    private static Child peer(int core, String peers, String name, int port, String backend)
+            throws IOException, InterruptedException {
+        return start(
                 core,
+                name,
                 List.of(
                         "-cp",
                         peers,

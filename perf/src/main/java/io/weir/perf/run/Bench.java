@@ -324,12 +324,8 @@ public final class Bench implements AutoCloseable {
                     String.join(",", cores.stream().map(String::valueOf).toList())));
         }
         limited.addAll(command);
-        ProcessBuilder builder = new ProcessBuilder(limited)
-                .redirectErrorStream(true)
-                .redirectOutput(raw.log(name).toFile());
-        builder.environment().putAll(environment);
         try {
-            Child child = new Child(name, builder.start(), raw.log(name));
+            Child child = Child.start(name, limited, environment, raw.log(name));
             children.add(child);
             if (stopping) {
                 child.close();
@@ -400,7 +396,7 @@ public final class Bench implements AutoCloseable {
     }
 
     /** Whether a program is there. */
-    static boolean has(String program) {
+    public static boolean has(String program) {
         for (String directory :
                 Objects.requireNonNullElse(System.getenv("PATH"), "").split(":", -1)) {
             if (Files.isExecutable(Path.of(directory, program))) {

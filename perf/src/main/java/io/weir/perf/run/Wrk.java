@@ -1,15 +1,12 @@
-package io.weir.perf.bench;
+package io.weir.perf.run;
 
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A closed load of as many requests as there are connections, by wrk on a core. */
-final class Wrk {
-
-    static final int CONNECTIONS = 32;
+/** wrk: a closed load of as many requests as there are connections, for what is faster than a JVM that asks. */
+public final class Wrk {
 
     private static final Pattern REQUESTS = Pattern.compile("(\\d+) requests in ");
     private static final Pattern RATE = Pattern.compile("Requests/sec:\\s+([\\d.]+)");
@@ -20,10 +17,10 @@ final class Wrk {
      *
      * @param refused answers that are neither 2xx nor 3xx
      */
-    record Result(long requests, long refused, double perSecond) {
+    public record Result(long requests, long refused, double perSecond) {
 
         /** Reads what wrk prints. Requests that got no answer make it worthless. */
-        static Result parse(String output) {
+        public static Result parse(String output) {
             Matcher requests = REQUESTS.matcher(output);
             Matcher rate = RATE.matcher(output);
             Matcher refused = REFUSED.matcher(output);
@@ -39,24 +36,8 @@ final class Wrk {
 
     private Wrk() {}
 
-    static Result run(int core, Duration time, String uri) throws IOException, InterruptedException {
-        Process wrk = new ProcessBuilder(
-                        "taskset",
-                        "-c",
-                        Integer.toString(core),
-                        "wrk",
-                        "-t1",
-                        "-c" + CONNECTIONS,
-                        "-d" + time.toSeconds() + "s",
-                        uri)
-                .redirectErrorStream(true)
-                .start();
-        try {
-            String output = new String(wrk.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            wrk.waitFor();
-            return Result.parse(output);
-        } finally {
-            wrk.destroyForcibly();
-        }
+    /** Its command, with one thread. */
+    public static List<String> command(int connections, Duration time, String uri) {
+        return List.of("wrk", "-t1", "-c" + connections, "-d" + time.toSeconds() + "s", uri);
     }
 }
