@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  * (successes in a second of the step), {@code success-percent}, {@code OUTCOME-percent}, and of the successes {@code mean-ms}, {@code p50-ms}, {@code p90-ms}, {@code p95-ms}, {@code p99-ms},
  * {@code max-ms}</td></tr>
  * <tr><td>{@code STEP/FIGURE/PROCESS}</td><td>{@code cpu-percent} (of one core), {@code cpu-micros-per-request}, {@code rss-mb}, {@code threads}, {@code connections} (the most that were
- * seen)</td></tr>
+ * seen), {@code rss-kb-per-request} (of that memory, for each request that it serves in a second)</td></tr>
  * <tr><td>{@code NAME}</td><td>a fact</td></tr>
  * </table>
  */
@@ -102,6 +102,12 @@ final class Figures {
             }
         }
         put(step, "rss-mb/" + process, most(samples, Run.Sample::rssBytes) / 1e6);
+        if (requests > 0) {
+            put(
+                    step,
+                    "rss-kb-per-request/" + process,
+                    most(samples, Run.Sample::rssBytes) / 1e3 / (requests / step.seconds()));
+        }
         put(step, "threads/" + process, most(samples, Run.Sample::threads));
         put(step, "connections/" + process, most(samples, Run.Sample::connections));
     }

@@ -171,7 +171,12 @@ final class Page {
                                 "p90-ms",
                                 "p99-ms",
                                 "max-ms"),
-                        processes.stream().flatMap(process -> Stream.of("cpu-percent/" + process, "rss-mb/" + process)))
+                        processes.stream()
+                                .flatMap(process -> Stream.of(
+                                        "cpu-percent/" + process,
+                                        "cpu-micros-per-request/" + process,
+                                        "rss-mb/" + process,
+                                        "rss-kb-per-request/" + process)))
                 .toList();
         List<Cells> rows = run.steps().stream()
                 .map(step -> new Cells(

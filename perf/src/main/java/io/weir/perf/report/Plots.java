@@ -117,6 +117,7 @@ final class Plots {
             lines("cpu-micros-per-request/" + process, "CPU time for a request: " + process, "µs", false);
             lines("cpu-percent/" + process, "CPU: " + process, "% of a core", false);
             lines("rss-mb/" + process, "Resident memory, the most: " + process, "MB", false);
+            lines("rss-kb-per-request/" + process, "Resident memory for each request a second: " + process, "kB", true);
         }
     }
 

@@ -30,6 +30,8 @@ public final class Bench implements AutoCloseable {
     /** A generator that is busy for more of its cores' time has none left for bursts. */
     private static final double SATURATED = 0.8;
 
+    private static final String NOT_COMPLETED = "it did not come to its end";
+
     private final Path root;
     private final boolean quick;
     private final List<String> jvm;
@@ -47,6 +49,8 @@ public final class Bench implements AutoCloseable {
     private final List<Step> steps = new ArrayList<>();
 
     private volatile boolean stopping;
+    /** Whether the experiment has come to its end: what was measured before is no result. */
+    private boolean completed;
     /** The step under way, for the sampler; 0: none. */
     private final AtomicInteger step = new AtomicInteger();
 
@@ -67,6 +71,10 @@ public final class Bench implements AutoCloseable {
         this.cgroups = cgroups;
         this.progress = progress;
         this.sampler = new Sampler(raw, step::get);
+        // So that a run of which nothing else is left does not pass for a result.
+        raw.property("valid", false);
+        raw.property("invalid.why", NOT_COMPLETED);
+        raw.writeProperties();
         try {
             this.temporary = Files.createTempDirectory("weir-perf");
         } catch (IOException e) {
@@ -183,6 +191,11 @@ public final class Bench implements AutoCloseable {
     }
 
     void judgeGenerator(String run, String process, Gatling.Result result) {
+        if (result.missing() > 0) {
+            invalidate(
+                    run + ": the generator has sent " + result.missing() + " requests fewer than it had planned, and "
+                            + result.requests().size() + " in all");
+        }
         double cores = sampler.cores(process);
         fact("generator." + run + ".cores", cores, "busy, of " + generatorCores());
         if (cores > SATURATED * generatorCores()) {
@@ -388,11 +401,20 @@ public final class Bench implements AutoCloseable {
     public void close() {
         endStep();
         sampler.close();
+        boolean stopped = stopping;
         stopAll();
+        if (!completed || stopped) {
+            invalid.addFirst(NOT_COMPLETED);
+        }
         raw.property("valid", invalid.isEmpty());
         raw.property("invalid.why", String.join("; ", invalid));
         raw.close();
         progress.clear();
+    }
+
+    /** The experiment has come to its end. */
+    void completed() {
+        completed = true;
     }
 
     /** Whether a program is there. */

@@ -19,6 +19,7 @@ public final class Gatling {
     private static final Pattern BEGINS = Pattern.compile("^weir: load begins (\\d+)$", Pattern.MULTILINE);
     private static final Pattern ASSERTION =
             Pattern.compile("^(.+) : (true|false) \\(actual : (.*)\\)$", Pattern.MULTILINE);
+    private static final Pattern PLANNED = Pattern.compile("^weir: (\\d+) requests planned$", Pattern.MULTILINE);
     private static final int ASSERTIONS_FAILED = 2;
     private static final String DELAY = "generator-delay";
 
@@ -44,9 +45,10 @@ public final class Gatling {
      *
      * @param requests all of them, in no order
      * @param failed the assertions that do not hold
+     * @param missing requests that were planned and not made; 0 where none were planned, since callers ask again when they are answered
      * @param delayMillis 99 % of the generator's wake-ups were less late than this
      */
-    public record Result(List<Request> requests, List<String> failed, double delayMillis) {}
+    public record Result(List<Request> requests, List<String> failed, long missing, double delayMillis) {}
 
     Gatling(Bench bench, Load load) {
         this.bench = bench;
@@ -151,9 +153,19 @@ public final class Gatling {
                 bench.raw().request(step, request);
             }
         }
-        Result result = new Result(List.copyOf(requests), List.copyOf(failed), Request.percentile(delays, 99));
+        Result result = new Result(
+                List.copyOf(requests),
+                List.copyOf(failed),
+                missing(child.said(), requests.size()),
+                Request.percentile(delays, 99));
         bench.judgeGenerator(label, child.name(), result);
         return result;
+    }
+
+    /** How many of those that a simulation says to have planned are not there. */
+    static long missing(String said, long sent) {
+        Matcher planned = PLANNED.matcher(said);
+        return planned.find() ? Math.max(0, Long.parseLong(planned.group(1)) - sent) : 0;
     }
 
     /** Gatling puts its report in a folder with the time in its name. */

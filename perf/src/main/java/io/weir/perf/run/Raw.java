@@ -111,6 +111,16 @@ final class Raw implements AutoCloseable {
         for (Csv one : new Csv[] {steps, requests, processes, meters, spans, facts, assertions}) {
             one.close();
         }
+        writeProperties();
+        try {
+            dropEmptyLogs();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** What is known of the run so far. */
+    void writeProperties() {
         StringBuilder text = new StringBuilder();
         properties.forEach((name, value) -> text.append(name)
                 .append('=')
@@ -118,7 +128,6 @@ final class Raw implements AutoCloseable {
                 .append('\n'));
         try {
             Files.writeString(directory.resolve("run.properties"), text);
-            dropEmptyLogs();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

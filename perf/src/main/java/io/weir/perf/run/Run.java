@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.jar.JarFile;
@@ -35,6 +36,10 @@ public final class Run {
 
     /** Does what the arguments say; the exit code. The project's folder is the working directory. */
     public static int run(List<Experiment> known, String... args) {
+        return run(known, System.getenv(), args);
+    }
+
+    static int run(List<Experiment> known, Map<String, String> environment, String... args) {
         PrintStream out = System.out;
         try {
             Wish wish = wish(known, args);
@@ -43,7 +48,7 @@ public final class Run {
                 return 0;
             }
             Path root = Path.of("").toAbsolutePath();
-            checkPorts();
+            checkPorts(environment);
             boolean holds = true;
             for (int i = 0; i < wish.experiments().size(); i++) {
                 Experiment experiment = wish.experiments().get(i);
@@ -120,9 +125,9 @@ public final class Run {
     }
 
     /** Those that were chosen; the others are free ones. */
-    private static void checkPorts() {
+    private static void checkPorts(Map<String, String> environment) {
         for (String variable : List.of("GATEWAY_PORT", "MANAGEMENT_PORT")) {
-            String port = System.getenv(variable);
+            String port = environment.get(variable);
             if (port == null) {
                 continue;
             }
@@ -203,6 +208,7 @@ public final class Run {
         Runtime.getRuntime().addShutdownHook(hook);
         try (bench) {
             experiment.run(bench);
+            bench.completed();
         } finally {
             unhook(hook);
         }

@@ -26,8 +26,8 @@
  * reports, {@code logs/}. Times are milliseconds since the run began.
  *
  * <h2>What is no result</h2>
- * A run fails if an assertion does not hold, and if it is not valid: if the generator was late or saturated itself. It must not keep
- * more than 80 % of its cores busy. Its thread that wants to wake every 10 ms must not be more than
+ * A run fails if an assertion does not hold, and if it is not valid: if it did not come to its end, or if the generator was late or saturated itself. It must send as many
+ * requests as its simulation has planned. It must not keep more than 80 % of its cores busy. Its thread that wants to wake every 10 ms must not be more than
  * 50 ms late more often than once in a hundred times.
  *
  * <h2>Its end</h2>

@@ -41,6 +41,7 @@ class FiguresTest {
         "fault/cpu-percent/gateway, 50",
         "fault/cpu-micros-per-request/gateway, 10000",
         "calm/rss-mb/gateway, 210",
+        "calm/rss-kb-per-request/gateway, 4200",
         "calm/connections/gateway, 9",
         "recovery, 0.25"
     })

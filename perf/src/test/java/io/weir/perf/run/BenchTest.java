@@ -3,6 +3,7 @@ package io.weir.perf.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -72,5 +73,41 @@ class BenchTest {
         assertThat(Files.readAllLines(directory.resolve("raw/steps.csv")))
                 .startsWith("step,label,x,began_ms,ended_ms", "1,first,,1000,2000", "2,second,4,2000,3000");
         assertThat(Files.readAllLines(directory.resolve("raw/spans.csv"))).endsWith("1,fault,1100,1200");
+    }
+
+    @Test
+    void isNoResultUntilItHasComeToItsEnd() throws Exception {
+        Bench bench = bench();
+        assertThat(properties()).as("killed now").contains("valid=false", "invalid.why=it did not come to its end");
+        bench.close();
+        assertThat(properties()).as("failed").contains("valid=false", "invalid.why=it did not come to its end");
+
+        Bench stopped = bench();
+        stopped.stopAll();
+        stopped.completed();
+        stopped.close();
+        assertThat(properties()).as("stopped").contains("valid=false", "invalid.why=it did not come to its end");
+
+        Bench whole = bench();
+        whole.completed();
+        whole.close();
+        assertThat(properties()).contains("valid=true", "invalid.why=");
+    }
+
+    @Test
+    void isNoResultIfFewerWereSentThanPlanned() throws Exception {
+        try (Bench bench = bench()) {
+            bench.judgeGenerator("front", "gatling", new Gatling.Result(List.of(), List.of(), 3, 0));
+            bench.completed();
+        }
+
+        assertThat(properties())
+                .contains(
+                        "valid=false",
+                        "invalid.why=front: the generator has sent 3 requests fewer than it had planned, and 0 in all");
+    }
+
+    private List<String> properties() throws IOException {
+        return Files.readAllLines(directory.resolve("raw/run.properties"));
     }
 }

@@ -2,10 +2,15 @@ package io.weir.perf.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +57,25 @@ class RunTest {
     void saysWhatItExpectsInstead(String line) {
         assertThat(Run.run(List.of(new Empty()), line.isEmpty() ? new String[0] : line.split(" ", -1)))
                 .isEqualTo(2);
+    }
+
+    @Test
+    void saysInALineThatAPortIsInUse() throws Exception {
+        PrintStream err = System.err;
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        try (ServerSocket taken = new ServerSocket(0)) {
+            System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+            String port = Integer.toString(taken.getLocalPort());
+
+            assertThat(Run.run(List.of(new Empty()), Map.of("GATEWAY_PORT", port), "empty"))
+                    .isEqualTo(2);
+
+            assertThat(said.toString(StandardCharsets.UTF_8).lines())
+                    .containsExactly("perf/run: port " + port
+                            + " is in use: stop what listens there, or choose another GATEWAY_PORT");
+        } finally {
+            System.setErr(err);
+        }
     }
 
     @Test

@@ -43,6 +43,7 @@ abstract class Asking extends Simulation {
         double steadyRate = rate;
         for (Plan.Phase phase : plan.phases()) {
             double wanted = phase.name().equals(OVERLOAD) ? overloadRate : rate;
+            callers.plan(requests(phase.name().equals(WARM_UP) ? (1 + rate) / 2 : wanted, phase.length()));
             if (phase.name().equals(WARM_UP)) {
                 steps.add(rampUsersPerSec(1).to(rate).during(phase.length()));
             } else if (wanted == steadyRate) {
@@ -55,6 +56,11 @@ abstract class Asking extends Simulation {
         }
         steps.add(constantUsersPerSec(steadyRate).during(steady));
         return steps;
+    }
+
+    /** At least so many; Gatling rounds, too. */
+    static long requests(double rate, Duration length) {
+        return Math.max(0, (long) Math.floor(rate * length.toMillis() / 1000) - 1);
     }
 
     /** At least so many percent succeed; nothing, where the run is not to be held to it. */

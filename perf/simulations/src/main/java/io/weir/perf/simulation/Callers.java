@@ -20,6 +20,7 @@ final class Callers {
 
     private final Plan plan;
     private final Rows rows = new Rows(Plan.rows());
+    private long planned;
     private volatile long startNanos;
 
     Callers(Plan plan) {
@@ -30,10 +31,18 @@ final class Callers {
         return http.baseUrl(Plan.text("url")).disableCaching().disableFollowRedirect();
     }
 
+    /** That many requests more are to be made, whatever becomes of others: if they are not, the load was not what it is said to be. */
+    void plan(long requests) {
+        planned += requests;
+    }
+
     /** For the simulation's {@code before}: the load begins now, and {@code perf/run} is told. */
     void begin() {
         startNanos = System.nanoTime();
         new Stalls(rows, Plan.began()).start();
+        if (planned > 0) {
+            System.out.println("weir: " + planned + " requests planned");
+        }
         System.out.println("weir: load begins " + System.currentTimeMillis());
         System.out.flush();
     }
