@@ -261,6 +261,11 @@ class WeirConfiguration {
         return mapping;
     }
 
+    @Bean
+    WarmUp warmUp(ReactorResourceFactory resources) {
+        return new WarmUp(resources.getLoopResources());
+    }
+
     @Bean(destroyMethod = "close")
     Retirement retirement(ReactorResourceFactory resources) {
         return new Retirement(resources.getLoopResources().onServer(true));

@@ -140,6 +140,9 @@ class ArchitectureTest {
                 .that()
                 // Routes are read on the thread that starts or reloads, from lists that are there.
                 .doNotHaveFullyQualifiedName("io.weir.door.GeneralRoutesFactory")
+                .and()
+                // The warm-up is over before the gateway is ready, on the thread that starts it.
+                .doNotHaveFullyQualifiedName("io.weir.WarmUp")
                 .should(accessTargetWhere(calls("block.*", "reactor\\.core\\.publisher\\.(Mono|Flux)")))
                 .check(all);
     }

@@ -3,16 +3,24 @@ package io.weir;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Nothing of OpenTelemetry is loaded where tracing is off. */
+/** What a gateway loads by the time that it is ready, what it does not load until its first request, and what it never loads. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
-class TracingOffIT {
+class LoadedClassesIT {
+
+    private static final Pattern LINE = Pattern.compile("^\\[(\\d+)ms] (\\S+) source:");
 
     @TempDir
     private Path directory;
@@ -26,6 +34,7 @@ class TracingOffIT {
                             .backend("orders", backend.uri())
                             .route("orders", "orders")
                             .start()) {
+                System.out.println(ManagementFactory.getRuntimeMXBean().getUptime());
                 for (Door door : Door.values()) {
                     System.out.println(TestCaller.get(gateway.port(), door.path("orders", "1"))
                             .status());
@@ -37,14 +46,14 @@ class TracingOffIT {
     }
 
     @Test
-    void loadsNothingOfOpenTelemetry() throws Exception {
+    void loadsItsClientBeforeItIsReadyAndNothingOfOpenTelemetryEver() throws Exception {
         Path loaded = directory.resolve("loaded");
         Path out = directory.resolve("out");
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         // It runs for as long as it takes to start, which no optimising compiler makes shorter.
                         "-XX:TieredStopAtLevel=1",
-                        "-Xlog:class+load:file=" + loaded,
+                        "-Xlog:class+load:file=" + loaded + ":uptimemillis",
                         "-cp",
                         System.getProperty("java.class.path"),
                         Main.class.getName())
@@ -61,9 +70,25 @@ class TracingOffIT {
             process.destroyForcibly();
         }
 
-        assertThat(out).content().endsWith("200\n200\n404\n");
-        assertThat(Files.readString(loaded))
-                .contains(" io.weir.door.FrontDoor ", " io.weir.engine.Exchange ")
-                .doesNotContain(" io.opentelemetry.");
+        List<String> printed = Files.readAllLines(out);
+        assertThat(printed).endsWith("200", "200", "404");
+        long readyMillis = Long.parseLong(printed.get(printed.size() - 4));
+        Map<Boolean, List<String>> classes = Files.readAllLines(loaded).stream()
+                .map(LINE::matcher)
+                .filter(Matcher::find)
+                .collect(Collectors.partitioningBy(
+                        line -> Long.parseLong(line.group(1)) <= readyMillis,
+                        Collectors.mapping(line -> line.group(2), Collectors.toList())));
+        // Else the first callers would wait for them on an event loop.
+        assertThat(classes.get(true))
+                .contains(
+                        "reactor.netty.http.client.HttpClientOperations",
+                        "reactor.netty.http.server.HttpServerConfig$Http11OrH2CleartextCodec");
+        assertThat(classes.get(false))
+                .as("loaded after it was ready")
+                .contains("io.weir.TestCaller$Answer")
+                .noneMatch(name -> name.startsWith("reactor.netty.http.client."));
+        assertThat(classes.values().stream().flatMap(List::stream))
+                .noneMatch(name -> name.startsWith("io.opentelemetry."));
     }
 }
