@@ -7,9 +7,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.PropertiesRouteDefinitionLocator;
 import org.springframework.cloud.gateway.event.PredicateArgsEvent;
+import org.springframework.cloud.gateway.filter.FilterDefinition;
 import org.springframework.cloud.gateway.filter.WeightCalculatorWebFilter;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
@@ -34,6 +36,8 @@ public final class GeneralRoutesFactory {
 
     private final ApplicationContext context;
     private final ConversionService conversion;
+    /** The last that were made; guarded by this. */
+    private @Nullable Made last;
 
     /**
      * A factory.
@@ -46,15 +50,19 @@ public final class GeneralRoutesFactory {
         this.conversion = conversion;
     }
 
+    /** All that routes are made of. */
+    private record Inputs(
+            List<RouteDefinition> definitions, List<FilterDefinition> defaultFilters, List<Route> ofCode) {}
+
     /** What was made of properties, and the definitions beside the routes. */
-    record Made(GeneralRoutes general, List<Source> sources) {}
+    record Made(Inputs inputs, GeneralRoutes general, List<Source> sources) {}
 
     /**
-     * The routes, in the order in which they are tried.
+     * The routes, in the order in which they are tried; those of before if they are made of the same.
      *
      * @throws RuntimeException if one cannot be made
      */
-    Made create(GatewayProperties properties) {
+    synchronized Made create(GatewayProperties properties) {
         Flux<RouteDefinitionLocator> elsewhere =
                 Flux.fromStream(() -> context.getBeanProvider(RouteDefinitionLocator.class).stream()
                         .filter(locator -> !(locator instanceof PropertiesRouteDefinitionLocator
@@ -62,6 +70,14 @@ public final class GeneralRoutesFactory {
         List<RouteDefinition> definitions = list(new CompositeRouteDefinitionLocator(
                         Flux.concat(Flux.just(new PropertiesRouteDefinitionLocator(properties)), elsewhere))
                 .getRouteDefinitions());
+        List<Route> ofCode = madeInCode()
+                .flatMap(locator -> list(locator.getRoutes()).stream())
+                .toList();
+        Inputs inputs = new Inputs(definitions, List.copyOf(properties.getDefaultFilters()), ofCode);
+        Made before = last;
+        if (before != null && inputs.equals(before.inputs())) {
+            return before;
+        }
         ConfigurationService configuration = new ConfigurationService(
                 context,
                 () -> conversion,
@@ -77,15 +93,18 @@ public final class GeneralRoutesFactory {
         });
         List<Route> routes = new ArrayList<>(
                 list(locator(definitions, properties, configuration).getRoutes()));
-        madeInCode().forEach(locator -> routes.addAll(list(locator.getRoutes())));
+        routes.addAll(ofCode);
         AnnotationAwareOrderComparator.sort(routes);
         Map<String, RouteDefinition> byId = new LinkedHashMap<>();
         definitions.forEach(definition -> byId.put(String.valueOf(definition.getId()), definition));
-        return new Made(
+        Made made = new Made(
+                inputs,
                 new GeneralRoutes(List.copyOf(routes), weights),
                 routes.stream()
                         .map(route -> new Source(route.getId(), route.getUri(), byId.get(route.getId())))
                         .toList());
+        last = made;
+        return made;
     }
 
     private Stream<RouteLocator> madeInCode() {

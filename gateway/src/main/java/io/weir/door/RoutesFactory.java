@@ -55,6 +55,8 @@ public final class RoutesFactory {
     private final GeneralRoutesFactory general;
     private final RouteCompiler compiler;
     private final Observers observers;
+    /** The last that was planned; guarded by this. */
+    private @Nullable Plan last;
 
     /** A factory. */
     public RoutesFactory(GeneralRoutesFactory general, RouteCompiler compiler, Observers observers) {
@@ -66,29 +68,34 @@ public final class RoutesFactory {
     /** Routes in the making: all that can fail has not, and nothing has been changed yet. */
     public static final class Plan {
 
-        private final GeneralRoutes general;
+        private final GeneralRoutesFactory.Made made;
         private final List<Planned> routes = new ArrayList<>();
 
-        private Plan(GeneralRoutes general) {
-            this.general = general;
+        private Plan(GeneralRoutesFactory.Made made) {
+            this.made = made;
         }
     }
 
     private record Planned(Source source, RouteCompiler.@Nullable Compilation compilation) {}
 
     /**
-     * Plans routes.
+     * Plans routes, as before if they are the same.
      *
      * @throws RuntimeException if one cannot be made
      */
-    public Plan plan(GatewayProperties properties) {
+    public synchronized Plan plan(GatewayProperties properties) {
         GeneralRoutesFactory.Made made = general.create(properties);
-        Plan plan = new Plan(made.general());
+        Plan before = last;
+        if (before != null && before.made.equals(made)) {
+            return before;
+        }
+        Plan plan = new Plan(made);
         for (Source source : made.sources()) {
             RouteDefinition definition = source.definition();
             plan.routes.add(new Planned(
                     source, definition == null ? null : compiler.compile(definition, properties.getDefaultFilters())));
         }
+        last = plan;
         return plan;
     }
 
@@ -132,7 +139,8 @@ public final class RoutesFactory {
                     reason));
             entries.add(entry(compilation, route, reason == null));
         }
-        return new Routes(new RouteTable(entries), byId, backends, List.copyOf(views), plan.general, new Usage());
+        return new Routes(
+                new RouteTable(entries), byId, backends, List.copyOf(views), plan.made.general(), new Usage());
     }
 
     private static RouteTable.Entry entry(
