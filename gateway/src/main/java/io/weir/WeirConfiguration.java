@@ -12,6 +12,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
 import io.weir.config.Snapshot;
+import io.weir.config.SnapshotReader;
 import io.weir.config.WeirProperties;
 import io.weir.dashboard.LiveFeed;
 import io.weir.door.BackendAnswerFilter;
@@ -288,7 +289,7 @@ class WeirConfiguration {
         InstantSource clock = InstantSource.system();
         return new LiveConfiguration(
                 Snapshot.of(environment),
-                () -> Snapshot.read(environment, arguments.getSourceArgs()),
+                new SnapshotReader(environment, arguments.getSourceArgs()),
                 new Swap(backends, routes, live, retirement, recorder.edge(), gateway, events),
                 () -> drain.phase() != Drain.Phase.SERVING,
                 clock,

@@ -29,7 +29,7 @@ public final class ConfigurationCheck {
                     .buildValidatorFactory());
 
     /** Made once too: to read the annotations of all properties allocates more than anything else in a check. */
-    private static final Schema.Group WEIR = Schema.of(WeirProperties.class);
+    static final Schema.Group WEIR = Schema.of(WeirProperties.class);
 
     private ConfigurationCheck() {}
 

@@ -1,14 +1,9 @@
 package io.weir.config;
 
-import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.EnvironmentPostProcessor;
@@ -29,10 +24,8 @@ import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.MutablePropertySources;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
-import org.springframework.core.io.ByteArrayResource;
-import org.springframework.core.io.DefaultResourceLoader;
-import org.springframework.core.io.DescriptiveResource;
 import org.springframework.core.io.Resource;
+import org.springframework.util.function.SingletonSupplier;
 
 /**
  * All that is configured, read as a start would read it and by Spring Boot's own means: files, profiles, imports,
@@ -45,26 +38,29 @@ final class ConfigurationSources {
 
     private final ConfigurableEnvironment environment;
     private final Map<Resource, YamlFile> files;
+    private final Supplier<Written> written;
     private final List<Problem> problems = new ArrayList<>();
     private boolean readable = true;
 
     private ConfigurationSources(ConfigurableEnvironment environment, Map<Resource, YamlFile> files) {
         this.environment = environment;
         this.files = files;
+        this.written = SingletonSupplier.of(() -> WrittenReader.read(environment, files));
         ConfigurationPropertySources.attach(environment);
     }
 
     /** Reads what a start with these arguments would read. */
     static ConfigurationSources read(String... arguments) {
-        return read(Map.of(), arguments);
+        return read(new ConfigurationFiles(), Map.of(), arguments);
     }
 
     /**
      * Reads what a start with these arguments would read.
      *
+     * @param files hands them out
      * @param defaults what the application sets where nobody else does
      */
-    static ConfigurationSources read(Map<String, Object> defaults, String... arguments) {
+    static ConfigurationSources read(ConfigurationFiles files, Map<String, Object> defaults, String... arguments) {
         ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
         environment.setConversionService(new ApplicationConversionService());
         if (arguments.length > 0) {
@@ -73,8 +69,7 @@ final class ConfigurationSources {
         if (!defaults.isEmpty()) {
             environment.getPropertySources().addLast(new DefaultPropertiesPropertySource(defaults));
         }
-        Files files = new Files();
-        ConfigurationSources sources = new ConfigurationSources(environment, files.read);
+        ConfigurationSources sources = new ConfigurationSources(environment, files.read());
         sources.process(files);
         return sources;
     }
@@ -90,18 +85,42 @@ final class ConfigurationSources {
      * @param name who has set them
      */
     ConfigurationSources with(String name, Map<String, Object> values) {
-        ConfigurableEnvironment over = new StandardReactiveWebEnvironment();
-        over.setConversionService(environment.getConversionService());
-        MutablePropertySources sources = over.getPropertySources();
+        ConfigurableEnvironment over = copy(source -> source.getName().equals(name) ? null : source);
+        over.getPropertySources().addFirst(new MapPropertySource(name, values));
+        return new ConfigurationSources(over, files);
+    }
+
+    /**
+     * The same with other files.
+     *
+     * @param replaced what takes a source's place; itself, if that is as it was
+     */
+    ConfigurationSources with(
+            Map<Resource, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
+        return new ConfigurationSources(copy(replaced), others);
+    }
+
+    private ConfigurableEnvironment copy(Function<PropertySource<?>, @Nullable PropertySource<?>> changed) {
+        ConfigurableEnvironment copy = new StandardReactiveWebEnvironment();
+        copy.setConversionService(environment.getConversionService());
+        copy.setDefaultProfiles(environment.getDefaultProfiles());
+        copy.setActiveProfiles(environment.getActiveProfiles());
+        MutablePropertySources sources = copy.getPropertySources();
         sources.forEach(source -> sources.remove(source.getName()));
         for (PropertySource<?> source : environment.getPropertySources()) {
-            if (!ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)
-                    && !source.getName().equals(name)) {
-                sources.addLast(source);
+            if (!ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
+                PropertySource<?> next = changed.apply(source);
+                if (next != null) {
+                    sources.addLast(next);
+                }
             }
         }
-        sources.addFirst(new MapPropertySource(name, values));
-        return new ConfigurationSources(over, files);
+        return copy;
+    }
+
+    /** The YAML files, by what Spring Boot has read. */
+    Map<Resource, YamlFile> files() {
+        return files;
     }
 
     ConfigurableEnvironment environment() {
@@ -120,10 +139,10 @@ final class ConfigurationSources {
 
     /** The tree of all names in them. */
     Written written() {
-        return WrittenReader.read(environment, files);
+        return written.get();
     }
 
-    private void process(Files files) {
+    private void process(ConfigurationFiles files) {
         SpringApplication application = new SpringApplication();
         application.setResourceLoader(files);
         DefaultBootstrapContext bootstrap = new DefaultBootstrapContext();
@@ -138,11 +157,11 @@ final class ConfigurationSources {
             failure = e;
             readable = false;
         }
-        problems.addAll(files.problems);
-        files.read.values().forEach(file -> problems.addAll(file.problems()));
+        problems.addAll(files.problems());
+        files.read().values().forEach(file -> problems.addAll(file.problems()));
         if (failure != null && problems.isEmpty()) {
             Throwable unknown = failure;
-            problems.add(files.read.values().stream()
+            problems.add(files.read().values().stream()
                     .flatMap(file -> file.unmade().stream())
                     .findFirst()
                     .orElseGet(() -> unreadable(unknown)));
@@ -174,54 +193,5 @@ final class ConfigurationSources {
     static int lineOf(TextResourceOrigin origin) {
         TextResourceOrigin.Location location = origin.getLocation();
         return location == null ? 0 : location.getLine() + 1;
-    }
-
-    /** Hands out resources, and looks at those that are YAML files before. */
-    private static final class Files extends DefaultResourceLoader {
-
-        /**
-         * What is not on the class path, and never will be: Spring Boot asks for a dozen names each time, and to find that the
-         * jars do not have them takes a good part of a reload.
-         */
-        private static final Set<String> ABSENT = ConcurrentHashMap.newKeySet();
-
-        private static final int MAX_ABSENT = 100;
-
-        final Map<Resource, YamlFile> read = new LinkedHashMap<>();
-        final List<Problem> problems = new ArrayList<>();
-        private final Map<String, Resource> resources = new LinkedHashMap<>();
-
-        @Override
-        public Resource getResource(String location) {
-            if (ABSENT.contains(location)) {
-                return new DescriptiveResource(location);
-            }
-            Resource resource = super.getResource(location);
-            if (location.startsWith(CLASSPATH_URL_PREFIX) && ABSENT.size() < MAX_ABSENT && !resource.exists()) {
-                ABSENT.add(location);
-                return resource;
-            }
-            boolean yaml = location.endsWith(".yml") || location.endsWith(".yaml");
-            return yaml && resource.isReadable()
-                    ? resources.computeIfAbsent(location, any -> look(resource))
-                    : resource;
-        }
-
-        private Resource look(Resource resource) {
-            String name = Place.nameOf(resource);
-            try {
-                YamlFile file = YamlFile.read(name, resource);
-                Resource readable = file.hasDuplicates()
-                        ? new ByteArrayResource(
-                                file.readable().getBytes(StandardCharsets.UTF_8), resource.getDescription())
-                        : resource;
-                read.put(readable, file);
-                return readable;
-            } catch (IOException e) {
-                String why = e instanceof CharacterCodingException ? "not UTF-8" : "not readable: " + e;
-                problems.add(Problem.of(Place.inFile(name, 0), "", null, why));
-                return resource;
-            }
-        }
     }
 }

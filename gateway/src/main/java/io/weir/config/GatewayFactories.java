@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -68,6 +69,12 @@ final class GatewayFactories {
     private final ConfigurationService configuration;
     private final Map<String, String> predicates;
     private final Map<String, String> filters;
+    /** What has been made without a complaint: to make it again would say the same. */
+    private final Set<Tried> sound = ConcurrentHashMap.newKeySet();
+
+    private record Tried(boolean isFilter, String name, Map<String, String> args) {}
+
+    private static final int MAX_SOUND = 10_000;
 
     /** What all of Spring's properties but the routes were, and the factories that there were with these. */
     private record Made(Map<String, Object> properties, GatewayFactories factories) {}
@@ -163,8 +170,10 @@ final class GatewayFactories {
      * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
      */
     void makePredicate(String name, Map<String, String> args) {
-        RoutePredicateFactory<Object> factory = predicate(name);
-        factory.applyAsync(bind(factory, name, args));
+        once(new Tried(false, name, Map.copyOf(args)), () -> {
+            RoutePredicateFactory<Object> factory = predicate(name);
+            factory.applyAsync(bind(factory, name, args));
+        });
     }
 
     /**
@@ -173,12 +182,23 @@ final class GatewayFactories {
      * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
      */
     void makeFilter(String name, Map<String, String> args) {
-        GatewayFilterFactory<Object> factory = filter(name);
-        Object config = bind(factory, name, args);
-        if (config instanceof HasRouteId route) {
-            route.setRouteId("route");
+        once(new Tried(true, name, Map.copyOf(args)), () -> {
+            GatewayFilterFactory<Object> factory = filter(name);
+            Object config = bind(factory, name, args);
+            if (config instanceof HasRouteId route) {
+                route.setRouteId("route");
+            }
+            factory.apply(config);
+        });
+    }
+
+    private void once(Tried tried, Runnable make) {
+        if (!sound.contains(tried)) {
+            make.run();
+            if (sound.size() < MAX_SOUND) {
+                sound.add(tried);
+            }
         }
-        factory.apply(config);
     }
 
     @SuppressWarnings("unchecked")

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +33,11 @@ import org.springframework.util.StringUtils;
  * and values that are missing. What it finds sound it makes {@link Known}.
  */
 final class PropertiesCheck {
+
+    /** A default as it is written in the records. */
+    private record Default(Class<?> type, String text) {}
+
+    private static final Map<Default, Object> DEFAULTS = new ConcurrentHashMap<>();
 
     private final Environment environment;
     private final EnvironmentVariables variables;
@@ -204,7 +210,7 @@ final class PropertiesCheck {
             }
         } else {
             for (String part : property.defaults() == null ? List.<String>of() : property.defaults()) {
-                values.add(convert(several.element(), part));
+                values.add(byDefault(several.element(), part));
             }
             known.put(path, new Entry(values, place, path, null));
             return;
@@ -240,7 +246,7 @@ final class PropertiesCheck {
                     null,
                     "missing; expected: " + value.expectation().inFull()));
         } else if (property != null && property.defaults() != null) {
-            known.put(path, new Entry(convert(value, String.join(",", property.defaults())), place, path, null));
+            known.put(path, new Entry(byDefault(value, String.join(",", property.defaults())), place, path, null));
         }
     }
 
@@ -323,6 +329,11 @@ final class PropertiesCheck {
 
     private static String shown(String text, String resolved) {
         return text.equals(resolved) ? text : text + " = " + resolved;
+    }
+
+    /** A default, which is the same each time. */
+    private static Object byDefault(Value value, String text) {
+        return DEFAULTS.computeIfAbsent(new Default(value.type(), text), any -> convert(value, text));
     }
 
     /** As Spring Boot converts, but that it would make 64 of 64.7, and escape what is no URI. */

@@ -21,8 +21,12 @@ import org.springframework.boot.context.properties.bind.Name;
 /** What a property may be, as the records say that the configuration is bound to. */
 sealed interface Schema {
 
-    /** Properties with names. */
-    record Group(List<Property> properties) implements Schema {
+    /**
+     * Properties with names.
+     *
+     * @param constructor makes the record of them, in their order
+     */
+    record Group(Constructor<? extends Record> constructor, List<Property> properties) implements Schema {
 
         List<String> names() {
             return properties.stream().map(Property::name).toList();
@@ -67,15 +71,17 @@ sealed interface Schema {
     /** The shape of a record. */
     static Group of(Class<? extends Record> type) {
         RecordComponent[] components = type.getRecordComponents();
-        Parameter[] parameters = canonicalConstructor(type, components).getParameters();
+        Constructor<? extends Record> constructor = canonicalConstructor(type, components);
+        Parameter[] parameters = constructor.getParameters();
         Property[] properties = new Property[components.length];
         for (int i = 0; i < components.length; i++) {
             properties[i] = property(type, components[i], parameters[i]);
         }
-        return new Group(List.of(properties));
+        return new Group(constructor, List.of(properties));
     }
 
-    private static Constructor<?> canonicalConstructor(Class<? extends Record> type, RecordComponent[] components) {
+    private static Constructor<? extends Record> canonicalConstructor(
+            Class<? extends Record> type, RecordComponent[] components) {
         Class<?>[] types =
                 Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
         try {

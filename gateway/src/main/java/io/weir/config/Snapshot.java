@@ -2,8 +2,6 @@ package io.weir.config;
 
 import io.weir.config.ConfigurationCheck.Findings;
 import io.weir.config.Written.Setting;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
@@ -13,20 +11,15 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.convert.DurationStyle;
-import org.springframework.boot.env.DefaultPropertiesPropertySource;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.core.env.ConfigurableEnvironment;
-import org.springframework.core.env.EnumerablePropertySource;
-import org.springframework.core.env.PropertySource;
 import org.springframework.util.function.SingletonSupplier;
 
 /** A whole configuration as it was at one moment: what is wrong in it, what it says, and where that is written. Thread-safe. */
@@ -36,9 +29,6 @@ public final class Snapshot {
     public static final String OPERATOR = "operator";
 
     private static final String DEFAULT = "default";
-    private static final String OPTIONAL = "optional:";
-    private static final List<String> LOCATIONS =
-            List.of("spring.config.location", "spring.config.additional-location");
 
     /**
      * A value.
@@ -53,7 +43,12 @@ public final class Snapshot {
     private final Supplier<Findings> findings;
     private final Supplier<Map<String, Setting>> written;
 
-    private Snapshot(ConfigurationSources sources, List<Problem> unreadable) {
+    /**
+     * A configuration.
+     *
+     * @param unreadable why it could not be read; then nothing else is said of it
+     */
+    Snapshot(ConfigurationSources sources, List<Problem> unreadable) {
         this.sources = sources;
         this.findings = SingletonSupplier.of(() -> unreadable.isEmpty()
                 ? ConfigurationCheck.findings(sources)
@@ -64,29 +59,6 @@ public final class Snapshot {
     /** What a running gateway has been started with. */
     public static Snapshot of(ConfigurableEnvironment running) {
         return new Snapshot(ConfigurationSources.of(running), List.of());
-    }
-
-    /**
-     * What a gateway would be started with now.
-     *
-     * @param running the environment of the one that runs, for what its application sets itself
-     * @param arguments the arguments that it was started with
-     */
-    public static Snapshot read(ConfigurableEnvironment running, String... arguments) {
-        PropertySource<?> defaults = running.getPropertySources().get(DefaultPropertiesPropertySource.NAME);
-        Map<String, Object> own = new HashMap<>();
-        if (defaults instanceof EnumerablePropertySource<?> known) {
-            for (String name : known.getPropertyNames()) {
-                own.put(name, known.getProperty(name));
-            }
-        }
-        // Before they are read: Spring Boot takes a directory for a file that says nothing.
-        List<Problem> unreadable = locations(running)
-                .filter(location -> !location.startsWith(OPTIONAL))
-                .map(Snapshot::file)
-                .flatMap(file -> unreadable(file).stream())
-                .toList();
-        return new Snapshot(ConfigurationSources.read(own, arguments), unreadable);
     }
 
     /** The same with values that win over all others. */
@@ -101,7 +73,7 @@ public final class Snapshot {
 
     /** Weir's part; only of one without problems. */
     public WeirProperties weir() {
-        return Binder.get(sources.environment()).bindOrCreate("weir", WeirProperties.class);
+        return new Records(findings.get().known()).weir();
     }
 
     /** Spring Cloud Gateway's part; only of one without problems. */
@@ -185,38 +157,14 @@ public final class Snapshot {
     /** The files that it was read from, or should have been. */
     public Set<Path> files() {
         Set<Path> files = new LinkedHashSet<>();
-        locations(sources.environment()).map(Snapshot::file).forEach(files::add);
+        SnapshotReader.locations(sources.environment())
+                .map(SnapshotReader::file)
+                .forEach(files::add);
         changeable().values().stream()
                 .map(Setting::place)
                 .filter(place -> place.isFile() && !place.source().contains(":"))
                 .map(place -> Path.of(place.source()))
                 .forEach(files::add);
         return files;
-    }
-
-    /** The files that the gateway was given, as they were written. */
-    private static Stream<String> locations(ConfigurableEnvironment environment) {
-        return LOCATIONS.stream()
-                .flatMap(property ->
-                        Stream.of(environment.getProperty(property, "").split("[,;]", -1)))
-                .map(String::strip)
-                .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains("classpath"));
-    }
-
-    private static Path file(String location) {
-        return Path.of(location.replaceFirst('^' + OPTIONAL, "").replaceFirst("^file:(//)?", ""));
-    }
-
-    private static Optional<Problem> unreadable(Path file) {
-        try {
-            String why = !Files.exists(file)
-                    ? "no such file"
-                    : !Files.isRegularFile(file)
-                            ? "not a file"
-                            : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
-            return Optional.ofNullable(why).map(known -> Problem.of(Place.inFile(file.toString(), 0), "", null, known));
-        } catch (IOException e) {
-            return Optional.of(Problem.of(Place.inFile(file.toString(), 0), "", null, "not readable: " + e));
-        }
     }
 }

@@ -50,6 +50,11 @@ public final class SnapshotDifference {
         }
     }
 
+    /** Whether a running gateway follows a change of this property. */
+    static boolean isFollowed(String path) {
+        return LIVE.matcher(path).matches();
+    }
+
     private static Place placeOf(@Nullable Setting old) {
         return old == null
                 ? Place.elsewhere("configuration")
@@ -59,7 +64,7 @@ public final class SnapshotDifference {
     private void add(String path, @Nullable String before, @Nullable String after, Place place) {
         Changed changed = new Changed(path, masked(path, before), masked(path, after));
         values.add(changed);
-        if (!LIVE.matcher(path).matches()) {
+        if (!isFollowed(path)) {
             String until = changed.before() == null ? "not written" : changed.before();
             problems.add(Problem.of(
                     place,

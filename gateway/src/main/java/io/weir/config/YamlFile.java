@@ -86,6 +86,16 @@ final class YamlFile {
         return name;
     }
 
+    /** Whether it is one document, and nothing is wrong with it as YAML. */
+    boolean isPlain() {
+        return problems.isEmpty() && !duplicates && documents.size() == 1;
+    }
+
+    /** Whether the same is written in both. */
+    boolean isAs(YamlFile other) {
+        return text.equals(other.text);
+    }
+
     /** Whether a key is written twice in it, so that Spring Boot would not read it. */
     boolean hasDuplicates() {
         return duplicates;

@@ -24,6 +24,10 @@
  *   <li>{@link io.weir.config.BackendsCheck}, {@link io.weir.config.GatewayCheck} and {@link io.weir.config.Contradictions} hold
  *       what is known against each other. Only what is written contradicts: a default wait of 100 ms beside a deadline of
  *       80 ms is nobody's mistake, and the deadline ends it.
+ *   <li>{@link io.weir.config.SnapshotReader} does the first step for a gateway that runs. As long as only backends, routes and default
+ *       filters are others, of which Spring Boot's own reading takes no notice, {@link io.weir.config.Reading} parses the
+ *       files that have changed, and leaves all other sources as they were. {@link io.weir.config.Records} makes the
+ *       records of what is known, since all of it is converted by then.
  *   <li>{@link io.weir.config.RoutesCheck} and {@link io.weir.config.DefinitionsCheck} try Spring Cloud Gateway's predicates and
  *       filters out on its own factories, arguments included, and refuse those arguments that it would ignore.
  * </ol>
@@ -36,6 +40,8 @@
  *   <li>Spring Boot's binder with {@code ignoreUnknownFields = false} and {@code @Validated}: stops at the first group with
  *       a fault, knows no nearest name, and still takes 64.7 for 64. Validation stays on in the records, for those who
  *       bind them without this check.
+ *   <li>All of Spring Boot's reading and its binder at each reload: both are made for a start. Together they were more than half of a
+ *       reload's processor time, which callers notice where cores are few.
  *   <li>A YAML parser of our own in place of Spring Boot's environment: profiles, imports, placeholders, environment variables and
  *       {@code .properties} would have to be made anew, and would differ.
  *   <li>A context of Spring Cloud Gateway's own to take the factories from: refreshing it starts an HTTP client, and costs a
@@ -49,6 +55,8 @@
  *   <li>An unknown name in an environment variable is not reported: Kubernetes sets {@code WEIR_PORT} and the like for any service that is
  *       called {@code weir}. Values in variables are checked.
  *   <li>Of a file with profiles, what is active is checked.
+ *   <li>A setting of Spring Boot's own reading, such as an import, that is a placeholder for a backend's or route's property is
+ *       resolved when all is read: at a start, and when anything else has changed.
  *   <li>A value that another source overrides is not checked, its name is.
  *   <li>Routes that do not come from properties are not known here.
  *   <li>Of a file that is not YAML only the first fault is found; a parser knows no more.

@@ -59,13 +59,16 @@ class ShippedConfigurationTest {
     @MethodSource("files")
     void isSoundWithEverythingSwitchedOn(String file) throws IOException {
         Path all = directory.resolve(file);
-        Files.writeString(
-                all, OFF.matcher(Files.readString(DIRECTORY.resolve(file))).replaceAll("$1"));
+        Files.writeString(all, switchedOn(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKEN).problems())
                 // A file that shows a backend without TLS can show its trust store only as something else to have.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
                 .isEmpty();
+    }
+
+    static String switchedOn(Path file) throws IOException {
+        return OFF.matcher(Files.readString(file)).replaceAll("$1");
     }
 
     @Test
