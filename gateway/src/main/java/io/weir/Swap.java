@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
 import org.springframework.context.ApplicationEventPublisher;
@@ -33,6 +34,8 @@ final class Swap implements LiveConfiguration.Target {
     private final EdgeMeters edge;
     private final GatewayProperties shown;
     private final ApplicationEventPublisher events;
+    /** Of the routes that were put in force last; changes come one after the other. */
+    private RoutesFactory.@Nullable Plan last;
 
     /**
      * A swap.
@@ -79,7 +82,10 @@ final class Swap implements LiveConfiguration.Target {
         retirement.retire(before, leaving);
         shown.setRoutes(gateway.getRoutes());
         shown.setDefaultFilters(gateway.getDefaultFilters());
-        events.publishEvent(new RefreshRoutesEvent(this));
+        if (plannedRoutes != last) {
+            last = plannedRoutes;
+            events.publishEvent(new RefreshRoutesEvent(this));
+        }
     }
 
     private static List<Retirement.Left> observers(Routes before, Routes next) {

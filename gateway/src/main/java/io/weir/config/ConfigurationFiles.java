@@ -3,7 +3,6 @@ package io.weir.config;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -11,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.springframework.core.io.ByteArrayResource;
 import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.core.io.DescriptiveResource;
 import org.springframework.core.io.Resource;
@@ -27,24 +25,25 @@ final class ConfigurationFiles extends DefaultResourceLoader {
 
     private static final int MAX_ABSENT = 100;
 
-    /** In whose directories Spring Boot looks for files by itself, unless it is told where they are. */
-    private static final String OF_DIRECTORIES = "file:./config/";
+    /** Of this one, Spring Boot only wants to know whether it is there. */
+    private static final String HERE = "file:./";
 
     /** What is at a place outside of the class path. */
     private enum Found {
         NOTHING,
-        SOMETHING,
-        /** Files may come in them unseen. */
-        DIRECTORIES
+        YAML,
+        DIRECTORY,
+        /** What is read of it is not known here: files of another kind, and those in a directory's directories. */
+        OTHER
     }
 
-    private final Map<Resource, YamlFile> read = new LinkedHashMap<>();
+    private final Map<FileText, YamlFile> read = new LinkedHashMap<>();
     private final List<Problem> problems = new ArrayList<>();
     private final Map<String, Resource> resources = new LinkedHashMap<>();
     private final Map<String, Found> asked = new LinkedHashMap<>();
 
     /** The YAML files, by what Spring Boot was given to read in their place. */
-    Map<Resource, YamlFile> read() {
+    Map<FileText, YamlFile> read() {
         return Collections.unmodifiableMap(read);
     }
 
@@ -56,7 +55,7 @@ final class ConfigurationFiles extends DefaultResourceLoader {
     /** Whether there are files where there were, and none elsewhere. */
     boolean areStillThere() {
         return asked.entrySet().stream()
-                .allMatch(place -> place.getValue() != Found.DIRECTORIES
+                .allMatch(place -> place.getValue() != Found.OTHER
                         && place.getValue() == find(place.getKey(), super.getResource(place.getKey())));
     }
 
@@ -72,35 +71,44 @@ final class ConfigurationFiles extends DefaultResourceLoader {
             ABSENT.add(location);
             return resource;
         }
-        boolean yaml = location.endsWith(".yml") || location.endsWith(".yaml");
-        return yaml && resource.isReadable() ? resources.computeIfAbsent(location, any -> look(resource)) : resource;
+        return isYaml(location) && resource.isReadable()
+                ? resources.computeIfAbsent(location, any -> look(resource))
+                : resource;
     }
 
     private static Found find(String location, Resource resource) {
         if (!resource.exists()) {
             return Found.NOTHING;
         }
-        if (!location.equals(OF_DIRECTORIES)) {
-            return Found.SOMETHING;
-        }
         try {
-            File[] below = resource.getFile()
-                    .listFiles(file -> file.isDirectory() && !file.getName().startsWith(".."));
-            return below == null || below.length == 0 ? Found.SOMETHING : Found.DIRECTORIES;
+            File file = resource.getFile();
+            if (!file.isDirectory()) {
+                return isYaml(location) ? Found.YAML : Found.OTHER;
+            }
+            return location.equals(HERE) || !hasDirectories(file) ? Found.DIRECTORY : Found.OTHER;
         } catch (IOException e) {
-            return Found.DIRECTORIES;
+            return Found.OTHER;
         }
+    }
+
+    private static boolean isYaml(String location) {
+        return location.endsWith(".yml") || location.endsWith(".yaml");
+    }
+
+    /** Whether there are such as Spring Boot looks into, for a pattern such as its own {@code ./config/*}. */
+    private static boolean hasDirectories(File directory) {
+        File[] below = directory.listFiles(
+                file -> file.isDirectory() && !file.getName().startsWith(".."));
+        return below == null || below.length > 0;
     }
 
     private Resource look(Resource resource) {
         String name = Place.nameOf(resource);
         try {
             YamlFile file = YamlFile.read(name, resource);
-            Resource readable = file.hasDuplicates()
-                    ? new ByteArrayResource(file.readable().getBytes(StandardCharsets.UTF_8), resource.getDescription())
-                    : resource;
-            read.put(readable, file);
-            return readable;
+            FileText text = new FileText(resource, file.readable());
+            read.put(text, file);
+            return text;
         } catch (IOException e) {
             String why = e instanceof CharacterCodingException ? "not UTF-8" : "not readable: " + e;
             problems.add(Problem.of(Place.inFile(name, 0), "", null, why));

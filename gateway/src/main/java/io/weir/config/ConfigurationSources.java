@@ -24,7 +24,6 @@ import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.MutablePropertySources;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
-import org.springframework.core.io.Resource;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
@@ -37,12 +36,12 @@ import org.springframework.util.function.SingletonSupplier;
 final class ConfigurationSources {
 
     private final ConfigurableEnvironment environment;
-    private final Map<Resource, YamlFile> files;
+    private final Map<FileText, YamlFile> files;
     private final Supplier<Written> written;
     private final List<Problem> problems = new ArrayList<>();
     private boolean readable = true;
 
-    private ConfigurationSources(ConfigurableEnvironment environment, Map<Resource, YamlFile> files) {
+    private ConfigurationSources(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
         this.environment = environment;
         this.files = files;
         this.written = SingletonSupplier.of(() -> WrittenReader.read(environment, files));
@@ -96,7 +95,7 @@ final class ConfigurationSources {
      * @param replaced what takes a source's place; itself, if that is as it was
      */
     ConfigurationSources with(
-            Map<Resource, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
+            Map<FileText, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
         return new ConfigurationSources(copy(replaced), others);
     }
 
@@ -119,7 +118,7 @@ final class ConfigurationSources {
     }
 
     /** The YAML files, by what Spring Boot has read. */
-    Map<Resource, YamlFile> files() {
+    Map<FileText, YamlFile> files() {
         return files;
     }
 

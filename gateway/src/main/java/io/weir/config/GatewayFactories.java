@@ -74,7 +74,8 @@ final class GatewayFactories {
 
     private record Tried(boolean isFilter, String name, Map<String, String> args) {}
 
-    private static final int MAX_SOUND = 10_000;
+    /** More than one configuration has; those of past ones go with the rest when it is reached. */
+    private static final int MAX_SOUND = 5_000;
 
     /** What all of Spring's properties but the routes were, and the factories that there were with these. */
     private record Made(Map<String, Object> properties, GatewayFactories factories) {}
@@ -195,9 +196,10 @@ final class GatewayFactories {
     private void once(Tried tried, Runnable make) {
         if (!sound.contains(tried)) {
             make.run();
-            if (sound.size() < MAX_SOUND) {
-                sound.add(tried);
+            if (sound.size() >= MAX_SOUND) {
+                sound.clear();
             }
+            sound.add(tried);
         }
     }
 

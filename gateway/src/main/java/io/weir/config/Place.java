@@ -31,7 +31,8 @@ public record Place(String source, int line, boolean isFile) implements Comparab
 
     /** What a file is called in a report. */
     static String nameOf(Resource resource) {
-        Resource plain = resource instanceof OriginTrackedResource tracked ? tracked.getResource() : resource;
+        Resource tracked = resource instanceof OriginTrackedResource of ? of.getResource() : resource;
+        Resource plain = tracked instanceof FileText text ? text.file() : tracked;
         if (plain instanceof ClassPathResource classPath) {
             return "classpath:" + classPath.getPath();
         }

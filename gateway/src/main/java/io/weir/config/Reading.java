@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.env.DefaultPropertiesPropertySource;
@@ -46,8 +47,11 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
             "springCloudClientHostInfo",
             "gateway-properties");
 
-    private static final List<String> LOCATIONS =
-            List.of("spring.config.location", "spring.config.additional-location", "spring.config.import");
+    /** Properties that say which files are read, uniform and without dots. */
+    private static final List<String> SAYING_WHAT_IS_READ = List.of("springconfig", "springprofiles");
+
+    /** What is in their values where files may come unseen, or where a followed property may have a say. */
+    private static final List<String> UNSEEN = List.of("*", "configtree:", "${");
 
     private static final String ENCRYPTED = "{cipher}";
 
@@ -59,7 +63,7 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
 
     /** What is written now; empty if that takes a whole reading. */
     Optional<Reading> again() {
-        if (!files.areStillThere() || hasPatterns()) {
+        if (!files.areStillThere() || mayReadUnseen()) {
             return Optional.empty();
         }
         Map<Resource, PropertySource<?>> sourcesOf = new LinkedHashMap<>();
@@ -79,19 +83,20 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
     }
 
     private Optional<Reading> again(Map<Resource, PropertySource<?>> sourcesOf) throws IOException {
-        Map<Resource, YamlFile> read = new LinkedHashMap<>();
+        Map<FileText, YamlFile> read = new LinkedHashMap<>();
         Map<PropertySource<?>, PropertySource<?>> changed = new LinkedHashMap<>();
-        for (Map.Entry<Resource, YamlFile> file : sources.files().entrySet()) {
-            YamlFile before = file.getValue();
-            YamlFile now =
-                    file.getKey() instanceof ClassPathResource ? before : YamlFile.read(before.name(), file.getKey());
-            read.put(file.getKey(), now);
-            if (!now.isAs(before)) {
-                PropertySource<?> source = sourcesOf.get(file.getKey());
+        for (Map.Entry<FileText, YamlFile> entry : sources.files().entrySet()) {
+            Resource file = entry.getKey().file();
+            YamlFile before = entry.getValue();
+            YamlFile now = file instanceof ClassPathResource ? before : before.again(file);
+            FileText text = new FileText(file, now.readable());
+            read.put(text, now);
+            if (now != before) {
+                PropertySource<?> source = sourcesOf.get(text);
                 if (source == null || !before.isPlain() || !now.isPlain()) {
                     return Optional.empty();
                 }
-                PropertySource<?> next = load(source);
+                PropertySource<?> next = load(source, text);
                 if (next == null || !isFollowed(source, next)) {
                     return Optional.empty();
                 }
@@ -101,11 +106,20 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
         return Optional.of(new Reading(sources.with(read, source -> changed.getOrDefault(source, source)), files));
     }
 
-    /** Whether files are wherever a pattern finds some. */
-    private boolean hasPatterns() {
-        return LOCATIONS.stream()
-                .anyMatch(location ->
-                        sources.environment().getProperty(location, "").contains("*"));
+    private boolean mayReadUnseen() {
+        return sources.environment().getPropertySources().stream()
+                .filter(source -> !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source))
+                .flatMap(source -> source instanceof EnumerablePropertySource<?> known
+                        ? Stream.of(known.getPropertyNames())
+                                .filter(Reading::saysWhatIsRead)
+                                .map(known::getProperty)
+                        : Stream.empty())
+                .anyMatch(value -> UNSEEN.stream().anyMatch(String.valueOf(value)::contains));
+    }
+
+    private static boolean saysWhatIsRead(String property) {
+        String uniform = Names.uniform(property).replace(".", "");
+        return SAYING_WHAT_IS_READ.stream().anyMatch(uniform::startsWith);
     }
 
     private static boolean isFixed(PropertySource<?> source) {
@@ -128,9 +142,11 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
     }
 
     /** What is in its file now; null if that is not one document. */
-    private static @Nullable PropertySource<?> load(PropertySource<?> source) throws IOException {
-        List<PropertySource<?>> documents =
-                new YamlPropertySourceLoader().load(source.getName(), Objects.requireNonNull(resourceOf(source)));
+    private static @Nullable PropertySource<?> load(PropertySource<?> source, FileText text) throws IOException {
+        Resource resource = resourceOf(source) instanceof OriginTrackedResource tracked
+                ? OriginTrackedResource.of(text, Origin.from(tracked))
+                : text;
+        List<PropertySource<?>> documents = new YamlPropertySourceLoader().load(source.getName(), resource);
         return documents.size() == 1 ? documents.getFirst() : null;
     }
 

@@ -23,14 +23,14 @@ final class WrittenReader {
             Set.of("configurationProperties", StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
 
     private final Written root = Written.root();
-    private final Map<Resource, YamlFile> files;
+    private final Map<FileText, YamlFile> files;
     private int order;
 
-    private WrittenReader(Map<Resource, YamlFile> files) {
+    private WrittenReader(Map<FileText, YamlFile> files) {
         this.files = files;
     }
 
-    static Written read(ConfigurableEnvironment environment, Map<Resource, YamlFile> files) {
+    static Written read(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
         WrittenReader reader = new WrittenReader(files);
         EnvironmentVariables.of(environment).addTo(reader.root);
         for (PropertySource<?> source : environment.getPropertySources()) {

@@ -62,12 +62,22 @@ final class YamlFile {
 
     /** Reads and checks a file. */
     static YamlFile read(String name, Resource resource) throws IOException {
+        return of(name, text(resource));
+    }
+
+    private static String text(Resource resource) throws IOException {
         try (InputStream in = resource.getInputStream();
                 UnicodeReader reader = new UnicodeReader(in)) {
             StringWriter text = new StringWriter();
             reader.transferTo(text);
-            return of(name, text.toString());
+            return text.toString();
         }
+    }
+
+    /** What is in the file now; this, if that is the same. */
+    YamlFile again(Resource resource) throws IOException {
+        String now = text(resource);
+        return now.equals(text) ? this : of(name, now);
     }
 
     /** Checks a text. */
@@ -91,18 +101,11 @@ final class YamlFile {
         return problems.isEmpty() && !duplicates && documents.size() == 1;
     }
 
-    /** Whether the same is written in both. */
-    boolean isAs(YamlFile other) {
-        return text.equals(other.text);
-    }
-
-    /** Whether a key is written twice in it, so that Spring Boot would not read it. */
-    boolean hasDuplicates() {
-        return duplicates;
-    }
-
-    /** The same with keys that are written twice made one, for Spring Boot to read. Its lines are others. */
+    /** Its text for Spring Boot, which reads no key that is written twice: those are made one, and its lines are others. */
     String readable() {
+        if (!duplicates) {
+            return text;
+        }
         StringWriter merged = new StringWriter();
         for (Node document : documents) {
             merged.write("---\n");

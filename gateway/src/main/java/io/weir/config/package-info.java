@@ -55,8 +55,6 @@
  *   <li>An unknown name in an environment variable is not reported: Kubernetes sets {@code WEIR_PORT} and the like for any service that is
  *       called {@code weir}. Values in variables are checked.
  *   <li>Of a file with profiles, what is active is checked.
- *   <li>A setting of Spring Boot's own reading, such as an import, that is a placeholder for a backend's or route's property is
- *       resolved when all is read: at a start, and when anything else has changed.
  *   <li>A value that another source overrides is not checked, its name is.
  *   <li>Routes that do not come from properties are not known here.
  *   <li>Of a file that is not YAML only the first fault is found; a parser knows no more.

@@ -79,7 +79,7 @@ public final class RoutesFactory {
     private record Planned(Source source, RouteCompiler.@Nullable Compilation compilation) {}
 
     /**
-     * Plans routes, as before if they are the same.
+     * Plans routes; the plan of before if they are the same.
      *
      * @throws RuntimeException if one cannot be made
      */

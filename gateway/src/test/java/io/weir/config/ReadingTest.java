@@ -3,6 +3,7 @@ package io.weir.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,6 +20,7 @@ import org.springframework.boot.origin.OriginLookup;
 import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.io.FileSystemResource;
 
 /** What is read from the last reading is what a whole reading finds; and where it could not be, a whole one is asked for. */
 class ReadingTest {
@@ -154,16 +156,99 @@ class ReadingTest {
     }
 
     @Test
+    void readsAnImportedFileAgain() throws IOException {
+        Path imported = Files.writeString(directory.resolve("more.yml"), "weir.backends.orders.deadline: 3s");
+        Files.writeString(file, YAML + "spring.config.import: ['more.yml']\n");
+        Reading first = whole();
+        Files.writeString(imported, "# shorter\nweir.backends.orders.deadline: 2s");
+
+        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+    }
+
+    @Test
+    void readsThroughALinkThatIsSwapped() throws IOException {
+        Path versions = Files.createDirectory(directory.resolve("versions"));
+        Path link = Files.createSymbolicLink(directory.resolve("data"), Files.createDirectory(versions.resolve("1")));
+        Files.move(file, versions.resolve("1/gateway.yml"));
+        Files.createSymbolicLink(file, Path.of("data/gateway.yml"));
+        Reading first = whole();
+        Files.writeString(
+                Files.createDirectory(versions.resolve("2")).resolve("gateway.yml"), YAML.replace("1s", "2s"));
+        Files.delete(link);
+        Files.createSymbolicLink(link, versions.resolve("2"));
+
+        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+    }
+
+    /** What Spring Boot and the check see is one text, whatever is written in between. */
+    @Test
+    void readsAFileOnce() throws IOException {
+        FileText text = new FileText(new FileSystemResource(file), Files.readString(file));
+        Files.writeString(file, "weir: { }");
+
+        assertThat(text.getContentAsString(StandardCharsets.UTF_8)).isEqualTo(YAML);
+        assertThat(text).isEqualTo(new FileText(new FileSystemResource(file), "weir: { }"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "optional:file:%s/*/",
+                "optional:file:%s/none.yml,optional:configtree:%s/none/",
+                "optional:file:%s/${weir.backends.orders.deadline}.yml"
+            })
+    void readsAllIfFilesMayComeUnseen(String imported) throws IOException {
+        Files.writeString(
+                file, YAML + "spring.config.import: [\"" + imported.replace("%s", directory.toString()) + "\"]\n");
+
+        assertThat(whole().again()).isEmpty();
+    }
+
+    @Test
     void readsAllIfFilesAreFoundByAPattern() {
         arguments[0] += ",optional:file:" + directory + "/*/";
 
         assertThat(whole().again()).isEmpty();
     }
 
+    /** As in {@code ./config}, where Spring Boot looks into them by itself. */
+    @Test
+    void readsAllIfADirectoryGetsDirectories() throws IOException {
+        Path more = Files.createDirectory(directory.resolve("more"));
+        Files.createDirectory(more.resolve("..data"));
+        Reading first = whole();
+        assertThat(first.again()).isPresent();
+        Files.createDirectory(more.resolve("data"));
+
+        assertThat(first.again()).isEmpty();
+        assertThat(whole().again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfAProfilesFileIsThereThatWasNot() throws IOException {
+        arguments[1] = "--spring.profiles.active=other";
+        Reading first = whole();
+        assertThat(first.again()).isPresent();
+        Files.writeString(directory.resolve("gateway-other.yml"), "weir.backends.orders.deadline: 3s");
+
+        assertThat(first.again()).isEmpty();
+    }
+
     @Test
     void readsAllIfAFileIsNotYaml() throws IOException {
-        Files.createDirectory(directory.resolve("more"));
-        Files.writeString(directory.resolve("more/application.properties"), "weir.backends.orders.deadline=3s");
+        Path properties = Files.createDirectory(directory.resolve("more")).resolve("application.properties");
+        Files.writeString(properties, "weir.backends.orders.deadline=3s");
+        assertThat(whole().again()).isEmpty();
+
+        Files.writeString(properties, "# nothing as yet");
+        assertThat(whole().again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfThereIsAConfigTree() throws IOException {
+        Path tree = Files.createDirectory(directory.resolve("tree"));
+        Files.writeString(tree.resolve("weir.backends.orders.deadline"), "3s");
+        arguments[1] = "--spring.config.import=configtree:" + tree + "/";
 
         assertThat(whole().again()).isEmpty();
     }
