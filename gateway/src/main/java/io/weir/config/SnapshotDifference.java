@@ -88,6 +88,11 @@ public final class SnapshotDifference {
         return List.copyOf(problems);
     }
 
+    /** Whether Spring Cloud Gateway's routes and filters are other ones, for all that is known. */
+    public boolean isOfRoutes() {
+        return values.stream().anyMatch(value -> !value.path().startsWith("weir."));
+    }
+
     /** Whether all is written as it was. */
     public boolean isEmpty() {
         return values.isEmpty();

@@ -62,6 +62,8 @@ public final class LiveConfiguration implements OperatorChanges {
     private final Map<String, String> operators = new HashMap<>();
 
     private volatile Snapshot inForce;
+    /** Spring Cloud Gateway's part of it, once it was asked for; guarded by this. */
+    private @Nullable GatewayProperties gateway;
 
     /**
      * A configuration in force.
@@ -164,7 +166,10 @@ public final class LiveConfiguration implements OperatorChanges {
     private Change apply(Snapshot next, SnapshotDifference difference, Trigger trigger, String by) {
         if (!difference.isEmpty()) {
             try {
-                target.swap(next.weir(), next.gateway());
+                GatewayProperties before = gateway;
+                GatewayProperties after = before == null || difference.isOfRoutes() ? next.gateway() : before;
+                target.swap(next.weir(), after);
+                gateway = after;
             } catch (RuntimeException e) {
                 log.error("A sound configuration could not be put in force", e);
                 return refused(trigger, by, List.of("configuration: cannot be put in force: " + e.getMessage()));
