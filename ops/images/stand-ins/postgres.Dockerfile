@@ -1,9 +1,9 @@
 # Of the official image: POSTGRES_USER, POSTGRES_PASSWORD and POSTGRES_DB at the first start, on which it says twice that it
 # is ready; callers from everywhere with a password; arguments for postgres; SIGINT as the way to stop.
 FROM debian:bookworm-slim
-RUN apt-get update -qq \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null \
-    && rm -rf /var/lib/apt/lists/* /var/lib/postgresql/*/main \
+RUN apt-get update -qq
+RUN DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null \
+    && rm -rf /var/lib/postgresql/*/main \
     && ln -s /usr/lib/postgresql/*/bin /opt/postgresql
 ENV PATH=/opt/postgresql:$PATH PGDATA=/var/lib/postgresql/data
 COPY postgres-entrypoint /usr/local/bin/docker-entrypoint.sh

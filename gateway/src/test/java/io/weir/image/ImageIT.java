@@ -1,6 +1,7 @@
 package io.weir.image;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
@@ -14,22 +15,28 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.GenericContainer;
 
 /** The gateway's image in front of the simulator's and PostgreSQL's: it contains a fault, keeps to its sandbox, and goes in order. */
 @EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = Stand.WANTED)
-@Timeout(300)
+@Timeout(900)
 class ImageIT {
 
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final String TOKEN = "0123456789abcdef0123";
 
     // Generous, but for the backend that is broken: the machine may be busy, and the neighbour's calls have to be good.
@@ -55,6 +62,7 @@ class ImageIT {
               management.token: %s
             """.formatted(TOKEN);
 
+    private static final Pattern HEAP = Pattern.compile(" MaxHeapSize += (\\d+) ");
     private static final Pattern PERMIT_IN_USE = Pattern.compile("weir_permits_used\\{backend=\"reactive\".*} 1\\.0");
 
     @TempDir
@@ -69,10 +77,10 @@ class ImageIT {
     static void start() throws IOException {
         stand = new Stand();
         stand.database();
-        mvc = stand.simulator("mvc-jdbc");
-        stand.simulator("webflux-r2dbc");
+        mvc = Stand.simulator("mvc-jdbc");
         configuration = Files.writeString(directory.resolve("weir.yml"), CONFIGURATION);
-        gateway = stand.gateway("gateway", configuration);
+        gateway = Stand.gateway("gateway", configuration);
+        stand.start(mvc, Stand.simulator("webflux-r2dbc"), gateway);
     }
 
     @AfterAll
@@ -99,7 +107,7 @@ class ImageIT {
         assertThat(late.statusCode()).isEqualTo(504);
         assertThat(late.headers().firstValue("proxy-status").orElseThrow()).endsWith("; details=\"deadline-exceeded\"");
         // Ten at a time: while the breaker is open one of them may be the probe, which waits for the deadline.
-        await().atMost(Duration.ofMinutes(1))
+        await().atMost(PATIENCE)
                 .until(() -> burst("/mvc/records").stream()
                         .anyMatch(answer -> answer.statusCode() == 503
                                 && answer.headers()
@@ -108,29 +116,47 @@ class ImageIT {
                                         .endsWith("; details=\"circuit-open\"")
                                 && answer.headers().firstValue("retry-after").isPresent()));
         int before = count(neighbour);
-        await().atMost(Duration.ofMinutes(1)).until(() -> count(neighbour) >= before + 20);
+        await().atMost(PATIENCE).until(() -> count(neighbour) >= before + 20);
 
         Stand.faults(mvc, "");
-        await().atMost(Duration.ofMinutes(1)).until(() -> statusOf("/mvc/records") == 200);
+        await().atMost(PATIENCE).until(() -> statusOf("/mvc/records") == 200);
         enough.set(true);
         caller.join();
         assertThat(neighbour).as("answers of the neighbour, by status").containsOnlyKeys(200);
     }
 
-    @Test
-    void isNobodyAndCanWriteNothing() throws Exception {
-        assertThat(Stand.inspect(gateway).getConfig().getUser()).isEqualTo("10001:10001");
-        assertThat(run("id -u; id -g").getStdout()).isEqualTo("10001\n10001\n");
-        assertThat(run("tr '\\0' ' ' </proc/1/cmdline").getStdout())
+    @ParameterizedTest(name = "{0}", autoCloseArguments = false)
+    @MethodSource("images")
+    void isNobodyAndCanWriteNothing(String image, GenericContainer<?> container) throws Exception {
+        assertThat(Stand.inspect(container).getConfig().getUser()).isEqualTo("10001:10001");
+        assertThat(run(container, "id -u; id -g").getStdout()).isEqualTo("10001\n10001\n");
+        assertThat(run(container, "tr '\\0' ' ' </proc/1/cmdline").getStdout())
                 .as("process 1, to which signals go")
                 .startsWith("java ");
-        assertThat(run("touch /opt/weir/file").getStderr()).contains("Read-only file system");
-        assertThat(run("grep ^CapEff: /proc/1/status").getStdout()).isEqualTo("CapEff:\t0000000000000000\n");
-        assertThat(Objects.requireNonNull(Stand.inspect(gateway).getConfig().getLabels()))
+        assertThat(run(container, "touch /opt/weir/file").getStderr()).contains("Read-only file system");
+        assertThat(run(container, "grep ^CapEff: /proc/1/status").getStdout()).isEqualTo("CapEff:\t0000000000000000\n");
+        assertThat(Objects.requireNonNull(Stand.inspect(container).getConfig().getLabels()))
                 .containsKeys(
                         "org.opencontainers.image.title",
                         "org.opencontainers.image.version",
                         "org.opencontainers.image.revision");
+    }
+
+    @ParameterizedTest(name = "{0}", autoCloseArguments = false)
+    @MethodSource("images")
+    void takesOneCollectorAndItsShareOfTheContainersMemory(String image, GenericContainer<?> container, double share)
+            throws Exception {
+        String flags = run(container, "java @/opt/weir/java.options -XX:+PrintFlagsFinal -version 2>&1")
+                .getStdout();
+
+        assertThat(flags).containsPattern(" UseG1GC +:?= true ").containsPattern(" UseCompactObjectHeaders +:?= true ");
+        Matcher heap = HEAP.matcher(flags);
+        assertThat(heap.find()).as(flags).isTrue();
+        assertThat(Long.parseLong(heap.group(1)) / (double) Stand.MEMORY_BYTES).isCloseTo(share, within(0.02));
+    }
+
+    static Stream<Arguments> images() {
+        return Stream.of(Arguments.of("gateway", gateway, 0.4), Arguments.of("simulator", mvc, 0.5));
     }
 
     @Test
@@ -148,10 +174,11 @@ class ImageIT {
 
     @Test
     void finishesWhatIsInFlightWhenItIsStopped() throws Exception {
-        GenericContainer<?> leaving = stand.gateway("leaving", configuration);
+        GenericContainer<?> leaving = Stand.gateway("leaving", configuration);
+        stand.start(leaving);
         CompletableFuture<HttpResponse<String>> inFlight =
-                Stand.getAsync(leaving, Stand.SERVICE, "/reactive/delay?ms=5000");
-        await().atMost(Duration.ofSeconds(30))
+                Stand.getAsync(leaving, Stand.SERVICE, "/reactive/delay?ms=8000");
+        await().atMost(PATIENCE)
                 .until(() -> PERMIT_IN_USE.matcher(metricsOf(leaving)).find());
 
         assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
@@ -161,7 +188,12 @@ class ImageIT {
     }
 
     private static ExecResult run(String script) throws IOException, InterruptedException {
-        return gateway.execInContainer("bash", "-c", script);
+        return run(gateway, script);
+    }
+
+    private static ExecResult run(GenericContainer<?> container, String script)
+            throws IOException, InterruptedException {
+        return container.execInContainer("bash", "-c", script);
     }
 
     private static HttpResponse<String> ask(String path) throws IOException, InterruptedException {

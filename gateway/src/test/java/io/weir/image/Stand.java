@@ -22,6 +22,7 @@ import org.testcontainers.containers.BindMode;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.Network;
 import org.testcontainers.containers.wait.strategy.Wait;
+import org.testcontainers.lifecycle.Startables;
 
 /** The images on a private network, each under the restrictions that it is made for. */
 final class Stand implements AutoCloseable {
@@ -33,8 +34,10 @@ final class Stand implements AutoCloseable {
     static final int GATEWAY_MANAGEMENT = 8081;
     static final int SIMULATOR_MANAGEMENT = 9080;
 
+    static final long MEMORY_BYTES = 768L << 20;
+
     /** How long a container may take to be healthy, on a machine that has other things to do. */
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final Duration PATIENCE = Duration.ofMinutes(5);
 
     private static final String PASSWORD = "not-a-secret";
     private static final HttpClient http =
@@ -52,8 +55,8 @@ final class Stand implements AutoCloseable {
     }
 
     /** A simulator of a stack on that database, which can be reached by the stack's name and broken from outside. */
-    GenericContainer<?> simulator(String stack) {
-        return start(restricted(new GenericContainer<>("weir-simulator:" + stack))
+    static GenericContainer<?> simulator(String stack) {
+        return restricted(new GenericContainer<>("weir-simulator:" + stack))
                 .withNetworkAliases(stack)
                 .withEnv("SIM_DATABASE_PASSWORD", PASSWORD)
                 .withCommand(
@@ -63,17 +66,17 @@ final class Stand implements AutoCloseable {
                         "--sim.faults.remote=true",
                         "--management.server.address=0.0.0.0")
                 .withExposedPorts(SERVICE, SIMULATOR_MANAGEMENT)
-                .waitingFor(Wait.forHealthcheck()));
+                .waitingFor(Wait.forHealthcheck());
     }
 
     /** A gateway with a configuration, under a name in the network. */
-    GenericContainer<?> gateway(String name, Path configuration) throws IOException {
+    static GenericContainer<?> gateway(String name, Path configuration) throws IOException {
         readable(configuration);
-        return start(restricted(new GenericContainer<>("weir-gateway:latest"))
+        return restricted(new GenericContainer<>("weir-gateway:latest"))
                 .withNetworkAliases(name)
                 .withFileSystemBind(configuration.toString(), "/etc/weir/weir.yml", BindMode.READ_ONLY)
                 .withExposedPorts(SERVICE, GATEWAY_MANAGEMENT)
-                .waitingFor(Wait.forHealthcheck()));
+                .waitingFor(Wait.forHealthcheck());
     }
 
     /** For a container's user, too, who is not the one that wrote it. */
@@ -81,11 +84,12 @@ final class Stand implements AutoCloseable {
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
     }
 
-    /** Starts any other container on the network. */
-    GenericContainer<?> start(GenericContainer<?> container) {
-        containers.add(container);
-        container.withNetwork(network).withStartupTimeout(PATIENCE).start();
-        return container;
+    /** Starts containers on the network, side by side, and waits until all of them are healthy. */
+    void start(GenericContainer<?>... starting) {
+        for (GenericContainer<?> container : starting) {
+            containers.add(container.withNetwork(network).withStartupTimeout(PATIENCE));
+        }
+        Startables.deepStart(starting).join();
     }
 
     private static GenericContainer<?> restricted(GenericContainer<?> container) {
@@ -95,7 +99,7 @@ final class Stand implements AutoCloseable {
                 throw new IllegalStateException("a container without a host's configuration");
             }
             host.withReadonlyRootfs(true)
-                    .withMemory(768L << 20)
+                    .withMemory(MEMORY_BYTES)
                     .withCapDrop(Capability.ALL)
                     .withSecurityOpts(List.of("no-new-privileges"));
         });
