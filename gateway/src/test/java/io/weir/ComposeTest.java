@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -19,6 +21,7 @@ import org.yaml.snakeyaml.Yaml;
 class ComposeTest {
 
     private static final Path FILE = Path.of("..", "ops", "compose.yml");
+    private static final Pattern UID = Pattern.compile("\"type\": \"prometheus\",\\s+\"uid\": \"([^\"]+)\"");
 
     @Test
     void startsAllThatBelongsTogether() throws IOException {
@@ -62,6 +65,38 @@ class ComposeTest {
                     assertThat(FILE.resolveSibling(volume.substring(0, volume.indexOf(':'))))
                             .exists();
                 });
+    }
+
+    @Test
+    void grafanaFindsItsDashboardsAndTheseTheirDataSource() throws IOException {
+        Map<String, Object> grafana = Objects.requireNonNull(read().get("grafana"));
+        Path provisioning = FILE.resolveSibling("grafana/provisioning");
+        String dashboards = Files.readString(provisioning.resolve("dashboards/weir.yml"));
+        String source = Files.readString(provisioning.resolve("datasources/weir.yml"));
+
+        assertThat(texts(grafana.get("volumes")))
+                .contains(
+                        "./grafana/provisioning:/etc/grafana/provisioning:ro",
+                        "./grafana/dashboards:" + value("path", dashboards) + ":ro");
+        assertThat(value("url", source)).isEqualTo("${PROMETHEUS_URL}");
+        assertThat((Map<?, ?>) grafana.get("environment"))
+                .extracting("PROMETHEUS_URL")
+                .isNotNull();
+        try (Stream<Path> files = Files.list(FILE.resolveSibling("grafana/dashboards"))) {
+            for (Path file : files.toList()) {
+                assertThat(UID.matcher(Files.readString(file)).results().map(uid -> uid.group(1)))
+                        .as("%s: data sources", file)
+                        .isNotEmpty()
+                        .containsOnly(value("uid", source));
+            }
+        }
+    }
+
+    /** What stands behind a name in a file that has that name once. */
+    private static String value(String name, String file) {
+        Matcher line = Pattern.compile("(?m)^ +" + name + ": (\\S+)").matcher(file);
+        assertThat(line.find()).as(name).isTrue();
+        return line.group(1);
     }
 
     @SuppressWarnings("unchecked")

@@ -24,6 +24,7 @@ import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.openshift.api.model.monitoring.v1.PrometheusRule;
 import io.fabric8.openshift.api.model.monitoring.v1.ServiceMonitor;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -144,7 +145,7 @@ class KubernetesTest {
     }
 
     @Test
-    void probesAndPortsAreTheGateways() throws IOException {
+    void portsAreTheGateways() throws IOException {
         Container gateway = gateway(pod());
         JsonNode production = yaml(PRODUCTION);
 
@@ -153,9 +154,141 @@ class KubernetesTest {
                 .containsExactly(
                         "http " + production.at("/server/port").asInt(),
                         "management " + production.at("/management/server/port").asInt());
-        assertThat(Stream.of(gateway.getStartupProbe(), gateway.getReadinessProbe(), gateway.getLivenessProbe())
-                        .map(probe -> probe.getHttpGet().getPath()))
-                .allMatch(path -> path.startsWith("/actuator/health/"));
+    }
+
+    @Test
+    void probesAskTheManagementPortForWhatTheyAreAbout() throws IOException {
+        Container gateway = gateway(pod());
+
+        assertThat(List.of(gateway.getStartupProbe(), gateway.getReadinessProbe(), gateway.getLivenessProbe()))
+                .extracting(probe -> probe.getHttpGet().getPort().getStrVal()
+                        + ' '
+                        + probe.getHttpGet().getPath())
+                .containsExactly(
+                        "management /actuator/health/liveness",
+                        "management /actuator/health/readiness",
+                        "management /actuator/health/liveness");
+    }
+
+    @Test
+    void theServicesLeadToTheGatewaysPorts() throws IOException {
+        assertThat(((Service) read("service.yaml")).getSpec().getPorts())
+                .extracting(port -> port.getTargetPort().getStrVal())
+                .containsExactly("http");
+        assertThat(((Service) read("service-headless.yaml")).getSpec().getPorts())
+                .extracting(port -> port.getName() + ' ' + port.getTargetPort().getStrVal())
+                .containsExactly("management management");
+        assertThat(((ServiceMonitor) read("service-monitor.yaml")).getSpec().getEndpoints())
+                .extracting(endpoint -> endpoint.getPort() + ' ' + endpoint.getPath())
+                .containsExactly("management /actuator/prometheus");
+    }
+
+    @Test
+    void theGatewayFindsItsFileAndItsTokenAndPrometheusTheSameToken() throws IOException {
+        PodSpec pod = pod();
+        Container gateway = gateway(pod);
+        JsonNode generator =
+                yaml(PRODUCTION.resolveSibling("kustomization.yaml")).at("/configMapGenerator/0");
+        String mount = gateway.getVolumeMounts().getFirst().getMountPath();
+
+        assertThat(generator.at("/files/0").asText()).isEqualTo("weir.yml=" + PRODUCTION.getFileName());
+        assertThat(pod.getVolumes().getFirst().getConfigMap().getName())
+                .isEqualTo(generator.at("/name").asText());
+        assertThat(pod.getVolumes().getFirst().getName())
+                .isEqualTo(gateway.getVolumeMounts().getFirst().getName());
+        assertThat(gateway.getArgs()).containsExactly(mount + "/weir.yml");
+
+        var token = gateway.getEnv().getFirst();
+        assertThat(yaml(PRODUCTION).at("/weir/management/token").asText()).isEqualTo("${" + token.getName() + "}");
+        var credentials = ((ServiceMonitor) read("service-monitor.yaml"))
+                .getSpec()
+                .getEndpoints()
+                .getFirst()
+                .getAuthorization()
+                .getCredentials();
+        assertThat(credentials).isEqualTo(token.getValueFrom().getSecretKeyRef());
+    }
+
+    @Test
+    void aRolloutAnEvictionOrTheAutoscalerNeverTakesTheLastGateway() throws IOException {
+        Deployment deployment = (Deployment) read("deployment.yaml");
+        var autoscaler = ((HorizontalPodAutoscaler) read("autoscaler.yaml")).getSpec();
+        var budget = ((PodDisruptionBudget) read("pod-disruption-budget.yaml")).getSpec();
+
+        assertThat(deployment
+                        .getSpec()
+                        .getStrategy()
+                        .getRollingUpdate()
+                        .getMaxUnavailable()
+                        .getIntVal())
+                .isZero();
+        assertThat(deployment.getSpec().getReplicas())
+                .as("what the autoscaler sets")
+                .isNull();
+        assertThat(autoscaler.getMinReplicas())
+                .isGreaterThan(budget.getMaxUnavailable().getIntVal());
+        assertThat(autoscaler.getScaleTargetRef())
+                .extracting("apiVersion", "kind", "name")
+                .containsExactly(
+                        deployment.getApiVersion(),
+                        deployment.getKind(),
+                        deployment.getMetadata().getName());
+    }
+
+    @Test
+    void theAutoscalerFollowsWhatIsInFlightAndProcessorsBesides() throws IOException {
+        var metrics =
+                ((HorizontalPodAutoscaler) read("autoscaler.yaml")).getSpec().getMetrics();
+
+        assertThat(metrics).extracting("type").containsExactly("Pods", "Resource");
+        var inFlight = metrics.getFirst().getPods();
+        assertThat(inFlight.getMetric().getName()).isEqualTo("weir_inflight_share");
+        // Well before the gateway refuses at 1, and before WeirGatewayNearLimit at 0.8.
+        assertThat(inFlight.getTarget().getAverageValue().getNumericalAmount())
+                .isBetween(new BigDecimal("0.1"), new BigDecimal("0.7"));
+        assertThat(metrics.getLast().getResource().getName()).isEqualTo("cpu");
+    }
+
+    @Test
+    void theNetworkPolicyKeepsTheManagementPortForPrometheusAndCallersFromTheMetadataService() throws IOException {
+        var policy = ((NetworkPolicy) read("network-policy.yaml")).getSpec();
+
+        assertThat(policy.getPolicyTypes()).containsExactlyInAnyOrder("Ingress", "Egress");
+        for (var ingress : policy.getIngress()) {
+            assertThat(ingress.getPorts())
+                    .as("ports, since a rule without any is for all")
+                    .hasSize(1);
+            if (ingress.getFrom().isEmpty()) {
+                assertThat(ingress.getPorts().getFirst().getPort().getStrVal()).isEqualTo("http");
+            } else {
+                assertThat(ingress.getPorts().getFirst().getPort().getStrVal()).isEqualTo("management");
+                assertThat(ingress.getFrom())
+                        .allSatisfy(
+                                from -> assertThat(from.getNamespaceSelector().getMatchLabels())
+                                        .isNotEmpty());
+            }
+        }
+        assertThat(policy.getIngress()).hasSize(2);
+        for (var egress : policy.getEgress()) {
+            if (egress.getTo().isEmpty()) {
+                assertThat(egress.getPorts())
+                        .extracting(port -> port.getPort().getIntVal())
+                        .containsOnly(53);
+            } else {
+                assertThat(egress.getTo())
+                        .allSatisfy(
+                                to -> assertThat(to.getIpBlock().getExcept()).contains("169.254.169.254/32"));
+            }
+        }
+        assertThat(policy.getEgress()).hasSize(2);
+    }
+
+    @Test
+    void theContainerIsTheImagesUser() throws IOException {
+        var security = pod().getSecurityContext();
+
+        assertThat(Files.readString(OPS.resolve("images/gateway/Dockerfile")))
+                .contains("\nUSER %d:%d\n".formatted(security.getRunAsUser(), security.getRunAsGroup()));
     }
 
     @Test
@@ -176,6 +309,8 @@ class KubernetesTest {
         ServiceMonitor monitor = (ServiceMonitor) read("service-monitor.yaml");
 
         assertThat(headless.getSpec().getClusterIP()).isEqualTo("None");
+        assertThat(Files.readString(PRODUCTION))
+                .contains("gateways: " + headless.getMetadata().getName() + " ");
         assertThat(headless.getMetadata().getLabels())
                 .containsAllEntriesOf(monitor.getSpec().getSelector().getMatchLabels());
     }

@@ -30,6 +30,7 @@ class OpsVocabularyTest {
     private static final Pattern RUNBOOK = Pattern.compile("runbook_url: (\\S+)");
     private static final Pattern LINK = Pattern.compile("]\\((\\w+\\.md)\\)");
     private static final Pattern CODE = Pattern.compile("`([a-z0-9-]+)`");
+    private static final Pattern ADAPTED = Pattern.compile("name: \\{ as: (\\w+) }");
     private static final Pattern INHIBITION = Pattern.compile("alertname =~? \"?([\\w|]+)");
 
     private static final Pattern FIRST_CELL = Pattern.compile("(?m)^\\| (`[^|]+) \\|");
@@ -42,12 +43,7 @@ class OpsVocabularyTest {
 
     @Test
     void everyMeterThatOpsAskForExists() {
-        Set<String> existing = Arrays.stream(Meters.values())
-                .map(Meters::prometheusNames)
-                .flatMap(Collection::stream)
-                .collect(Collectors.toSet());
-
-        assertThat(existing).containsAll(found(METER, rules + dashboards + runbooks));
+        assertThat(existing()).containsAll(found(METER, rules + dashboards + runbooks));
     }
 
     @Test
@@ -59,6 +55,32 @@ class OpsVocabularyTest {
                     .as("%s stands in no rule and on no dashboard", meter)
                     .anyMatch(asked::contains);
         }
+    }
+
+    @Test
+    void everyMeterThatTheDocumentsNameExists() throws IOException {
+        Set<String> adapted = found(ADAPTED, read("kubernetes", "adapter-rule.yaml"));
+        Set<String> existing = existing();
+
+        for (Path document : List.of(Path.of("..", "README.md"), OPS.resolve("README.md"))) {
+            assertThat(found(METER, Files.readString(document)))
+                    .as("%s", document)
+                    .isNotEmpty()
+                    // A histogram by the name that its series have in common.
+                    .allMatch(name ->
+                            existing.contains(name) || existing.contains(name + "_count") || adapted.contains(name));
+        }
+    }
+
+    @Test
+    void theAutoscalerAsksForWhatItsAdapterMakesOfMetersThatExist() {
+        String adapter = read("kubernetes", "adapter-rule.yaml");
+
+        assertThat(found(ADAPTED, adapter))
+                .isNotEmpty()
+                .doesNotContainAnyElementsOf(existing())
+                .isEqualTo(found(METER, read("kubernetes", "autoscaler.yaml")));
+        assertThat(existing()).containsAll(found(METER, ADAPTED.matcher(adapter).replaceAll("")));
     }
 
     @Test
@@ -171,6 +193,14 @@ class OpsVocabularyTest {
                                 .map(cell -> cell.group(1))
                                 .collect(Collectors.joining("\n"))))
                 .isEqualTo(found(FIELD_OF_CODE, code));
+    }
+
+    /** Every series of the gateway's own meters. */
+    private static Set<String> existing() {
+        return Arrays.stream(Meters.values())
+                .map(Meters::prometheusNames)
+                .flatMap(Collection::stream)
+                .collect(Collectors.toSet());
     }
 
     /** What the pattern finds: its first group, if it has one, taken apart at each bar. */
