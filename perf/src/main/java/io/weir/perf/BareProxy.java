@@ -2,6 +2,9 @@ package io.weir.perf;
 
 import io.netty.handler.codec.http.HttpHeaders;
 import java.net.URI;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.server.HttpServer;
@@ -12,19 +15,32 @@ import reactor.netty.resources.ConnectionProvider;
  */
 public final class BareProxy {
 
-    private static final int MAX_CONNECTIONS = 500;
+    /** More than anybody asks for: it has no limit. */
+    private static final int MAX_CONNECTIONS = 30_000;
 
     private BareProxy() {}
 
     /** Listens on a port and forwards everything. */
     public static DisposableServer start(int port, URI backend) {
-        HttpClient client = HttpClient.create(ConnectionProvider.create("bare", MAX_CONNECTIONS))
-                .host(backend.getHost())
-                .port(backend.getPort());
+        return start(port, Map.of("/", backend));
+    }
+
+    /** Listens on a port and forwards to the backend with the longest prefix of the path; one is {@code /}. */
+    static DisposableServer start(int port, Map<String, URI> backends) {
+        ConnectionProvider pool = ConnectionProvider.create("bare", MAX_CONNECTIONS);
+        List<Map.Entry<String, HttpClient>> clients = backends.entrySet().stream()
+                .sorted(Comparator.comparing(entry -> -entry.getKey().length()))
+                .map(entry -> Map.entry(
+                        entry.getKey(),
+                        HttpClient.create(pool)
+                                .host(entry.getValue().getHost())
+                                .port(entry.getValue().getPort())))
+                .toList();
         return HttpServer.create()
                 .host("127.0.0.1")
                 .port(port)
-                .handle((request, response) -> client.request(request.method())
+                .handle((request, response) -> client(clients, request.uri())
+                        .request(request.method())
                         .uri(request.uri())
                         .send((toBackend, out) -> {
                             HttpHeaders headers = toBackend.requestHeaders();
@@ -37,5 +53,14 @@ public final class BareProxy {
                             return response.send(connection.inbound().receive().retain());
                         }))
                 .bindNow();
+    }
+
+    private static HttpClient client(List<Map.Entry<String, HttpClient>> clients, String path) {
+        for (Map.Entry<String, HttpClient> client : clients) {
+            if (path.startsWith(client.getKey())) {
+                return client.getValue();
+            }
+        }
+        return clients.getLast().getValue();
     }
 }

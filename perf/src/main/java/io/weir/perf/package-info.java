@@ -2,7 +2,8 @@
  * What the gateway is measured beside, and what it is measured with.
  *
  * <p>A speed is a ratio to something run side by side on the same machine in the same run: {@link io.weir.perf.BareProxy}, the least that a proxy
- * on Reactor Netty can be, and {@link io.weir.perf.PlainGateway}, Spring Cloud Gateway with its own CircuitBreaker filter, as its users have it.
+ * on Reactor Netty can be, {@link io.weir.perf.PlainGateway}, Spring Cloud Gateway with its own CircuitBreaker filter, as its users have it, and, in {@code perf/run peers},
+ * HAProxy, nginx and Envoy.
  *
  * <ul>
  *   <li>{@link io.weir.perf.scenario}: promises, checked in minutes by what is in one process; {@code perf/scenario}.

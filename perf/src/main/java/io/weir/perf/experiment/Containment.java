@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * One of two backends is in trouble: what do the other one's callers feel?
@@ -20,6 +21,7 @@ import java.util.Map;
  *       them can be shared by two backends; what can is that of callers' connections. It gets as many as the third front has threads.
  *   <li>{@code threads}: Spring MVC with 200 threads.
  * </ul>
+ * A gateway that runs elsewhere is asked alone, as {@code target}, and has to contain too.
  *
  * <p>The backend in trouble has ten workers for calls of 50 ms, so it can do 200 a second, and queues whatever comes.
  */
@@ -29,6 +31,16 @@ class Containment implements Experiment {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
     private static final String SICK = "sick";
     private static final String NEIGHBOUR = "neighbour";
+
+    private final boolean elsewhere;
+
+    Containment() {
+        this(false);
+    }
+
+    private Containment(boolean elsewhere) {
+        this.elsewhere = elsewhere;
+    }
 
     /** What goes wrong, in the simulator's words; overload is the load's doing. */
     private static final Map<String, String> FAULTS = Map.of(
@@ -41,7 +53,8 @@ class Containment implements Experiment {
     enum Front {
         PROTECTED("protected"),
         UNPROTECTED("unprotected"),
-        THREADS("threads");
+        THREADS("threads"),
+        TARGET("target");
 
         private final String label;
 
@@ -76,7 +89,7 @@ class Containment implements Experiment {
 
         static Extent of(boolean quick) {
             return new Extent(
-                    List.of(Front.values()),
+                    List.of(Front.PROTECTED, Front.UNPROTECTED, Front.THREADS),
                     List.of(Front.PROTECTED),
                     ALL,
                     Duration.ofSeconds(quick ? 10 : 30),
@@ -96,6 +109,25 @@ class Containment implements Experiment {
                             Long.toString(2 * DEADLINE.toMillis())));
         }
 
+        /** Of the target alone. Its deadline is not known: its callers' patience is what they must not need. */
+        Extent elsewhere() {
+            Map<String, String> other = new HashMap<>(asserted);
+            other.computeIfPresent("sick.p99", (name, value) -> Long.toString(PATIENCE.toMillis()));
+            return new Extent(
+                    List.of(Front.TARGET),
+                    List.of(Front.TARGET),
+                    faults,
+                    warmUp,
+                    calm,
+                    fault,
+                    after,
+                    shared,
+                    sickRate,
+                    neighbourRate,
+                    overloadRate,
+                    Map.copyOf(other));
+        }
+
         private Duration ofFront() {
             return warmUp.plus(calm.plus(fault).plus(after).multipliedBy(faults.size()));
         }
@@ -103,7 +135,12 @@ class Containment implements Experiment {
 
     @Override
     public String name() {
-        return "containment";
+        return elsewhere ? "containment-target" : "containment";
+    }
+
+    @Override
+    public Optional<Experiment> elsewhere() {
+        return Optional.of(new Containment(true));
     }
 
     @Override
@@ -130,13 +167,24 @@ class Containment implements Experiment {
 
     /** How much of it is done. */
     Extent extent(boolean quick) {
-        return Extent.of(quick);
+        Extent extent = Extent.of(quick);
+        return elsewhere ? extent.elsewhere() : extent;
     }
 
     @Override
     public void run(Bench bench) throws InterruptedException {
         Fleet fleet = new Fleet(bench);
         Extent extent = extent(bench.quick());
+        if (fleet.target().isPresent()) {
+            ask(
+                    Front.TARGET,
+                    fleet.target().orElseThrow(),
+                    fleet.targetsBackend().orElseThrow(),
+                    extent,
+                    bench,
+                    fleet);
+            return;
+        }
         bench.doing("PostgreSQL starts");
         String database = fleet.database();
         Backends backends = null;
@@ -145,10 +193,14 @@ class Containment implements Experiment {
             if (backends == null) {
                 backends = Backends.start(fleet, database);
             }
-            ask(front, extent, backends, bench, fleet);
+            Fleet.Server door = door(front, extent, backends, fleet);
+            fleet.ready(backends.mvc(), "/work");
+            fleet.ready(backends.reactive(), "/delay?ms=1");
+            ask(front, door, backends.mvc(), extent, bench, fleet);
+            bench.stop(door);
             // What an overload has left in a queue without a bound would be the next one's.
             if (extent.faults().contains(Timeline.OVERLOAD)) {
-                bench.stop(backends.mvc().child(), backends.reactive().child());
+                bench.stop(backends.mvc(), backends.reactive());
                 backends = null;
             }
         }
@@ -170,20 +222,22 @@ class Containment implements Experiment {
         }
     }
 
-    private static void ask(Front front, Extent extent, Backends backends, Bench bench, Fleet fleet)
+    private static Fleet.Server door(Front front, Extent extent, Backends backends, Fleet fleet) {
+        return switch (front) {
+            case PROTECTED -> fleet.gateway("local.yml", backends.mvc(), backends.reactive());
+            case UNPROTECTED ->
+                fleet.gateway(
+                        "unprotected.yml",
+                        backends.mvc(),
+                        backends.reactive(),
+                        "--weir.edge.max-connections=" + extent.shared());
+            case THREADS -> fleet.threadFront(extent.shared(), backends.mvc(), backends.reactive());
+            case TARGET -> throw new IllegalArgumentException("it runs elsewhere");
+        };
+    }
+
+    private static void ask(Front front, Fleet.Server door, Fleet.Server mvc, Extent extent, Bench bench, Fleet fleet)
             throws InterruptedException {
-        Fleet.Server mvc = backends.mvc();
-        Fleet.Server reactive = backends.reactive();
-        Fleet.Server door =
-                switch (front) {
-                    case PROTECTED -> fleet.gateway("local.yml", mvc, reactive);
-                    case UNPROTECTED ->
-                        fleet.gateway(
-                                "unprotected.yml", mvc, reactive, "--weir.edge.max-connections=" + extent.shared());
-                    case THREADS -> fleet.threadFront(extent.shared(), mvc, reactive);
-                };
-        fleet.ready(mvc, "/work");
-        fleet.ready(reactive, "/delay?ms=1");
         fleet.ready(door, "/mvc/work");
         fleet.ready(door, "/reactive/delay?ms=1");
 
@@ -214,7 +268,6 @@ class Containment implements Experiment {
             }
         });
         Gatling.Result result = gatling.awaitEnd();
-        bench.stop(door.child());
 
         bench.fact(front.label + ".assertions.failed", result.failed().size(), "");
         figures(front, timeline, result.requests(), bench);

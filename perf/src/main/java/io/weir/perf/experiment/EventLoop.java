@@ -69,6 +69,6 @@ final class EventLoop implements Experiment {
                 .warmUp(path, USERS, Duration.ofSeconds(8))
                 .then(label, path, USERS, each(bench.quick()))
                 .ask(service, label, "delay", Rounds.AtEnd.NOTHING);
-        bench.stop(service.child());
+        bench.stop(service);
     }
 }

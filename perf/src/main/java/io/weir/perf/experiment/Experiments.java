@@ -13,6 +13,7 @@ public final class Experiments {
             new Recovery(),
             new Soak(),
             new LittlesLaw(),
+            new SideBySide(),
             new Stacks(),
             new EventLoop(),
             new ServletBlock(),

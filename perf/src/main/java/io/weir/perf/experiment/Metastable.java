@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Four times what a backend can do for 15 seconds, then the usual again: does it come back?
@@ -24,9 +25,24 @@ final class Metastable implements Experiment {
     private static final int OVERLOAD_RATE = 800;
     private static final Duration OVERLOAD = Duration.ofSeconds(15);
 
+    private final boolean elsewhere;
+
+    Metastable() {
+        this(false);
+    }
+
+    private Metastable(boolean elsewhere) {
+        this.elsewhere = elsewhere;
+    }
+
     @Override
     public String name() {
-        return "metastable";
+        return elsewhere ? "metastable-target" : "metastable";
+    }
+
+    @Override
+    public Optional<Experiment> elsewhere() {
+        return Optional.of(new Metastable(true));
     }
 
     @Override
@@ -36,12 +52,12 @@ final class Metastable implements Experiment {
 
     @Override
     public int steps(boolean quick) {
-        return 2;
+        return elsewhere ? 1 : 2;
     }
 
     @Override
     public Duration length(boolean quick) {
-        return timeline(quick).length().plusSeconds(30).multipliedBy(2);
+        return timeline(quick).length().plusSeconds(30).multipliedBy(steps(quick));
     }
 
     @Override
@@ -60,33 +76,41 @@ final class Metastable implements Experiment {
     @Override
     public void run(Bench bench) throws InterruptedException {
         Fleet fleet = new Fleet(bench);
+        if (fleet.target().isPresent()) {
+            ask("target", "/mvc/work", fleet.target().orElseThrow(), true, bench, fleet);
+            return;
+        }
         bench.doing("PostgreSQL starts");
         String database = fleet.database();
-        ask("direct", false, database, bench, fleet);
-        ask("gateway", true, database, bench, fleet);
+        bench.doing("direct starts");
+        Fleet.Server direct = backend(fleet, database);
+        ask("direct", "/work", direct, false, bench, fleet);
+        bench.stop(direct);
+        bench.doing("gateway starts");
+        Fleet.Server mvc = backend(fleet, database);
+        Fleet.Server gateway = fleet.gateway("local.yml", mvc, mvc);
+        ask("gateway", "/mvc/work", gateway, true, bench, fleet);
+        bench.stop(gateway, mvc);
     }
 
-    private static void ask(String label, boolean hasToComeBack, String database, Bench bench, Fleet fleet)
-            throws InterruptedException {
-        bench.doing(label + " starts");
-        Fleet.Server mvc = fleet.backend(
+    private static Fleet.Server backend(Fleet fleet, String database) {
+        return fleet.backend(
                 "mvc",
                 "mvc-jdbc",
                 database,
                 "--sim.pool.workers=10",
                 "--sim.pool.service-time=50ms",
                 "--sim.pool.queue-capacity=-1");
-        Fleet.Server door = mvc;
-        if (hasToComeBack) {
-            door = fleet.gateway("local.yml", mvc, mvc);
-            fleet.ready(door, "/mvc/work");
-        }
-        fleet.ready(mvc, "/work");
+    }
 
+    private static void ask(
+            String label, String path, Fleet.Server door, boolean hasToComeBack, Bench bench, Fleet fleet)
+            throws InterruptedException {
+        fleet.ready(door, path);
         Timeline timeline = timeline(bench.quick());
         Map<String, String> plan = new HashMap<>();
         plan.put("url", door.url());
-        plan.put("caller.path", hasToComeBack ? "/mvc/work" : "/work");
+        plan.put("caller.path", path);
         plan.put("caller.rate", Integer.toString(RATE));
         plan.put("overload.rate", Integer.toString(OVERLOAD_RATE));
         plan.put("patience", "1000");
@@ -103,17 +127,17 @@ final class Metastable implements Experiment {
             }
         });
         Gatling.Result result = gatling.awaitEnd();
-        bench.stop(door.child());
-        if (hasToComeBack) {
-            bench.stop(mvc.child());
-        }
 
         List<Request> overload = timeline.in(2, CALLER, result.requests());
         List<Request> after = timeline.in(3, CALLER, result.requests());
-        bench.fact(
-                label + ".overload.goodput",
-                100 * overload.stream().filter(Request::succeeded).count() / (CAPACITY * OVERLOAD.toSeconds()),
-                "% of what it can do");
+        long good = overload.stream().filter(Request::succeeded).count();
+        // What a backend elsewhere can do is not known.
+        if (fleet.target().isPresent()) {
+            bench.fact(label + ".overload.throughput", (double) good / OVERLOAD.toSeconds(), "1/s");
+        } else {
+            bench.fact(
+                    label + ".overload.goodput", 100 * good / (CAPACITY * OVERLOAD.toSeconds()), "% of what it can do");
+        }
         bench.fact(label + ".after.success", Request.percent(after, Request::succeeded), "%");
         double back = Recovery.secondsUntilServed(after, timeline.begin(3));
         bench.fact(label + ".back", Double.isNaN(back) ? 0 : 1, "1: it came back");

@@ -71,7 +71,7 @@ final class PoolSize implements Experiment {
                             figures(bench, fleet, step, service);
                         }
                     });
-            bench.stop(service.child());
+            bench.stop(service);
         }
     }
 

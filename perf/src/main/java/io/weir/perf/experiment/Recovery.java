@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /**
@@ -26,9 +27,24 @@ final class Recovery implements Experiment {
     private static final int IN_A_ROW = 100;
     private static final List<Integer> FAULTS_SECONDS = List.of(1, 5, 30);
 
+    private final boolean elsewhere;
+
+    Recovery() {
+        this(false);
+    }
+
+    private Recovery(boolean elsewhere) {
+        this.elsewhere = elsewhere;
+    }
+
     @Override
     public String name() {
-        return "recovery";
+        return elsewhere ? "recovery-target" : "recovery";
+    }
+
+    @Override
+    public Optional<Experiment> elsewhere() {
+        return Optional.of(new Recovery(true));
     }
 
     @Override
@@ -71,14 +87,22 @@ final class Recovery implements Experiment {
     @Override
     public void run(Bench bench) throws InterruptedException {
         Fleet fleet = new Fleet(bench);
+        if (fleet.target().isPresent()) {
+            ask(fleet.target().orElseThrow(), fleet.targetsBackend().orElseThrow(), bench, fleet);
+            return;
+        }
         bench.doing("the gateway starts");
         String database = fleet.database();
         Fleet.Server mvc = fleet.backend("mvc", "mvc-jdbc", database);
         Fleet.Server reactive = fleet.backend("neighbour", "webflux-r2dbc", database);
         Fleet.Server gateway = fleet.gateway("local.yml", mvc, reactive);
         fleet.ready(mvc, "/delay?ms=1");
-        fleet.ready(gateway, "/mvc/delay?ms=1");
+        ask(gateway, mvc, bench, fleet);
+    }
 
+    private static void ask(Fleet.Server gateway, Fleet.Server mvc, Bench bench, Fleet fleet)
+            throws InterruptedException {
+        fleet.ready(gateway, "/mvc/delay?ms=1");
         Timeline timeline = timeline(bench.quick());
         Map<String, String> plan = new HashMap<>();
         plan.put("url", gateway.url());

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 
 /**
@@ -32,9 +33,24 @@ final class Soak implements Experiment {
             "{\"kind\": \"truncate\", \"share\": 0.5, \"probability\": 0.5}",
             "{\"kind\": \"trickle\", \"bytes\": 1, \"interval\": \"200ms\"}");
 
+    private final boolean elsewhere;
+
+    Soak() {
+        this(false);
+    }
+
+    private Soak(boolean elsewhere) {
+        this.elsewhere = elsewhere;
+    }
+
     @Override
     public String name() {
-        return "soak";
+        return elsewhere ? "soak-target" : "soak";
+    }
+
+    @Override
+    public Optional<Experiment> elsewhere() {
+        return Optional.of(new Soak(true));
     }
 
     @Override
@@ -70,6 +86,13 @@ final class Soak implements Experiment {
     @Override
     public void run(Bench bench) throws InterruptedException {
         Fleet fleet = new Fleet(bench);
+        if (fleet.target().isPresent()) {
+            Fleet.Server target = fleet.target().orElseThrow();
+            fleet.ready(target, "/mvc/delay?ms=1");
+            fleet.ready(target, "/reactive/delay?ms=1");
+            answered(bench, ask(bench, fleet, target, fleet.targetsBackend().orElseThrow()));
+            return;
+        }
         bench.doing("the gateway starts");
         String database = fleet.database();
         Fleet.Server mvc = fleet.backend("mvc", "mvc-jdbc", database);
@@ -79,7 +102,14 @@ final class Soak implements Experiment {
         fleet.ready(reactive, "/delay?ms=1");
         fleet.ready(gateway, "/mvc/delay?ms=1");
         double countedBefore = fleet.meter(gateway, "weir_requests_seconds_count");
+        Gatling.Result result = ask(bench, fleet, gateway, mvc);
+        settled(bench, fleet, gateway, countedBefore, result);
+        answered(bench, result);
+        flat(bench);
+    }
 
+    private static Gatling.Result ask(Bench bench, Fleet fleet, Fleet.Server gateway, Fleet.Server mvc)
+            throws InterruptedException {
         Timeline timeline = timeline(bench.quick());
         Map<String, String> plan = new HashMap<>();
         plan.put("url", gateway.url());
@@ -100,9 +130,7 @@ final class Soak implements Experiment {
                 faults(bench, fleet, mvc, random, timeline.endOf(phase));
             }
         });
-        Gatling.Result result = gatling.awaitEnd();
-        settled(bench, fleet, gateway, countedBefore, result);
-        flat(bench);
+        return gatling.awaitEnd();
     }
 
     /** One after the other, each healed before the next, until there is no time for another. */
@@ -141,6 +169,10 @@ final class Soak implements Experiment {
             bench.fail("the gateway has counted " + (long) counted + " requests of "
                     + result.requests().size() + " that were sent");
         }
+    }
+
+    /** By somebody, soon. */
+    private static void answered(Bench bench, Gatling.Result result) {
         List<Request> endless = result.requests().stream()
                 .filter(one -> one.outcome().equals("timeout"))
                 .toList();

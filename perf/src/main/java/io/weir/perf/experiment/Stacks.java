@@ -78,7 +78,7 @@ final class Stacks implements Experiment {
                 rounds.then(stack, callers, PATH, each(bench.quick()));
             }
             rounds.ask(service, stack, "records", Rounds.AtEnd.NOTHING);
-            bench.stop(service.child());
+            bench.stop(service);
             Map<Integer, Long> ofStack = new TreeMap<>();
             for (int callers : callers(bench.quick())) {
                 ofStack.put(

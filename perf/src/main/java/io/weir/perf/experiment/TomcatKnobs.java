@@ -80,7 +80,7 @@ final class TomcatKnobs implements Experiment {
                     .warmUp(PATH, knobs.threads(), Duration.ofSeconds(6))
                     .then(knobs.label(), PATH, USERS, each(bench.quick()));
             rounds.ask(service, knobs.label(), "delay", Rounds.AtEnd.NOTHING);
-            bench.stop(service.child());
+            bench.stop(service);
             List<Request> requests = rounds.of(knobs.label());
             double served = requests.stream().filter(Request::succeeded).count();
             if (knobs.threads() == 50 && whole == 0) {

@@ -84,7 +84,7 @@ final class VirtualThreads implements Experiment {
                 .filter(way -> way.threads() == threads)
                 .forEach(way -> rounds.then(way.label(), way.path(), CALLERS, each(bench.quick())));
         rounds.ask(service, threads + "-threads", "fanout", Rounds.AtEnd.NOTHING);
-        bench.stop(service.child());
+        bench.stop(service);
         return rounds;
     }
 }

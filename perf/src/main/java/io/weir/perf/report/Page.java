@@ -20,8 +20,8 @@ import java.util.stream.Stream;
 final class Page {
 
     /** What the page says in places of its own. */
-    private static final Set<String> SHOWN_APART =
-            Set.of("experiment", "mode", "question", "command", "limit.sentence", "valid", "invalid.why");
+    private static final Set<String> SHOWN_APART = Set.of(
+            "experiment", "mode", "question", "command", "limit.sentence", "valid", "invalid.why", "notes", "compare");
 
     private static final Template RUN = template("run.html");
     private static final Template INDEX = template("index.html");
@@ -72,8 +72,12 @@ final class Page {
                                 Map.of(
                                         "plots",
                                         Plots.write(run, figures),
+                                        "notes",
+                                        run.property("notes"),
                                         "facts",
                                         facts(run),
+                                        "comparison",
+                                        comparison(run.comparison()),
                                         "assertions",
                                         run.assertions().stream()
                                                 .map(Page::assertion)
@@ -189,8 +193,28 @@ final class Page {
         return Map.of("columns", columns, "rows", rows);
     }
 
+    private static Map<String, Object> comparison(Comparison comparison) {
+        return Map.of(
+                "of",
+                comparison.of(),
+                "rows",
+                comparison.rows().stream()
+                        .map(row -> Map.of(
+                                "name",
+                                row.name(),
+                                "unit",
+                                row.unit(),
+                                "cells",
+                                row.values().stream()
+                                        .map(value -> value.isPresent() ? number(value) : "–")
+                                        .toList()))
+                        .toList());
+    }
+
     private static List<Map<String, String>> facts(Run run) {
+        Comparison comparison = run.comparison();
         return run.facts().stream()
+                .filter(fact -> !comparison.has(fact.name()))
                 .map(fact -> Map.of(
                         "name", fact.name(), "value", number(OptionalDouble.of(fact.value())), "unit", fact.unit()))
                 .toList();

@@ -78,6 +78,7 @@ final class Plots {
             }
         }
         Plots plots = new Plots(run, figures, directory);
+        plots.sideBySide(run.comparison());
         if (run.isOverX()) {
             plots.overX();
         } else {
@@ -161,6 +162,36 @@ final class Plots {
                 .orElse(1);
         scale(chart.getStyler(), logarithmic, most);
         save(chart, figure, title);
+    }
+
+    // Side by side.
+
+    /** A plot for each unit, of those figures that there are not too many of. */
+    private void sideBySide(Comparison comparison) throws IOException {
+        Map<String, List<Comparison.Row>> byUnit = comparison.rows().stream()
+                .collect(
+                        Collectors.groupingBy(Comparison.Row::unit, java.util.LinkedHashMap::new, Collectors.toList()));
+        for (Map.Entry<String, List<Comparison.Row>> unit : byUnit.entrySet()) {
+            List<Comparison.Row> rows = unit.getValue();
+            if (rows.size() <= SERIES.length) {
+                CategoryChart chart = categories("Side by side", unit.getKey());
+                double most = 0;
+                for (int i = 0; i < rows.size(); i++) {
+                    List<Double> values = rows.get(i).values().stream()
+                            .map(value -> value.orElse(0))
+                            .toList();
+                    chart.addSeries(rows.get(i).name(), comparison.of(), values).setFillColor(colour(i));
+                    most = Math.max(
+                            most,
+                            values.stream()
+                                    .mapToDouble(Double::doubleValue)
+                                    .max()
+                                    .orElse(0));
+                }
+                scale(chart.getStyler(), false, most);
+                save(chart, "side-by-side-" + rows.getFirst().name(), "Side by side, " + unit.getKey());
+            }
+        }
     }
 
     // From step to step.

@@ -183,7 +183,16 @@ record Run(
 
     /** The load's own processes are not under test. */
     static boolean isGenerator(String process) {
-        return process.startsWith("gatling");
+        return process.startsWith("gatling") || process.startsWith("wrk");
+    }
+
+    /** What the experiment found of several things, side by side. */
+    Comparison comparison() {
+        return Comparison.of(
+                property("compare"),
+                facts.stream()
+                        .map(fact -> new Comparison.Fact(fact.name(), fact.value(), fact.unit()))
+                        .toList());
     }
 
     /** Whether the steps are a series over a number, such as concurrency. */

@@ -6,15 +6,19 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 
 /**
  * What an experiment works with: processes within their limits, the load, and the raw files.
@@ -30,10 +34,14 @@ public final class Bench implements AutoCloseable {
     /** A generator that is busy for more of its cores' time has none left for bursts. */
     private static final double SATURATED = 0.8;
 
+    private static final String RAISE =
+            "ulimit -n \"$0\" 2>/dev/null || ulimit -n \"$(ulimit -H -n)\" 2>/dev/null || :";
+
     private static final String NOT_COMPLETED = "it did not come to its end";
 
     private final Path root;
     private final boolean quick;
+    private final Optional<Target> target;
     private final List<String> jvm;
     private final Raw raw;
     private final Path temporary;
@@ -45,6 +53,7 @@ public final class Bench implements AutoCloseable {
     private final Map<String, Integer> slots = new TreeMap<>();
     private final List<String> failures = new ArrayList<>();
     private final List<String> invalid = new ArrayList<>();
+    private final List<String> notes = new ArrayList<>();
     /** Of those that have ended. */
     private final List<Step> steps = new ArrayList<>();
 
@@ -62,7 +71,16 @@ public final class Bench implements AutoCloseable {
     /** A step that has ended, by its number. */
     private record Step(int number, long began, long ended) {}
 
-    Bench(Path root, boolean quick, List<String> jvm, Raw raw, Limits limits, Cgroups cgroups, Progress progress) {
+    Bench(
+            Path root,
+            boolean quick,
+            Optional<Target> target,
+            List<String> jvm,
+            Raw raw,
+            Limits limits,
+            Cgroups cgroups,
+            Progress progress) {
+        this.target = target;
         this.jvm = List.copyOf(jvm);
         this.root = root;
         this.quick = quick;
@@ -85,6 +103,11 @@ public final class Bench implements AutoCloseable {
     /** Whether it is to take minutes. */
     public boolean quick() {
         return quick;
+    }
+
+    /** The gateway that is asked, if it runs elsewhere. */
+    Optional<Target> target() {
+        return target;
     }
 
     /** The project's folder. */
@@ -170,6 +193,12 @@ public final class Bench implements AutoCloseable {
     /** A figure that the experiment has computed. */
     public void fact(String name, double value, String unit) {
         raw.fact(name, String.format(Locale.ROOT, "%.3f", value), unit);
+    }
+
+    /** What a reader of the figures has to know of them. */
+    public void note(String what) {
+        notes.add(what);
+        raw.property("notes", String.join(" ", notes));
     }
 
     /** What had to hold and does not; the run fails, and goes on. */
@@ -304,19 +333,73 @@ public final class Bench implements AutoCloseable {
         }
         slots.put(name, slot);
         List<Integer> cores = limits.processes().get(slot % limits.processes().size());
-        return launch(name, command, environment, cores);
+        return launch(name, command, environment, cores, false);
     }
 
     /** Starts a process that is there only for others: it is limited like them, and has no cores of its own. */
     public Child launchBeside(String name, List<String> command) {
-        return launch(name, command, Map.of(), limits.processes().getLast());
+        return launch(name, command, Map.of(), limits.processes().getLast(), true);
     }
 
-    Child launchGenerator(String name, List<String> command) {
-        return launch(name, command, Map.of(), limits.generator());
+    /** Starts a process on the generator's cores: the load, or what is as light and only there for it. */
+    public Child launchGenerator(String name, List<String> command) {
+        return launch(name, command, Map.of(), limits.generator(), false);
     }
 
-    private Child launch(String name, List<String> command, Map<String, String> environment, List<Integer> cores) {
+    /** A command that may have so many files open, or as many as this user is allowed. */
+    public static List<String> withOpenFiles(int files, List<String> command) {
+        List<String> raised =
+                new ArrayList<>(List.of("/bin/sh", "-c", RAISE + "; exec \"$@\"", Integer.toString(files)));
+        raised.addAll(command);
+        return List.copyOf(raised);
+    }
+
+    /** How many files {@link #withOpenFiles} grants of these. */
+    public int openFiles(int wanted) {
+        Child shell = launchGenerator("open-files", withOpenFiles(wanted, List.of("/bin/sh", "-c", "ulimit -n")));
+        try {
+            shell.awaitExit();
+            String granted = shell.said().strip();
+            return granted.equals("unlimited") ? wanted : Math.min(wanted, Integer.parseInt(granted));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new RunFailure("stopped", e);
+        } finally {
+            forget(shell);
+        }
+    }
+
+    /** How many cores a process under test really has. */
+    public int cores() {
+        return limits.granted();
+    }
+
+    /** Has wrk ask for so long; what came of it. */
+    public Wrk.Result wrk(int connections, Duration time, String uri) throws InterruptedException {
+        Child wrk = launchGenerator("wrk", Wrk.command(connections, time, uri));
+        wrk.release();
+        try {
+            await("wrk ends", () -> !wrk.alive());
+            return Wrk.Result.parse(wrk.said());
+        } finally {
+            forget(wrk);
+        }
+    }
+
+    /** The processor time that a process and those that it has started have used. */
+    public Duration used(Child child) {
+        return Duration.of(
+                Proc.ofAll(child.pid(), Set.of()).map(Proc::cpuMicros).orElse(0L), ChronoUnit.MICROS);
+    }
+
+    /** The memory of a process and of those that it has started: {@code rss} and {@code pss}, in bytes. */
+    public Map<String, Long> memory(Child child) {
+        Proc.Memory memory = Proc.Memory.of(child.pid());
+        return Map.of("rss", memory.rssBytes(), "pss", memory.pssBytes());
+    }
+
+    private Child launch(
+            String name, List<String> command, Map<String, String> environment, List<Integer> cores, boolean beside) {
         List<String> limited = new ArrayList<>();
         // Out of the terminal's reach: Ctrl-C is for this process, which then ends the others in order.
         if (has("setsid")) {
@@ -343,7 +426,11 @@ public final class Bench implements AutoCloseable {
             if (stopping) {
                 child.close();
             }
-            sampler.watch(child);
+            if (beside) {
+                sampler.watchAlone(child);
+            } else {
+                sampler.watch(child);
+            }
             return child;
         } catch (IOException e) {
             throw new RunFailure(name + " does not start: " + e.getMessage(), e);
@@ -353,6 +440,11 @@ public final class Bench implements AutoCloseable {
     /** Has a gateway's meters written down too. */
     public void scrape(Child gateway, int managementPort) {
         sampler.scrape(gateway.name(), managementPort);
+    }
+
+    /** Stops these, all at once; what runs elsewhere goes on. */
+    public void stop(Fleet.Server... these) {
+        stop(Stream.of(these).flatMap(server -> server.child().stream()).toArray(Child[]::new));
     }
 
     /** Stops these, all at once. */
@@ -385,6 +477,9 @@ public final class Bench implements AutoCloseable {
 
     /** Ends all that was started, the last first. */
     synchronized void stopAll() {
+        if (!stopping) {
+            target.ifPresent(Target::heal);
+        }
         stopping = true;
         List<Child> all = new ArrayList<>(children).reversed();
         all.forEach(Child::terminate);

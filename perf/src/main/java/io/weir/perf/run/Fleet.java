@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -20,11 +21,12 @@ public final class Fleet {
     private static final Pattern DATABASE = Pattern.compile("^PostgreSQL is ready at (\\S+)$", Pattern.MULTILINE);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    private final Bench bench;
-    private final HttpClient http = HttpClient.newBuilder()
+    private static final HttpClient HTTP = HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(PATIENCE)
             .build();
+
+    private final Bench bench;
 
     /** A fleet on a bench. */
     public Fleet(Bench bench) {
@@ -34,16 +36,43 @@ public final class Fleet {
     /**
      * A front or a backend.
      *
-     * @param child its process
-     * @param port where it serves
-     * @param managementPort where it is looked at, and broken
+     * @param name what it is called
+     * @param child its process; empty if it runs elsewhere
+     * @param service where it serves
+     * @param management where it is looked at, and broken
      */
-    public record Server(Child child, int port, int managementPort) {
+    public record Server(String name, Optional<Child> child, URI service, URI management) {
+
+        /** One that was started here. */
+        public Server(Child child, int port, int managementPort) {
+            this(child.name(), Optional.of(child), local(port), local(managementPort));
+        }
+
+        private static URI local(int port) {
+            return URI.create("http://127.0.0.1:" + port);
+        }
 
         /** Where it is. */
         public String url() {
-            return "http://127.0.0.1:" + port;
+            return service.toString();
         }
+
+        /** The port where it serves. */
+        public int port() {
+            return service.getPort();
+        }
+    }
+
+    /** The gateway that runs elsewhere, if it is one that is to be asked. */
+    public Optional<Server> target() {
+        return bench.target()
+                .map(target -> new Server("the target", Optional.empty(), target.gateway(), target.gateway()));
+    }
+
+    /** The simulator behind the gateway that runs elsewhere. */
+    public Optional<Server> targetsBackend() {
+        return bench.target()
+                .map(target -> new Server("the simulator", Optional.empty(), target.faults(), target.faults()));
     }
 
     /** A PostgreSQL for those simulators that are told so; its URL. */
@@ -147,23 +176,28 @@ public final class Fleet {
 
     /** Waits until it answers this with 200. */
     public void ready(Server server, String path) throws InterruptedException {
-        bench.await(server.child().name() + " answers " + path, () -> answers(server.url() + path));
+        bench.await(server.name() + " answers " + path, () -> answers(server.url() + path));
     }
 
-    private boolean answers(String url) {
+    /** Whether it answers with 200. */
+    public static boolean answers(String url) {
+        return text(url).isPresent();
+    }
+
+    /** What it answers, if it does with 200. */
+    public static Optional<String> text(String url) {
         try {
-            return send(HttpRequest.newBuilder(URI.create(url))
-                            .timeout(PATIENCE)
-                            .build())
-                    == 200;
+            HttpResponse<String> answer = send(
+                    HttpRequest.newBuilder(URI.create(url)).timeout(PATIENCE).build());
+            return answer.statusCode() == 200 ? Optional.of(answer.body()) : Optional.empty();
         } catch (IOException e) {
-            return false;
+            return Optional.empty();
         }
     }
 
-    private int send(HttpRequest request) throws IOException {
+    private static HttpResponse<String> send(HttpRequest request) throws IOException {
         try {
-            return http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
+            return HTTP.send(request, HttpResponse.BodyHandlers.ofString());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException(e);
@@ -181,26 +215,26 @@ public final class Fleet {
     }
 
     private void faults(Server backend, HttpRequest.Builder request, String what) {
-        URI uri = URI.create("http://127.0.0.1:" + backend.managementPort() + "/faults");
+        URI uri = URI.create(backend.management() + "/faults");
         try {
             int status = send(request.uri(uri)
-                    .timeout(PATIENCE)
-                    .header("Content-Type", "application/json")
-                    .build());
+                            .timeout(PATIENCE)
+                            .header("Content-Type", "application/json")
+                            .build())
+                    .statusCode();
             if (status / 100 != 2) {
-                throw new RunFailure(backend.child().name() + " does not understand " + what + ", status " + status);
+                throw new RunFailure(backend.name() + " does not understand " + what + ", status " + status);
             }
         } catch (IOException e) {
-            throw new RunFailure(backend.child().name() + " cannot be told " + what + ": " + e.getMessage(), e);
+            throw new RunFailure(backend.name() + " cannot be told " + what + ": " + e.getMessage(), e);
         }
     }
 
     /** The sum of one of the gateway's meters, over the lines that have all of these labels. */
     public double meter(Server gateway, String name, String... labels) {
-        URI uri = URI.create("http://127.0.0.1:" + gateway.managementPort() + "/actuator/prometheus");
+        URI uri = URI.create(gateway.management() + "/actuator/prometheus");
         try {
-            return http.send(
-                            HttpRequest.newBuilder(uri).timeout(PATIENCE).build(), HttpResponse.BodyHandlers.ofString())
+            return send(HttpRequest.newBuilder(uri).timeout(PATIENCE).build())
                     .body()
                     .lines()
                     .filter(line -> line.startsWith(name + "{") || line.startsWith(name + " "))
@@ -209,21 +243,19 @@ public final class Fleet {
                     .sum();
         } catch (IOException e) {
             throw new RunFailure("the gateway does not tell " + name + ": " + e.getMessage(), e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new RunFailure("stopped", e);
         }
     }
 
     /** Changes a backend's limit at run time, as an operator does. */
     public void limit(Server gateway, String backend, int calls) {
-        URI uri = URI.create("http://127.0.0.1:" + gateway.managementPort() + "/actuator/weir/" + backend);
+        URI uri = URI.create(gateway.management() + "/actuator/weir/" + backend);
         try {
             int status = send(HttpRequest.newBuilder(uri)
-                    .timeout(PATIENCE)
-                    .header("Content-Type", "application/json")
-                    .POST(HttpRequest.BodyPublishers.ofString("{\"max-concurrent-calls\": " + calls + "}"))
-                    .build());
+                            .timeout(PATIENCE)
+                            .header("Content-Type", "application/json")
+                            .POST(HttpRequest.BodyPublishers.ofString("{\"max-concurrent-calls\": " + calls + "}"))
+                            .build())
+                    .statusCode();
             if (status / 100 != 2) {
                 throw new RunFailure("the gateway does not take a limit of " + calls + ", status " + status);
             }

@@ -100,6 +100,11 @@ record Limits(
                 cgroups);
     }
 
+    /** All for the generator: what is under test runs elsewhere. */
+    static Limits ofGenerator(List<Integer> cores) {
+        return new Limits(0, 0, cores.size(), How.NONE, true, List.of(), cores, false);
+    }
+
     private static List<Integer> window(List<Integer> cores, int from, int length) {
         List<Integer> window = new ArrayList<>();
         for (int i = 0; i < length; i++) {
@@ -110,11 +115,18 @@ record Limits(
 
     /** What that means for the figures. */
     String sentence() {
+        if (processes.isEmpty()) {
+            return String.format(
+                    Locale.ROOT,
+                    "The gateway and its backends ran elsewhere, with limits that are not known; the generator had the %s of this host. The way there is in all"
+                            + " times.",
+                    cores(host));
+        }
         if (generatorsOwn && !quota && granted * processes.size() < host) {
             return String.format(
                     Locale.ROOT,
-                    "Each process under test had %d cores of its own, and the generator the other %d of the host's %d.",
-                    granted,
+                    "Each process under test had %s of its own, and the generator the other %d of the host's %d.",
+                    cores(granted),
                     generator.size(),
                     host);
         }
@@ -138,5 +150,9 @@ record Limits(
                 asked,
                 processes.size(),
                 quota ? ", with equal weights" : "");
+    }
+
+    private static String cores(int count) {
+        return count == 1 ? "one core" : count + " cores";
     }
 }

@@ -39,7 +39,7 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
             return Optional.of(new Proc(
                     (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * MICROS_PER_TICK,
-                    rss(home),
+                    size(home, "Rss:"),
                     Integer.parseInt(fields[17]),
                     connections(home, established)));
         } catch (IOException e) {
@@ -47,9 +47,54 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
         }
     }
 
-    private static long rss(Path home) throws IOException {
+    /** With those that it has started, such as workers, together; pages that they share count for each. */
+    static Optional<Proc> ofAll(long pid, Set<String> established) {
+        return tree(pid)
+                .flatMap(one -> of(one, established).stream())
+                .reduce((first, second) -> new Proc(
+                        first.cpuMicros + second.cpuMicros,
+                        first.rssBytes + second.rssBytes,
+                        first.threads + second.threads,
+                        first.connections + second.connections));
+    }
+
+    private static Stream<Long> tree(long pid) {
+        return Stream.concat(
+                Stream.of(pid),
+                ProcessHandle.of(pid).stream()
+                        .flatMap(ProcessHandle::descendants)
+                        .map(ProcessHandle::pid));
+    }
+
+    /**
+     * The memory of a process and of those that it has started, now.
+     *
+     * @param rssBytes what is really there; pages that they share count for each
+     * @param pssBytes of pages that are shared with others its share
+     */
+    record Memory(long rssBytes, long pssBytes) {
+
+        static Memory of(long pid) {
+            return tree(pid)
+                    .map(one -> Path.of("/proc", Long.toString(one)))
+                    .map(home -> {
+                        try {
+                            return new Memory(size(home, "Rss:"), size(home, "Pss:"));
+                        } catch (IOException e) {
+                            return new Memory(0, 0);
+                        }
+                    })
+                    .reduce(new Memory(0, 0), Memory::plus);
+        }
+
+        private Memory plus(Memory other) {
+            return new Memory(rssBytes + other.rssBytes, pssBytes + other.pssBytes);
+        }
+    }
+
+    private static long size(Path home, String what) throws IOException {
         for (String line : Files.readAllLines(home.resolve("smaps_rollup"))) {
-            if (line.startsWith("Rss:")) {
+            if (line.startsWith(what)) {
                 return Long.parseLong(line.replaceAll("\\D", "")) * 1024;
             }
         }

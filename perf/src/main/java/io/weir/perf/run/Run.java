@@ -16,21 +16,25 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Properties;
+import java.util.TreeMap;
 import java.util.jar.JarFile;
 import java.util.zip.ZipEntry;
 
-/** Runs experiments by their names: {@code --list}, or {@code NAME... [--quick|--full] [--cpus N]}. */
+/** Runs experiments by their names: {@code --list}, or {@code NAME... [--quick|--full] [--cpus N] [--target URL --faults URL]}. */
 public final class Run {
 
-    private static final int CPUS = 4;
+    private static final String ELSEWHERE =
+            "The gateway ran elsewhere: its processor time, memory, threads, connections and meters cannot be sampled from here, and are left out.";
 
     /**
      * What is wanted.
      *
-     * @param cpus cores for each process under test
+     * @param cpus cores for each process under test; 0: as the experiment has it
+     * @param target a gateway that runs elsewhere, if that is to be asked
      */
-    private record Wish(List<Experiment> experiments, boolean quick, int cpus, boolean list) {}
+    private record Wish(List<Experiment> experiments, boolean quick, int cpus, boolean list, Optional<Target> target) {}
 
     private Run() {}
 
@@ -44,11 +48,17 @@ public final class Run {
         try {
             Wish wish = wish(known, args);
             if (wish.list()) {
-                known.forEach(one -> out.printf(Locale.ROOT, "%-16s %s%n", one.name(), one.question()));
+                for (Experiment one : known) {
+                    out.printf(Locale.ROOT, "%-16s %s%n", one.name(), one.question());
+                    one.missing().forEach(what -> out.printf(Locale.ROOT, "%-16s - %s%n", "", what));
+                }
                 return 0;
             }
             Path root = Path.of("").toAbsolutePath();
             checkPorts(environment);
+            if (wish.target().isPresent()) {
+                wish.target().orElseThrow().check();
+            }
             boolean holds = true;
             for (int i = 0; i < wish.experiments().size(); i++) {
                 Experiment experiment = wish.experiments().get(i);
@@ -59,7 +69,15 @@ public final class Run {
                 String mode = wish.quick() ? "quick" : "full";
                 Path raw =
                         root.resolve("perf/results").resolve(experiment.name()).resolve(mode);
-                Outcome outcome = measure(experiment, wish.quick(), wish.cpus(), root, raw, behind, out);
+                Outcome outcome = measure(
+                        experiment,
+                        wish.quick(),
+                        wish.cpus() > 0 ? wish.cpus() : experiment.cpus(),
+                        wish.target(),
+                        root,
+                        raw,
+                        behind,
+                        out);
                 outcome.tell(out);
                 report(root.resolve("perf/results"), out);
                 holds &= outcome.holds();
@@ -91,12 +109,13 @@ public final class Run {
     }
 
     private static Wish wish(List<Experiment> known, String... args) {
-        String expected = " (expected: --list, or NAME... [--quick|--full] [--cpus N], of "
+        String expected = " (expected: --list, or NAME... [--quick|--full] [--cpus N] [--target URL --faults URL], of "
                 + String.join(", ", known.stream().map(Experiment::name).toList()) + ")";
         List<Experiment> experiments = new ArrayList<>();
         boolean quick = true;
         boolean list = false;
-        int cpus = CPUS;
+        int cpus = 0;
+        Map<String, String> urls = new TreeMap<>();
         for (int i = 0; i < args.length; i++) {
             String arg = args[i];
             switch (arg) {
@@ -111,6 +130,13 @@ public final class Run {
                                 + " (expected: a number of cores, from 1 on)");
                     }
                 }
+                case "--target", "--faults" -> {
+                    i++;
+                    if (i == args.length) {
+                        throw new IllegalArgumentException(arg + " (expected: a URL)");
+                    }
+                    urls.put(arg, args[i]);
+                }
                 default ->
                     experiments.add(known.stream()
                             .filter(one -> one.name().equals(arg))
@@ -121,7 +147,33 @@ public final class Run {
         if (experiments.isEmpty() && !list) {
             throw new IllegalArgumentException("no experiment" + expected);
         }
-        return new Wish(List.copyOf(experiments), quick, cpus, list);
+        if (urls.size() == 1) {
+            throw new IllegalArgumentException(
+                    urls.keySet().iterator().next() + " alone (expected: both --target URL and --faults URL)");
+        }
+        if (urls.isEmpty()) {
+            return new Wish(List.copyOf(experiments), quick, cpus, list, Optional.empty());
+        }
+        return new Wish(
+                experiments.stream().map(one -> elsewhere(one, known)).toList(),
+                quick,
+                cpus,
+                list,
+                Optional.of(Target.of(urls.getOrDefault("--target", ""), urls.getOrDefault("--faults", ""))));
+    }
+
+    private static Experiment elsewhere(Experiment experiment, List<Experiment> known) {
+        return experiment
+                .elsewhere()
+                .orElseThrow(() -> new IllegalArgumentException(experiment.name()
+                        + " has no --target (expected: "
+                        + String.join(
+                                ", ",
+                                known.stream()
+                                        .filter(one -> one.elsewhere().isPresent())
+                                        .map(Experiment::name)
+                                        .toList())
+                        + ")"));
     }
 
     /** Those that were chosen; the others are free ones. */
@@ -180,18 +232,27 @@ public final class Run {
      * Measures one, and leaves nothing running.
      *
      * @param cpus cores for each process under test
+     * @param target a gateway that runs elsewhere, if that is to be asked
      * @param root the project's folder
      * @param directory of the raw files; what is in it goes
      * @param behind how long what comes after it takes, about
      * @throws RunFailure if it could not be measured
      */
     public static Outcome measure(
-            Experiment experiment, boolean quick, int cpus, Path root, Path directory, Duration behind, PrintStream out)
+            Experiment experiment,
+            boolean quick,
+            int cpus,
+            Optional<Target> target,
+            Path root,
+            Path directory,
+            Duration behind,
+            PrintStream out)
             throws InterruptedException {
         checkJars(root);
         Cgroups cgroups = new Cgroups();
-        Limits limits =
-                Limits.divide(Proc.cores(), cpus, experiment.processes(), Bench.has("taskset"), cgroups.available());
+        Limits limits = target.isPresent()
+                ? Limits.ofGenerator(Proc.cores())
+                : Limits.divide(Proc.cores(), cpus, experiment.processes(), Bench.has("taskset"), cgroups.available());
         Raw raw = new Raw(directory);
         describe(raw, experiment, quick, limits, root);
         Progress progress = new Progress(
@@ -202,7 +263,10 @@ public final class Run {
                 experiment.length(quick),
                 behind);
         out.println(limits.sentence());
-        Bench bench = new Bench(root, quick, experiment.jvm(), raw, limits, cgroups, progress);
+        Bench bench = new Bench(root, quick, target, experiment.jvm(), raw, limits, cgroups, progress);
+        if (target.isPresent()) {
+            bench.note(ELSEWHERE);
+        }
         // So that Ctrl-C and SIGTERM leave nothing behind.
         Thread hook = new Thread(bench::stopAll);
         Runtime.getRuntime().addShutdownHook(hook);

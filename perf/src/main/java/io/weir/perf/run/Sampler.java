@@ -42,6 +42,7 @@ final class Sampler implements AutoCloseable {
     private final Raw raw;
     private final IntSupplier step;
     private final Map<String, Long> processes = new ConcurrentSkipListMap<>();
+    private final Set<String> alone = ConcurrentHashMap.newKeySet();
     private final Map<String, Integer> gateways = new ConcurrentSkipListMap<>();
     private final Map<String, Used> used = new ConcurrentHashMap<>();
     private final Map<String, LongSummaryStatistics> sums = new ConcurrentHashMap<>();
@@ -56,8 +57,15 @@ final class Sampler implements AutoCloseable {
         var unused = timer.scheduleAtFixedRate(this::sample, 0, 1, TimeUnit.SECONDS);
     }
 
+    /** With those that it starts. */
     void watch(Child child) {
         processes.put(child.name(), child.pid());
+    }
+
+    /** Without those that it starts: they share most of what they have. */
+    void watchAlone(Child child) {
+        alone.add(child.name());
+        watch(child);
     }
 
     void scrape(String gateway, int managementPort) {
@@ -116,7 +124,9 @@ final class Sampler implements AutoCloseable {
     private void sample() {
         try {
             Set<String> established = Proc.established();
-            processes.forEach((name, pid) -> Proc.of(pid, established).ifPresent(proc -> note(name, proc)));
+            processes.forEach(
+                    (name, pid) -> (alone.contains(name) ? Proc.of(pid, established) : Proc.ofAll(pid, established))
+                            .ifPresent(proc -> note(name, proc)));
             for (int port : gateways.values()) {
                 scrape(port);
             }

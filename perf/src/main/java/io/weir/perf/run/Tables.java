@@ -1,5 +1,6 @@
 package io.weir.perf.run;
 
+import io.weir.perf.report.Comparison;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -66,11 +67,42 @@ final class Tables {
     }
 
     private static String facts(Path raw) {
+        List<Comparison.Fact> facts = rows(raw, "facts").stream()
+                .map(row -> new Comparison.Fact(row.get(0), Double.parseDouble(row.get(1)), row.get(2)))
+                .toList();
+        Comparison comparison = Comparison.of(compare(raw), facts);
         StringBuilder table = new StringBuilder(String.format(Locale.ROOT, "%n"));
-        for (List<String> row : rows(raw, "facts")) {
-            table.append(String.format(Locale.ROOT, "%-48s %14s %s%n", row.get(0), row.get(1), row.get(2)));
+        if (!comparison.rows().isEmpty()) {
+            table.append(String.format(Locale.ROOT, "%-32s", ""));
+            comparison.of().forEach(one -> table.append(String.format(Locale.ROOT, "%14s", one)));
+            table.append('\n');
+            for (Comparison.Row row : comparison.rows()) {
+                table.append(String.format(Locale.ROOT, "%-32s", row.name()));
+                row.values()
+                        .forEach(value -> table.append(
+                                value.isPresent()
+                                        ? String.format(Locale.ROOT, "%14.1f", value.getAsDouble())
+                                        : String.format(Locale.ROOT, "%14s", "-")));
+                table.append("  ").append(row.unit()).append('\n');
+            }
+            table.append('\n');
         }
+        facts.stream()
+                .filter(fact -> !comparison.has(fact.name()))
+                .forEach(fact -> table.append(
+                        String.format(Locale.ROOT, "%-48s %14.3f %s%n", fact.name(), fact.value(), fact.unit())));
         return table.append('\n').toString();
+    }
+
+    private static String compare(Path raw) {
+        try (Stream<String> lines = Files.lines(raw.resolve("run.properties"))) {
+            return lines.filter(line -> line.startsWith("compare="))
+                    .map(line -> line.substring("compare=".length()))
+                    .findFirst()
+                    .orElse("");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static List<List<String>> rows(Path raw, String file) {

@@ -6,6 +6,7 @@
  * perf/run containment                  quick, the default: minutes
  * perf/run containment soak --full      with the durations that the figures are claimed for
  * perf/run containment --cpus 2         cores for each process under test; default 4
+ * perf/run containment --target http://gateway:8080 --faults http://simulator:9080      a gateway that runs elsewhere
  * GATEWAY_PORT=8080 MANAGEMENT_PORT=8081 perf/run containment      to look at the dashboard meanwhile
  * }</pre>
  *
@@ -19,6 +20,10 @@
  *   <li>Processor time, memory, threads and connections are read from {@code /proc}, as they are of any process, once a second; the gateway's meters from its scrape.
  *   <li>{@link io.weir.perf.run.Gatling} runs a simulation in a process of its own, takes over the rows of its requests and the verdicts of its assertions.
  * </ul>
+ *
+ * <h2>A gateway that runs elsewhere</h2>
+ * {@link io.weir.perf.run.Target}: its processes are not started, not limited and not sampled, and its simulator is healed at the end, however the run ends. An experiment
+ * that makes sense there says so ({@link io.weir.perf.run.Experiment#elsewhere}), and its raw files have a place of their own, {@code EXPERIMENT-target}.
  *
  * <h2>Raw files</h2>
  * {@code perf/results/EXPERIMENT/quick|full/}, rewritten by each run: {@code run.properties}, {@code steps.csv}, {@code requests.csv} (a row for each request, at the time

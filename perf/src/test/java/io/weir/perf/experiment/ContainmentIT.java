@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -48,7 +49,7 @@ class ContainmentIT {
 
     @Test
     void failsWhereTheProtectionsAreOffAndNowhereElse(@TempDir Path raw) throws Exception {
-        Run.Outcome outcome = Run.measure(new Brief(), true, 4, ROOT, raw, Duration.ZERO, System.out);
+        Run.Outcome outcome = Run.measure(new Brief(), true, 4, Optional.empty(), ROOT, raw, Duration.ZERO, System.out);
 
         assertThat(outcome.holds()).isFalse();
         assertThat(outcome.failures()).singleElement().asString().startsWith("unprotected: neighbour: hang");

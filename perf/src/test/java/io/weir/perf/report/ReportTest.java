@@ -58,6 +58,28 @@ class ReportTest {
     }
 
     @Test
+    void setsSideBySideWhatIsCompared() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick"))
+                .with("facts.csv", "name,value,unit", "one.rate,25,1/s", "other.rate,50,1/s", "seed,7,")
+                .directory();
+        Files.writeString(
+                run.resolve("run.properties"),
+                Files.readString(run.resolve("run.properties")) + "\ncompare=one,other\nnotes=A third is <missing>.\n");
+
+        assertThat(Report.write(results)).isEmpty();
+
+        assertThat(run.resolve("index.html"))
+                .content()
+                .contains(
+                        "<tr><th>figure</th><th>one</th><th>other</th><th>unit</th></tr>",
+                        "<td><code>rate</code></td><td class=\"number\">25</td><td class=\"number\">50</td><td>1/s</td>",
+                        "<code>seed</code>",
+                        "A third is &lt;missing&gt;.")
+                .doesNotContain("<code>one.rate</code>");
+        assertThat(plots(run)).contains("side-by-side-rate.png");
+    }
+
+    @Test
     void plotsFromStepToStepWhatHasNoFault() throws IOException {
         Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
         Files.delete(run.resolve("spans.csv"));

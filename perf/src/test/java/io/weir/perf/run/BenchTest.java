@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +24,7 @@ class BenchTest {
         return new Bench(
                 directory,
                 true,
+                Optional.empty(),
                 List.of(),
                 new Raw(directory.resolve("raw")),
                 Limits.divide(List.of(0), 1, 1, false, false),

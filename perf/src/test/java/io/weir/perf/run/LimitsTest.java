@@ -60,4 +60,19 @@ class LimitsTest {
         assertThat(limits.how()).isEqualTo(Limits.How.NONE);
         assertThat(limits.granted()).isEqualTo(4);
     }
+
+    @Test
+    void givesOneCoreToOneProcess() {
+        assertThat(Limits.divide(cores(2), 1, 1, true, true).sentence())
+                .isEqualTo(
+                        "Each process under test had one core of its own, and the generator the other 1 of the host's 2.");
+    }
+
+    @Test
+    void knowsNothingOfWhatRunsElsewhere() {
+        Limits limits = Limits.ofGenerator(cores(2));
+
+        assertThat(limits.generator()).containsExactly(0, 1);
+        assertThat(limits.sentence()).contains("ran elsewhere", "the generator had the 2 cores");
+    }
 }

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -37,5 +40,23 @@ class ProcTest {
     @Test
     void seesNothingOfAProcessThatIsNotThere() {
         assertThat(Proc.of(Long.MAX_VALUE, Proc.established())).isEmpty();
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void countsWhatAProcessHasStartedWithIt() throws Exception {
+        try (Child parent = Child.start("parent", List.of("sh", "-c", "sleep 600 & echo started; wait"), Map.of())) {
+            parent.await("has started another", () -> parent.said().contains("started"));
+            Proc alone = Proc.of(parent.pid(), Set.of()).orElseThrow();
+            Proc all = Proc.ofAll(parent.pid(), Set.of()).orElseThrow();
+
+            assertThat(all.threads()).isEqualTo(2);
+            assertThat(all.rssBytes()).isGreaterThan(alone.rssBytes());
+            Proc.Memory memory = Proc.Memory.of(parent.pid());
+            assertThat(memory.pssBytes()).isPositive().isLessThan(memory.rssBytes());
+            ProcessHandle.of(parent.pid()).stream()
+                    .flatMap(ProcessHandle::children)
+                    .forEach(ProcessHandle::destroy);
+        }
     }
 }

@@ -53,7 +53,17 @@ class RunTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"unknown", "", "empty --cpus", "empty --cpus 0", "empty --loud"})
+    @ValueSource(
+            strings = {
+                "unknown",
+                "",
+                "empty --cpus",
+                "empty --cpus 0",
+                "empty --loud",
+                "empty --target",
+                "empty --target http://127.0.0.1:1",
+                "empty --target http://127.0.0.1:1 --faults http://127.0.0.1:1"
+            })
     void saysWhatItExpectsInstead(String line) {
         assertThat(Run.run(List.of(new Empty()), line.isEmpty() ? new String[0] : line.split(" ", -1)))
                 .isEqualTo(2);

@@ -1,0 +1,111 @@
+package io.weir.perf.experiment;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.perf.run.Bench;
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(60)
+class PeerTest {
+
+    private static final Path PEERS = Path.of("peers").toAbsolutePath();
+    private static final Peer.Places PLACES = new Peer.Places(39_101, 39_102, 39_103, 39_104, 39_105, 1, 1000);
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"weir.yml", "plain-gateway.yml", "haproxy.cfg", "nginx.conf", "envoy.yaml"})
+    void hasAFileWithEveryPlaceFilledIn(String file) throws Exception {
+        String text = Files.readString(Peer.filled(PEERS, file, PLACES, directory));
+
+        assertThat(text).doesNotContain("${PORT", "_PORT}", "${CORES}", "${DIR}", "${EXCHANGES}", "${OPEN_FILES}");
+        assertThat(text)
+                .contains("39101", "39103", "39104", "39105")
+                .as("limits")
+                .contains("64", "10", "400");
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"HAPROXY", "NGINX", "ENVOY"})
+    void saysHowItIsInstalled(Peer peer) {
+        assertThat(peer.missing())
+                .matches(peer.label() + " is left out, since it is not installed: (apt-get|pip) install .+");
+    }
+
+    /** Where it is installed, it is asked itself. */
+    @ParameterizedTest
+    @EnumSource(names = {"HAPROXY", "NGINX", "ENVOY"})
+    void isTakenByWhomItIsFor(Peer peer) throws Exception {
+        if (!peer.installed()) {
+            return;
+        }
+        String file = Peer.filled(PEERS, peer.file(), PLACES, directory).toString();
+        List<String> command =
+                switch (peer) {
+                    case HAPROXY -> List.of("haproxy", "-c", "-q", "-f", file);
+                    case NGINX -> with(Peer.nginx(file, directory), "-t");
+                    default -> List.of("envoy", "--mode", "validate", "-c", file);
+                };
+        File said = directory.resolve("said").toFile();
+
+        assertThat(new ProcessBuilder(Bench.withOpenFiles(Peer.OPEN_FILES, command))
+                        .redirectErrorStream(true)
+                        .redirectOutput(said)
+                        .start()
+                        .waitFor())
+                .as(() -> said(said))
+                .isZero();
+    }
+
+    @Test
+    void mayHaveAsManyFilesOpenAsIsAllowed() throws Exception {
+        File said = directory.resolve("said").toFile();
+
+        new ProcessBuilder(Bench.withOpenFiles(64, List.of("sh", "-c", "ulimit -n; echo \"$0 $1\"", "a b", "c")))
+                .redirectOutput(said)
+                .start()
+                .waitFor();
+
+        assertThat(said(said).lines()).containsExactly("64", "a b c");
+    }
+
+    private static String said(File file) {
+        try {
+            return Files.readString(file.toPath());
+        } catch (java.io.IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+
+    private static List<String> with(List<String> command, String more) {
+        List<String> all = new ArrayList<>(command);
+        all.add(more);
+        return all;
+    }
+
+    /** So that nobody has to guess which of them has the same limits. */
+    @Test
+    void hasTheSameDeadlineEverywhere() throws Exception {
+        for (Map.Entry<String, String> deadline : Map.of(
+                        "weir.yml", "deadline: 800ms",
+                        "plain-gateway.yml", "timeout-duration: 800ms",
+                        "haproxy.cfg", "timeout server 800ms",
+                        "nginx.conf", "proxy_read_timeout 800ms",
+                        "envoy.yaml", "timeout: 0.8s")
+                .entrySet()) {
+            assertThat(Files.readString(PEERS.resolve(deadline.getKey()))).contains(deadline.getValue());
+        }
+    }
+}
