@@ -305,6 +305,7 @@ final class Plots {
                                     Collectors.mapping(one -> new Point(one.at(), one.value()), Collectors.toList()))));
         }
         Map<String, List<Run.Sample>> processes = run.processes().stream()
+                .filter(sample -> !Run.isGenerator(sample.process()))
                 .collect(Collectors.groupingBy(Run.Sample::process, TreeMap::new, Collectors.toList()));
         samples("cpu", "CPU", "% of a core", map(processes, Plots::cpu));
         samples(
