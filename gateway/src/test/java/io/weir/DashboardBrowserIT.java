@@ -5,6 +5,9 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.reload.Change.Trigger;
+import io.weir.reload.LiveConfiguration;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,6 +24,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.StaleElementReferenceException;
@@ -185,6 +190,186 @@ class DashboardBrowserIT {
                 .equals("orders"));
         assertThat(browser().getTitle()).isEqualTo("(1) Weir");
         assertNoComplaint();
+    }
+
+    /** Twice as many requests to the one as to the other, whose answers are failures, and whose breaker is only tried out. */
+    @Test
+    void drawsAllThatIsKnownOfABackend() {
+        gateway.close();
+        try (TestBackend sick = TestBackend.start((request, conversation) ->
+                conversation.write("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"))) {
+            gateway = setup().backend("sick", sick.uri(), "circuit-breaker: { enforce: false }")
+                    .route("sick", "sick")
+                    .start();
+            open(gateway.managementPort());
+            awaitLive();
+            awaitCards("neighbour", "orders", "sick");
+
+            await().untilAsserted(() -> {
+                get("orders");
+                get("sick");
+                get("orders");
+                assertThat(radius("orders")).isGreaterThan(radius("sick"));
+                assertThat(radius("sick")).isGreaterThan(radius("neighbour"));
+                assertThat(List.of(colour("neighbour"), colour("orders"), colour("sick")))
+                        .doesNotHaveDuplicates();
+                assertThat(text("orders")).contains(backend.uri()).contains("0 % trouble");
+                assertThat(text("orders"))
+                        .containsPattern("2xx [0-9]+")
+                        .containsPattern("\\b50 %\\s+[0-9.]+ m?s")
+                        .containsPattern("\\b90 %\\s+[0-9.]+ m?s")
+                        .containsPattern("\\b99 %\\s+[0-9.]+ m?s")
+                        .containsPattern("\\b99.5 %\\s+[0-9.]+ m?s")
+                        .containsPattern("Permits\\s+[0-9] of 7")
+                        .containsPattern("Queue\\s+0 of [0-9]+")
+                        .containsPattern("Pool\\s+[0-9] in use, [0-9] idle")
+                        .containsPattern("Queue wait\\s+[0-9]")
+                        .containsPattern("Budget left\\s+[0-9]")
+                        .containsPattern("L measured\\s+[0-9]")
+                        .containsPattern("Limit\\s+7")
+                        .containsPattern("Suggested\\s+[0-9–]")
+                        .containsPattern("Waiting\\s+[0-9]");
+                assertThat(drawn("orders", ".spark .ended").split("L", -1)).hasSizeGreaterThan(120);
+                assertThat(drawn("orders", ".spark .bad")).isEmpty();
+                assertThat(drawn("sick", ".spark .bad")).isNotEmpty();
+                assertThat(text("sick")).containsPattern("5xx [0-9]+").contains("100 % trouble");
+                assertThat(text("sick")).contains("Dry run: breaker. Would have refused: ");
+            });
+            for (String figure : List.of("in-flight", "rate", "loop-delay", "memory", "replicas", "phase")) {
+                assertThat(browser().findElement(By.id(figure)).getText())
+                        .as(figure)
+                        .containsPattern("[0-9]|serving");
+            }
+            // It asks nobody else for anything.
+            assertThat(asked(
+                            "return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))",
+                            Boolean.class))
+                    .isTrue();
+            assertNoComplaint();
+        }
+    }
+
+    private void get(String name) throws IOException {
+        TestCaller.get(gateway.port(), Door.COMPILED.path(name, "drawn"));
+    }
+
+    private static String text(String name) {
+        return asked("return " + part(name, "") + ".innerText", String.class);
+    }
+
+    private static String drawn(String name, String selector) {
+        return asked("return " + part(name, selector) + ".getAttribute('d')", String.class);
+    }
+
+    /** A part of a backend's card, in JavaScript. */
+    private static String part(String name, String selector) {
+        return "document.querySelector(\"" + card(name) + ' ' + selector + "\")";
+    }
+
+    private static double radius(String name) {
+        return Double.parseDouble(asked("return " + part(name, ".circle circle") + ".getAttribute('r')", String.class));
+    }
+
+    private static String colour(String name) {
+        return asked("return getComputedStyle(" + part(name, ".circle circle") + ").fill", String.class);
+    }
+
+    @Test
+    void saysWhenABreakersNextProbeIsDueAndWhatOfAFileIsNotTaken() throws IOException {
+        open(gateway.managementPort());
+        awaitLive();
+        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+        awaitText(card("orders") + " .badge", "open · prob");
+
+        gateway.rewrite(Files.readString(gateway.file()).replace("deadline: 800ms", "deadline: soon"));
+        gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+        awaitText("#happenings [data-kind=configuration-refused]", "soon");
+        awaitText("#happenings [data-kind=breaker-opened]", "orders");
+        assertNoComplaint();
+    }
+
+    /** Letters and what they stand on are apart by 4.5 to 1, as WCAG has it, in either. */
+    @ParameterizedTest
+    @ValueSource(strings = {"light", "dark"})
+    void isLightOrDarkAsTheSystemIsAndCanBeReadInBoth(String scheme) {
+        try {
+            browser()
+                    .executeCdpCommand(
+                            "Emulation.setEmulatedMedia",
+                            Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", scheme))));
+            open(gateway.managementPort());
+            awaitLive();
+            awaitText(card("orders"), "closed");
+            double ground = asked(LUMINANCE + "return luminance(ground(document.body))", Number.class)
+                    .doubleValue();
+            if (scheme.equals("light")) {
+                assertThat(ground).isGreaterThan(0.8);
+            } else {
+                assertThat(ground).isLessThan(0.1);
+            }
+            assertThat(asked(LUMINANCE + """
+                            const faint = [];
+                            for (const node of document.querySelectorAll('body *')) {
+                              const words = [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim());
+                              if (!words || !node.checkVisibility() || node.matches('script, option, .skip')) continue;
+                              const [one, other] = [luminance(rgb(getComputedStyle(node).color)), luminance(ground(node))];
+                              const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+                              if (contrast < 4.5) faint.push(`${node.tagName}.${node.className} ${contrast.toFixed(2)}`);
+                            }
+                            return faint.join()
+                            """, String.class)).isEmpty();
+        } finally {
+            browser().executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
+        }
+    }
+
+    /** The light of a colour, as WCAG has it, and the colour on which something stands; whatever notation either is in. */
+    private static final String LUMINANCE = """
+            const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+            const rgb = (colour) => {
+              context.clearRect(0, 0, 1, 1);
+              context.fillStyle = colour;
+              context.fillRect(0, 0, 1, 1);
+              return [...context.getImageData(0, 0, 1, 1).data];
+            };
+            const luminance = ([r, g, b]) => [[r, 0.2126], [g, 0.7152], [b, 0.0722]]
+              .map(([c, weight]) => weight * (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4))
+              .reduce((sum, part) => sum + part);
+            const ground = (node) => {
+              for (let at = node; at; at = at.parentElement) {
+                const colour = rgb(getComputedStyle(at).backgroundColor);
+                if (colour[3] === 255) return colour;
+              }
+              return [255, 255, 255, 255];
+            };
+            """;
+
+    /** By name, the culprit would stand last. */
+    @Test
+    void putsTheCulpritOnTopOfTheOthersAndBackInItsPlaceOnceItIsWell() throws IOException {
+        gateway.close();
+        gateway = setup().backend("billing", backend.uri())
+                .backend("accounts", backend.uri())
+                .start();
+        open(gateway.managementPort());
+        awaitLive();
+        awaitCards("accounts", "billing", "neighbour", "orders");
+
+        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+        awaitCards("orders", "accounts", "billing", "neighbour");
+        gateway.assertNeighbourUnharmed();
+        awaitText(card("orders") + " .badge", "open");
+
+        gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
+        awaitCards("accounts", "billing", "neighbour", "orders");
+        assertNoComplaint();
+    }
+
+    private static void awaitCards(String... names) {
+        await().untilAsserted(() -> assertThat(asked(
+                        "return [...document.querySelectorAll('.card')].map(card => card.dataset.backend).join()",
+                        String.class))
+                .isEqualTo(String.join(",", names)));
     }
 
     @Test
