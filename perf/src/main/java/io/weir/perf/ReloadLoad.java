@@ -44,6 +44,7 @@ public final class ReloadLoad {
     private static final double ALLOWED_RATIO = 1.5;
     private static final int STARTS_MILLIS = 60_000;
     private static final int SHOWN = 10;
+    private static final int DELETIONS = 100;
     private static final byte[] BODY = new byte[200];
 
     private final Path mount;
@@ -94,7 +95,10 @@ public final class ReloadLoad {
         Process gateway = load.started(args[0]);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             gateway.destroyForcibly().onExit().join();
-            FileSystemUtils.deleteRecursively(mount.toFile());
+            // When it is ended early, another version may just be being written.
+            for (int i = 0; i < DELETIONS && !FileSystemUtils.deleteRecursively(mount.toFile()); i++) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            }
         }));
         load.awaitStart();
         int exit = load.run() ? 0 : 1;
