@@ -33,7 +33,7 @@ import org.testcontainers.containers.GenericContainer;
 
 /** The gateway's image in front of the simulator's and PostgreSQL's: it contains a fault, keeps to its sandbox, and goes in order. */
 @EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = Stand.WANTED)
-@Timeout(900)
+@Timeout(1800)
 class ImageIT {
 
     private static final Duration PATIENCE = Duration.ofMinutes(2);

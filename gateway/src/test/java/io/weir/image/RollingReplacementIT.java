@@ -23,7 +23,7 @@ import org.testcontainers.containers.GenericContainer;
 
 /** Two gateways behind HAProxy are replaced one after the other while callers call: none of them notices. */
 @EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = Stand.WANTED)
-@Timeout(900)
+@Timeout(1800)
 class RollingReplacementIT {
 
     private static final int STATISTICS = 8404;

@@ -37,7 +37,7 @@ final class Stand implements AutoCloseable {
     static final long MEMORY_BYTES = 768L << 20;
 
     /** How long a container may take to be healthy, on a machine that has other things to do. */
-    private static final Duration PATIENCE = Duration.ofMinutes(5);
+    private static final Duration PATIENCE = Duration.ofMinutes(10);
 
     private static final String PASSWORD = "not-a-secret";
     private static final HttpClient http =
