@@ -110,7 +110,7 @@ class TargetTest {
             bench.stopAll();
         }
 
-        assertThat(asked).containsExactly("PUT /faults", "DELETE /faults");
+        assertThat(asked).containsExactly("PUT /faults", "DELETE /faults", "GET /faults");
     }
 
     private static Bench bench(Target target, Path directory) {
