@@ -28,6 +28,9 @@ final class Faults {
     /** A caller's; well above the deadline, which is to come first. */
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
+    /** What callers saw is told a moment later. */
+    private static final Duration UNTIL_TOLD = Duration.ofSeconds(5);
+
     private static final Duration LEAVES_AFTER = Duration.ofMillis(50);
 
     /** What a caller does. */
@@ -155,11 +158,11 @@ final class Faults {
             neighbourServed &=
                     call(gateway.port(), "/reactive/ok", Manner.USUAL).call().equals("200");
         }
-        // What callers saw is told a moment later.
-        for (int i = 0; i < 100 && metered(gateway, backend, fault.outcome()) - metered < CALLS; i++) {
-            Thread.sleep(Duration.ofMillis(50));
-        }
-        for (int i = 0; i < 100 && logged(log, backend, fault.outcome()) - logged < CALLS; i++) {
+        // If callers saw something else, nothing is to come.
+        long until = System.nanoTime() + (seen.equals(Set.of(fault.seen())) ? UNTIL_TOLD.toNanos() : 0);
+        while (System.nanoTime() - until < 0
+                && (metered(gateway, backend, fault.outcome()) - metered < CALLS
+                        || logged(log, backend, fault.outcome()) - logged < CALLS)) {
             Thread.sleep(Duration.ofMillis(50));
         }
         metered = metered(gateway, backend, fault.outcome()) - metered;

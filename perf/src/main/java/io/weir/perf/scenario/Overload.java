@@ -28,12 +28,14 @@ final class Overload {
     private static final Duration IN_TIME = Duration.ofSeconds(1);
 
     private final Scenario.Options options;
+    private final Duration warmUp;
     private final Duration before;
     private final Duration overload;
     private final Duration after;
 
     Overload(Scenario.Options options) {
         this.options = options;
+        this.warmUp = Duration.ofSeconds(options.quick() ? 2 : 10);
         this.before = Duration.ofSeconds(options.quick() ? 4 : 10);
         this.overload = Duration.ofSeconds(options.quick() ? 6 : 15);
         this.after = Duration.ofSeconds(options.quick() ? 4 : 10);
@@ -86,7 +88,10 @@ final class Overload {
     /** What became of the requests in the overload, and of those after it. */
     private record Load(List<Ended> overload, List<Ended> after) {}
 
+    /** The gateway and HAProxy alike, so that neither has callers and a backend who are warmer. */
     private Load load(OpenLoad load) {
+        load.send(RATE, warmUp).join();
+        load.send(OVERLOAD, warmUp).join();
         load.send(RATE, before).join();
         List<Ended> much = load.send(OVERLOAD, overload).join();
         // The next phase is the same load again: what is left of the overload is in its way.
