@@ -7,8 +7,6 @@ import java.net.URI;
 import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.boot.ApplicationArguments;
-import org.springframework.boot.ApplicationRunner;
 import org.springframework.http.HttpHeaders;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -18,11 +16,11 @@ import reactor.netty.http.server.HttpServer;
 import reactor.netty.resources.LoopResources;
 
 /**
- * Goes a request's way to a backend and back a few hundred times before the gateway is ready, with a backend of its own on this machine's loopback. Without
+ * Goes a request's way to a backend and back a few hundred times before the gateway listens, with a backend of its own on this machine's loopback. Without
  * it the first callers would wait for some 400 classes to be loaded on an event loop, which takes longer than the connect
  * timeout that guards them: the gateway's own cold start would open breakers.
  */
-final class WarmUp implements ApplicationRunner {
+final class WarmUp {
 
     /** Enough for the first of the JVM's compilers, and less than a second on a slow machine. */
     private static final int REQUESTS = 300;
@@ -42,8 +40,8 @@ final class WarmUp implements ApplicationRunner {
         this.loops = loops;
     }
 
-    @Override
-    public void run(ApplicationArguments arguments) {
+    /** Goes, and waits for it. */
+    void run() {
         try {
             DisposableServer backend = HttpServer.create()
                     .host("127.0.0.1")

@@ -75,6 +75,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.convert.ConversionService;
 import org.springframework.core.env.ConfigurableEnvironment;
@@ -131,7 +132,14 @@ class WeirConfiguration {
         return new MeterBook(registry);
     }
 
+    @Bean(initMethod = "run")
+    WarmUp warmUp(ReactorResourceFactory resources) {
+        return new WarmUp(resources.getLoopResources());
+    }
+
+    /** After the warm-up, which holds event loops up and is no overload. */
     @Bean(destroyMethod = "close")
+    @DependsOn("warmUp")
     OverloadSampler overloadSampler(ReactorResourceFactory resources, OverloadGuard guard) {
         OverloadSampler sampler =
                 new OverloadSampler(resources.getLoopResources().onServer(true), guard, System::nanoTime);
@@ -260,11 +268,6 @@ class WeirConfiguration {
         RoutesOfVisit mapping = new RoutesOfVisit(door, handler, routes, cors, environment);
         apiVersions.ifAvailable(mapping::setApiVersionStrategy);
         return mapping;
-    }
-
-    @Bean
-    WarmUp warmUp(ReactorResourceFactory resources) {
-        return new WarmUp(resources.getLoopResources());
     }
 
     @Bean(destroyMethod = "close")
