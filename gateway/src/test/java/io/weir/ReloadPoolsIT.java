@@ -107,9 +107,12 @@ class ReloadPoolsIT {
         if (gateway != null) {
             gateway.assertNothingHeld();
             awaitNothingLeftBehind();
+        }
+        // Before the gateway, whose end is that of the event loops, which are theirs too.
+        peers.forEach(peer -> peer.server.disposeNow());
+        if (gateway != null) {
             gateway.close();
         }
-        peers.forEach(peer -> peer.server.disposeNow());
     }
 
     private TestGateway gateway() {
