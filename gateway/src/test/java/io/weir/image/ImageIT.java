@@ -173,6 +173,30 @@ class ImageIT {
     }
 
     @Test
+    void startsTheSimulatorFromItsAotCache() throws Exception {
+        assertThat(run(mvc, "cat /proc/1/maps").getStdout())
+                .as("what process 1 has mapped, which is no cache that does not fit")
+                .contains(" /opt/weir/weir-backends-sim.aot\n");
+    }
+
+    @Test
+    void finishesWhatIsInFlightWhenTheSimulatorIsStopped() throws Exception {
+        GenericContainer<?> leaving = Stand.simulator("mvc-r2dbc");
+        stand.start(leaving);
+        CompletableFuture<HttpResponse<String>> inFlight = Stand.getAsync(leaving, Stand.SERVICE, "/delay?ms=8000");
+        // For longer than a health check takes, which keeps a thread busy too.
+        await().atMost(PATIENCE)
+                .during(Duration.ofSeconds(1))
+                .until(() -> Stand.get(leaving, Stand.SIMULATOR_MANAGEMENT, "/actuator/metrics/tomcat.threads.busy")
+                        .body()
+                        .contains("\"value\":1.0"));
+
+        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
+
+        assertThat(inFlight.join().statusCode()).isEqualTo(200);
+    }
+
+    @Test
     void finishesWhatIsInFlightWhenItIsStopped() throws Exception {
         GenericContainer<?> leaving = Stand.gateway("leaving", configuration);
         stand.start(leaving);
