@@ -213,6 +213,7 @@ class TracingIT {
         assertThat(answer.status()).isEqualTo(200);
         Span server = collector.server(path);
         assertThat(attributes(server)).contains(entry("weir.attempts", 2L), entry("weir.outcome", "2xx"));
+        assertThat(events(server)).containsExactly("weir.attempted", "weir.attempted");
         List<Span> attempts = collector.below(server);
         assertThat(attempts).hasSize(2);
         assertThat(attributes(attempts.get(0)))
@@ -302,10 +303,12 @@ class TracingIT {
         second.join();
 
         Span server = collector.server(path);
-        assertThat(events(server)).containsExactly("weir.queued", "weir.permitted");
+        assertThat(events(server)).containsExactly("weir.queued", "weir.permitted", "weir.attempted");
         assertThat(server.getEvents(1).getTimeUnixNano())
                 .isGreaterThan(server.getEvents(0).getTimeUnixNano())
-                .isLessThanOrEqualTo(onlyAttempt(server).getStartTimeUnixNano());
+                .isLessThanOrEqualTo(server.getEvents(2).getTimeUnixNano());
+        assertThat(server.getEvents(2).getTimeUnixNano())
+                .isEqualTo(onlyAttempt(server).getStartTimeUnixNano());
         assertThat(attributes(server).get("weir.queue_ms"))
                 .isInstanceOfSatisfying(
                         Double.class, millis -> assertThat(millis).isPositive());

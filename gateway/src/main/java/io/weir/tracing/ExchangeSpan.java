@@ -63,6 +63,7 @@ final class ExchangeSpan implements ExchangeTrace {
             // The decision travels on, or the backend would begin a trace of its own.
             return continued ? null : new TraceContext(span.getSpanContext(), false);
         }
+        span.addEvent("weir.attempted", now + offset, TimeUnit.NANOSECONDS);
         Span begun = tracer.spanBuilder(SpanText.name(method, ""))
                 .setParent(context)
                 .setSpanKind(SpanKind.CLIENT)

@@ -10,7 +10,8 @@
  *   <li>A server span for every request that the meter {@code weir.requests} counts, whatever became of it: answered, refused by
  *       the engine, by a door or where it was decoded, past its deadline, left by its caller. From the decoded head to the answer's last byte
  *       flushed. Its name is method and route's id, {@code GET orders}.
- *   <li>A client span below it for each attempt at a backend, whose context is what the backend gets in {@code traceparent}.
+ *   <li>Each attempt at a backend as an event of the server span, {@code weir.attempted}, and as a client span below it, whose context is
+ *       what the backend gets in {@code traceparent}.
  *   <li>The queue as two events of the server span, {@code weir.queued} and then {@code weir.permitted} or {@code
  *       weir.left-queue}. An event and no span, since it is the exchange that waits, and nobody asks for a wait's children.
  *   <li>Attributes by OpenTelemetry's conventions for HTTP, and {@code weir.outcome}, {@code weir.reason}, {@code weir.detail}, {@code
