@@ -18,10 +18,10 @@ final class Outcomes {
 
     /** Whose doing an outcome is, in the order in which they are stacked. */
     enum Kind {
-        ANSWERED(0x23875a),
+        ANSWERED(0x1f7d52),
         FALLBACK(0x8457c2),
         CALLER(0x3f6fc4),
-        SHED(0xb06a00),
+        SHED(0xa46200),
         FAILED(0xcc2b38);
 
         private final int rgb;
