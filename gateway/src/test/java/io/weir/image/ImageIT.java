@@ -179,38 +179,6 @@ class ImageIT {
                 .contains(" /opt/weir/weir-backends-sim.aot\n");
     }
 
-    @Test
-    void finishesWhatIsInFlightWhenTheSimulatorIsStopped() throws Exception {
-        GenericContainer<?> leaving = Stand.simulator("mvc-r2dbc");
-        stand.start(leaving);
-        CompletableFuture<HttpResponse<String>> inFlight = Stand.getAsync(leaving, Stand.SERVICE, "/delay?ms=8000");
-        // For longer than a health check takes, which keeps a thread busy too.
-        await().atMost(PATIENCE)
-                .during(Duration.ofSeconds(1))
-                .until(() -> Stand.get(leaving, Stand.SIMULATOR_MANAGEMENT, "/actuator/metrics/tomcat.threads.busy")
-                        .body()
-                        .contains("\"value\":1.0"));
-
-        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
-
-        assertThat(inFlight.join().statusCode()).isEqualTo(200);
-    }
-
-    @Test
-    void finishesWhatIsInFlightWhenItIsStopped() throws Exception {
-        GenericContainer<?> leaving = Stand.gateway("leaving", configuration);
-        stand.start(leaving);
-        CompletableFuture<HttpResponse<String>> inFlight =
-                Stand.getAsync(leaving, Stand.SERVICE, "/reactive/delay?ms=8000");
-        await().atMost(PATIENCE)
-                .until(() -> PERMIT_IN_USE.matcher(metricsOf(leaving)).find());
-
-        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
-
-        assertThat(inFlight.join().statusCode()).isEqualTo(200);
-        assertThat(leaving.getLogs()).contains("Draining: not ready any more").contains("Drained: 0 in flight");
-    }
-
     private static ExecResult run(String script) throws IOException, InterruptedException {
         return run(gateway, script);
     }
