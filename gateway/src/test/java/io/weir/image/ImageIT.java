@@ -179,6 +179,21 @@ class ImageIT {
                 .contains(" /opt/weir/weir-backends-sim.aot\n");
     }
 
+    @Test
+    void finishesWhatIsInFlightWhenItIsStopped() throws Exception {
+        GenericContainer<?> leaving = Stand.gateway("leaving", configuration);
+        stand.start(leaving);
+        CompletableFuture<HttpResponse<String>> inFlight =
+                Stand.getAsync(leaving, Stand.SERVICE, "/reactive/delay?ms=8000");
+        await().atMost(PATIENCE)
+                .until(() -> PERMIT_IN_USE.matcher(metricsOf(leaving)).find());
+
+        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
+
+        assertThat(inFlight.join().statusCode()).isEqualTo(200);
+        assertThat(leaving.getLogs()).contains("Draining: not ready any more").contains("Drained: 0 in flight");
+    }
+
     private static ExecResult run(String script) throws IOException, InterruptedException {
         return run(gateway, script);
     }
