@@ -15,6 +15,7 @@ import io.weir.deadline.CallerTimeout;
 import io.weir.outcome.Reason;
 import io.weir.retry.RetryPolicy;
 import io.weir.upstream.Failures;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,10 @@ abstract class Attempt {
     private static final int WHOLE_ANSWER_MAX_BYTES = 8192;
 
     private static final long NEVER = Long.MAX_VALUE;
+    private static final long NO_REPEAT = -1;
+
+    /** How often, at the most, it is seen whether the caller still holds up the backend's time. */
+    private static final long STANDING_STILL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private static final Logger log = LoggerFactory.getLogger(Attempt.class);
 
@@ -60,6 +65,9 @@ abstract class Attempt {
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
     /** Written before the attempt is under way, and so before a connection's event loop reads it. */
     private @Nullable Consumer<HttpHeaders> context;
+
+    /** What is written to the backend could not be made up: the backend has no part in that. */
+    private volatile boolean ownFailure;
 
     Attempt(Exchange exchange, Permission permission, long now) {
         this.exchange = exchange;
@@ -136,10 +144,25 @@ abstract class Attempt {
 
     /** The head that goes to the backend. */
     final void writeHead(HttpHeaders toBackend) {
-        exchange.caller().writeHead(toBackend, backend);
-        CallerTimeout.write(toBackend, Math.max(1, exchange.budget().leftNanos(exchange.now())));
-        if (context != null) {
-            context.accept(toBackend);
+        try {
+            exchange.caller().writeHead(toBackend, backend);
+            CallerTimeout.write(toBackend, Math.max(1, exchange.budget().leftNanos(exchange.now())));
+            if (context != null) {
+                context.accept(toBackend);
+            }
+        } catch (RuntimeException e) {
+            ownFailure = true;
+            throw e;
+        }
+    }
+
+    /** Asks, and fails if not even that works, such as with a route's filter that does not fit this request. */
+    final void begin() {
+        try {
+            start();
+        } catch (RuntimeException e) {
+            ownFailure = true;
+            failed(e);
         }
     }
 
@@ -150,9 +173,10 @@ abstract class Attempt {
         long now = exchange.now();
         traceAnswered(code);
         RetryPolicy retry = exchange.route().retry();
-        if (retry != null && retry.retries(code) && mayRepeat(retry, now)) {
+        long backoff = retry != null && retry.retries(code) ? backoffToRepeat(retry, now) : NO_REPEAT;
+        if (backoff != NO_REPEAT) {
             verdict.failed(backendNanos(now), Failure.ofStatus(code));
-            exchange.repeat(retry, null, now);
+            exchange.repeat(backoff, null, now);
             return;
         }
         status = code;
@@ -205,7 +229,8 @@ abstract class Attempt {
 
     /** It came to nothing before its answer had begun for the caller. */
     final void failed(Throwable failure) {
-        failed(Failures.reason(failure, connected()), Failures.describe(failure), failure);
+        Reason why = ownFailure ? Reason.INTERNAL_ERROR : Failures.reason(failure, connected());
+        failed(why, Failures.describe(failure), failure);
     }
 
     private void failed(Reason why, String what, @Nullable Throwable failure) {
@@ -216,24 +241,30 @@ abstract class Attempt {
             verdict.failed(backendNanos(now), Failure.of(why));
         }
         RetryPolicy retry = exchange.route().retry();
-        if (retry != null && why != Reason.INTERNAL_ERROR && mayRepeat(retry, now)) {
-            exchange.repeat(retry, why, now);
+        long backoff = retry != null && why != Reason.INTERNAL_ERROR ? backoffToRepeat(retry, now) : NO_REPEAT;
+        if (backoff != NO_REPEAT) {
+            exchange.repeat(backoff, why, now);
         } else {
             exchange.refuse(why, what);
         }
     }
 
-    /** Whether it may be followed by another, which is then taken from the budget. */
-    private boolean mayRepeat(RetryPolicy retry, long now) {
+    /**
+     * How long to wait for the next one, which is taken from the retry budget; {@link #NO_REPEAT}: none may follow. There is none which the deadline would not let begin: of what
+     * is known already the caller is told now.
+     */
+    private long backoffToRepeat(RetryPolicy retry, long now) {
         Caller caller = exchange.caller();
-        if (answering
-                || !retry.allows(exchange.attempts(), caller.method(), connected(), caller.hasBody())
-                || exchange.budget().leftNanos(now) <= 0) {
-            return false;
+        if (answering || !retry.allows(exchange.attempts(), caller.method(), connected(), caller.hasBody())) {
+            return NO_REPEAT;
+        }
+        long backoff = retry.backoffNanos(exchange.attempts(), exchange.engine().random());
+        if (exchange.budget().leftNanos(now) <= backoff) {
+            return NO_REPEAT;
         }
         boolean allowed = backend.retryBudget().tryWithdraw(now);
         backend.observer().retried(allowed);
-        return allowed;
+        return allowed ? backoff : NO_REPEAT;
     }
 
     /** The backend has opened a WebSocket. */
@@ -286,18 +317,27 @@ abstract class Attempt {
 
     /** Time to the next thing that is due. */
     final long dueNanos(long now) {
-        long due = verdict.nanosToWatch(backendNanos(now));
+        long due = backendDueNanos(now);
         if (answering) {
             return exchange.isStream() ? Math.min(due, backend.streamIdleNanos() - stoodStillNanos(now)) : due;
         }
         if (!connected()) {
             due = Math.min(due, startedAt + backend.connectTimeoutNanos() - now);
         }
-        due = Math.min(due, answerTimeLeft(now));
         if (waitsForUpload()) {
             due = Math.min(due, exchange.engine().limits().bodyIdleNanos() - (now - lastMovedNanos()));
         }
         return due;
+    }
+
+    /** Of what counts the backend's own time, which stands still while the caller is waited for: until it goes on, it is not looked at all the time. */
+    private long backendDueNanos(long now) {
+        long backendNanos = backendNanos(now);
+        long due = verdict.nanosToWatch(backendNanos);
+        if (!answering) {
+            due = Math.min(due, answerTimeLeft(backendNanos));
+        }
+        return waitsForUpload() || heldUpByCaller() ? Math.max(due, STANDING_STILL_NANOS) : due;
     }
 
     /** Something may be due. */
@@ -310,7 +350,7 @@ abstract class Attempt {
         } else if (!connected() && startedAt + backend.connectTimeoutNanos() - now <= 0) {
             failed(Reason.CONNECT_TIMEOUT, "no connection in time", null);
             return;
-        } else if (answerTimeLeft(now) <= 0) {
+        } else if (answerTimeLeft(backendNanos(now)) <= 0) {
             failed(Reason.DEADLINE_EXCEEDED, "no answer within the attempt's time", null);
             return;
         } else if (waitsForUpload()
@@ -327,11 +367,11 @@ abstract class Attempt {
         return now - (moved == Long.MIN_VALUE ? startedAt : moved);
     }
 
-    private long answerTimeLeft(long now) {
+    private long answerTimeLeft(long backendNanos) {
         RetryPolicy retry = exchange.route().retry();
         return retry == null || retry.attemptTimeoutNanos() == NEVER
                 ? NEVER
-                : startedAt + retry.attemptTimeoutNanos() - now;
+                : retry.attemptTimeoutNanos() - backendNanos;
     }
 
     // ---------------------------------------------------------------- what it says about the backend

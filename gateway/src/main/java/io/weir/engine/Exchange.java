@@ -3,7 +3,6 @@ package io.weir.engine;
 import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
-import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -114,7 +113,7 @@ public final class Exchange extends Account {
         phase = Phase.DISPATCHED;
         Attempt begun = engine.attempt(this, permission, now);
         attempt = begun;
-        begun.start();
+        begun.begin();
         if (phase == Phase.DISPATCHED) {
             arm(now);
         }
@@ -123,12 +122,13 @@ public final class Exchange extends Account {
     /**
      * The attempt came to nothing, and another follows.
      *
+     * @param backoffNanos the time until then
      * @param why null: for its answer
      */
-    void repeat(RetryPolicy retry, @Nullable Reason why, long now) {
+    void repeat(long backoffNanos, @Nullable Reason why, long now) {
         endAttempt(why, now);
         phase = Phase.RETRYING;
-        retryAt = now + retry.backoffNanos(attempts, engine.random());
+        retryAt = now + backoffNanos;
         arm(now);
     }
 

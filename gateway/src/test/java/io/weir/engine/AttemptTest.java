@@ -53,6 +53,70 @@ class AttemptTest {
         assertThat(course.outcome()).isEqualTo("connection-lost 200");
     }
 
+    /** What is known already is told, rather than that there was no time for more. */
+    @Test
+    void isNotFollowedByAnotherThatTheDeadlineWouldNotLetBegin() {
+        course.withRetry().start();
+        course.attempt().connects();
+        course.pass(Course.DEADLINE.minus(Course.BACKOFF));
+        course.attempt().begins(503);
+        course.finish();
+
+        course.assertOver();
+        assertThat(course.attempts).hasSize(1);
+        assertThat(course.outcome()).isEqualTo("503");
+    }
+
+    @Test
+    void isFollowedByAnotherIfItsAnswerDoesNotBeginInItsTime() {
+        course.withRetry(Course.SLOW).start();
+        course.attempt().connects();
+        course.pass(Course.SLOW);
+        course.pass(Course.BACKOFF);
+        assertThat(course.attempts).hasSize(2);
+        course.finish();
+
+        course.assertOver();
+        assertThat(course.outcome()).isEqualTo("200");
+        assertThat(course.judged()).isEqualTo("1/1");
+    }
+
+    @Test
+    void hasItsTimeWithoutThatOfTheCallerWhoBringsABody() {
+        course.withRetry(Course.SLOW).withRequestBody().start();
+        FakeAttempt attempt = course.attempt().waitsForBody();
+        for (int i = 0; i < 3; i++) {
+            course.pass(Course.BODY_IDLE.dividedBy(2));
+            attempt.brings(1, course.now());
+        }
+        assertThat(course.ended).isEmpty();
+        assertThat(course.judged()).isEqualTo("0/0");
+        course.finish();
+
+        course.assertOver();
+        assertThat(course.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void givesAllBackIfItCannotEvenBegin() {
+        course.unableToAsk().withRetry().start();
+
+        course.assertOver();
+        assertThat(course.outcome()).isEqualTo("internal-error 500");
+        assertThat(course.judged()).as("the backend is not to blame").isEqualTo("0/0");
+    }
+
+    @Test
+    void givesAllBackIfItCannotEvenBeginAfterAWait() {
+        course.unableToAsk().takePermit().start();
+        course.freePermit();
+        course.pass(Duration.ZERO);
+
+        course.assertOver();
+        assertThat(course.outcome()).isEqualTo("internal-error 500");
+        assertThat(course.judged()).as("the backend is not to blame").isEqualTo("0/0");
+    }
+
     @Test
     void isNotFollowedByAnotherIfTheBreakerHasOpened() {
         course.withRetry().start();

@@ -84,6 +84,7 @@ final class Course {
     private @Nullable Fallback fallback;
     private @Nullable Exchange exchange;
     private boolean permitTaken;
+    private @Nullable RuntimeException unable;
 
     Course() {
         channel.freezeTime();
@@ -95,6 +96,7 @@ final class Course {
                 new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
                 (of, permission, now) -> {
                     FakeAttempt attempt = new FakeAttempt(of, permission, now);
+                    attempt.unable = unable;
                     attempts.add(attempt);
                     return attempt;
                 });
@@ -133,6 +135,17 @@ final class Course {
 
     Course withRetry() {
         retry = new RetryPolicy(new RetryProperties(2, null, BACKOFF, Set.of(503)));
+        return this;
+    }
+
+    Course withRetry(Duration attemptTimeout) {
+        retry = new RetryPolicy(new RetryProperties(2, attemptTimeout, BACKOFF, Set.of(503)));
+        return this;
+    }
+
+    /** No attempt can even begin. */
+    Course unableToAsk() {
+        unable = new IllegalArgumentException("no such variable");
         return this;
     }
 

@@ -28,6 +28,10 @@ final class FakeAttempt extends Attempt {
     @Nullable
     Reason brokenOffFor;
 
+    /** Why it cannot even begin. */
+    @Nullable
+    RuntimeException unable;
+
     private final long startedAt;
     private long movedAt = Long.MIN_VALUE;
     private boolean collecting;
@@ -130,7 +134,11 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    void start() {}
+    void start() {
+        if (unable != null) {
+            throw unable;
+        }
+    }
 
     @Override
     void collect() {
