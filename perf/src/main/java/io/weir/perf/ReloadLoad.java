@@ -1,10 +1,11 @@
 package io.weir.perf;
 
 import io.netty.buffer.Unpooled;
+import io.weir.perf.run.Bench;
+import io.weir.perf.run.Child;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -13,12 +14,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.FileSystemUtils;
 import reactor.netty.DisposableServer;
@@ -42,7 +43,6 @@ public final class ReloadLoad {
     private static final Duration WARM_UP = Duration.ofSeconds(20);
     private static final int PHASE_SECONDS = 20;
     private static final double ALLOWED_RATIO = 1.5;
-    private static final int STARTS_MILLIS = 60_000;
     private static final int SHOWN = 10;
     private static final int DELETIONS = 100;
     private static final byte[] BODY = new byte[200];
@@ -81,10 +81,7 @@ public final class ReloadLoad {
                 .handle((request, response) -> response.header("Content-Length", String.valueOf(BODY.length))
                         .send(reactor.core.publisher.Mono.fromSupplier(() -> Unpooled.wrappedBuffer(BODY))))
                 .bindNow();
-        int port;
-        try (java.net.ServerSocket free = new java.net.ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
+        int port = Bench.freePort();
         Path mount = Files.createTempDirectory("weir-reload");
         ReloadLoad load = new ReloadLoad(
                 mount,
@@ -92,76 +89,55 @@ public final class ReloadLoad {
                 backend.port(),
                 Duration.ofSeconds(args.length == 2 ? Integer.parseInt(args[1]) : PHASE_SECONDS));
         load.publish();
-        Process gateway = load.started(args[0]);
+        Child gateway = load.started(args[0]);
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-            gateway.destroyForcibly().onExit().join();
+            gateway.close();
             // When it is ended early, another version may just be being written.
             for (int i = 0; i < DELETIONS && !FileSystemUtils.deleteRecursively(mount.toFile()); i++) {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
             }
         }));
-        load.awaitStart();
-        int exit = load.run() ? 0 : 1;
+        gateway.awaitAnswer(URI.create("http://127.0.0.1:" + port + "/compiled/1"));
+        int exit = load.run(gateway) ? 0 : 1;
         backend.disposeNow();
         System.exit(exit);
     }
 
-    private Process started(String jar) throws IOException {
+    private Child started(String jar) throws IOException {
         Path file = Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
-        return new ProcessBuilder(
+        return Child.start(
+                "the gateway",
+                List.of(
                         ProcessHandle.current().info().command().orElse("java"),
                         "-jar",
                         jar,
                         file.toString(),
                         "--server.port=" + port,
-                        "--management.server.port=0")
-                .redirectErrorStream(true)
-                .redirectOutput(log().toFile())
-                .start();
-    }
-
-    private Path log() {
-        return mount.resolve("gateway.log");
+                        "--management.server.port=0"),
+                Map.of());
     }
 
     /** How many changes the gateway has put in force. */
-    private long applied() throws IOException {
-        try (Stream<String> lines = Files.lines(log())) {
-            return lines.filter(line -> line.contains("Configuration changed by file watch"))
-                    .count();
-        }
+    private static long applied(Child gateway) {
+        return gateway.said()
+                .lines()
+                .filter(line -> line.contains("Configuration changed by file watch"))
+                .count();
     }
 
-    private void awaitStart() throws IOException, InterruptedException {
-        HttpClient http = HttpClient.newHttpClient();
-        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STARTS_MILLIS);
-        while (System.nanoTime() < end) {
-            try {
-                http.send(
-                        java.net.http.HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/compiled/1"))
-                                .build(),
-                        java.net.http.HttpResponse.BodyHandlers.discarding());
-                return;
-            } catch (IOException e) {
-                Thread.sleep(100);
-            }
-        }
-        throw new IllegalStateException("the gateway did not start:\n" + Files.readString(log()));
-    }
-
-    private boolean run() throws IOException, InterruptedException {
+    private boolean run(Child gateway) throws InterruptedException {
         // What changes a configuration gets warm too.
         phase(WARM_UP, RELOADS);
         System.out.println("warm; not served until then, by a cold JVM: " + lost.getAndSet(0));
         counting = true;
-        long before = applied();
+        long before = applied(gateway);
         List<long[]> calm = new ArrayList<>();
         List<long[]> changing = new ArrayList<>();
         for (int round = 0; round < ROUNDS; round++) {
             calm.add(phase(phase, 0));
             changing.add(phase(phase, RELOADS / ROUNDS));
         }
-        long applied = applied() - before;
+        long applied = applied(gateway) - before;
         long[] without = merged(calm);
         long[] with = merged(changing);
         double ratio = (double) percentile(with, 99) / percentile(without, 99);
