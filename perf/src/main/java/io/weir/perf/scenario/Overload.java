@@ -25,6 +25,7 @@ final class Overload {
     private static final double CAPACITY = 200;
     private static final int RATE = 150;
     private static final int OVERLOAD = 800;
+    private static final Duration COLD = Duration.ofSeconds(3);
     private static final Duration IN_TIME = Duration.ofSeconds(1);
 
     private final Scenario.Options options;
@@ -49,7 +50,7 @@ final class Overload {
         properties.addAll(options.off("mvc"));
         try (Gateway gateway = Gateway.start(options, backend.port(), backend.port(), properties)) {
             System.out.println("overload");
-            Load load = load(new OpenLoad(gateway.port(), "/mvc/1"));
+            Load load = load(gateway.port(), backend.port());
             Promises promises = new Promises();
             double promised = options.quick() ? 60 : 98;
             if (!options.quick() && HaProxy.installed()) {
@@ -81,7 +82,7 @@ final class Overload {
 
     private double throughHaProxy(int backendPort) throws Exception {
         try (HaProxy haProxy = HaProxy.start(backendPort, WORKERS)) {
-            return ofCapacity(load(new OpenLoad(haProxy.port(), "/mvc/1")).overload());
+            return ofCapacity(load(haProxy.port(), backendPort).overload());
         }
     }
 
@@ -89,7 +90,10 @@ final class Overload {
     private record Load(List<Ended> overload, List<Ended> after) {}
 
     /** The gateway and HAProxy alike, so that neither has callers and a backend who are warmer. */
-    private Load load(OpenLoad load) {
+    private Load load(int port, int backendPort) {
+        // By itself first: to a breaker the first calls of a cold JVM are slow ones, and rightly so.
+        new OpenLoad(backendPort, "/").send(RATE, COLD).join();
+        OpenLoad load = new OpenLoad(port, "/mvc/1");
         load.send(RATE, warmUp).join();
         load.send(OVERLOAD, warmUp).join();
         load.send(RATE, before).join();
