@@ -237,7 +237,7 @@ final class Page {
     private static List<String> raw(Path run) throws IOException {
         try (Stream<Path> files = Files.list(run)) {
             return files.map(file -> file.getFileName().toString())
-                    .filter(name -> name.endsWith(".csv") || name.equals(Run.PROPERTIES))
+                    .filter(name -> name.endsWith(".csv") || name.endsWith(".properties"))
                     .sorted()
                     .toList();
         }

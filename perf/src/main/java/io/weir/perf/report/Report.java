@@ -7,11 +7,21 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
+import org.springframework.util.FileSystemUtils;
 
-/** Makes the report of all runs in a directory, from their raw files alone: {@code [DIR]}, default {@code perf/results}. */
+/**
+ * Makes the report of all runs in a directory, from their raw files alone: {@code [--keep TO] [DIR]}, default {@code perf/results}.
+ *
+ * <p>{@code --keep} makes it in another directory instead, which is small enough to be kept with the source: with the figures of each step, and without those of each
+ * request and second, from which the pages could be made anew, and without logs.
+ */
 public final class Report {
 
+    /** What a run is known by where it is kept: its pages are not made anew. */
+    static final String KEPT = "made-with.properties";
+
     private static final Path RESULTS = Path.of("perf", "results");
+    private static final List<String> SMALL = List.of("steps.csv", "spans.csv", "facts.csv", "assertions.csv");
 
     private Report() {}
 
@@ -21,15 +31,58 @@ public final class Report {
     }
 
     static int run(String... args) throws IOException {
-        Path results = args.length == 0 ? RESULTS : Path.of(args[0]);
-        if (args.length > 1 || !Files.isDirectory(results)) {
-            System.err.printf("%s (expected: at most one argument, a directory)%n", String.join(" ", args));
+        boolean keep = args.length > 0 && args[0].equals("--keep");
+        int options = keep ? 2 : 0;
+        Path results = args.length > options ? Path.of(args[options]) : RESULTS;
+        if (args.length < options || args.length > options + 1 || !Files.isDirectory(results)) {
+            System.err.printf("%s (expected: [--keep TO] [DIR], a directory)%n", String.join(" ", args));
             return 2;
         }
-        List<String> wrong = write(results);
+        Path pages = keep ? Path.of(args[1]) : results;
+        List<String> wrong = keep ? keep(results, pages) : write(results);
         wrong.forEach(System.err::println);
-        System.out.println(results.resolve("index.html"));
+        System.out.println(pages.resolve("index.html"));
         return wrong.isEmpty() ? 0 : 1;
+    }
+
+    /**
+     * Writes the report of all runs in a directory into another one, by the names of the experiments, in place of what is kept there of the same ones.
+     *
+     * @return what is wrong with those runs that are not kept, among them those that are no result
+     */
+    static List<String> keep(Path results, Path kept) throws IOException {
+        Claims claims = Claims.shipped();
+        List<Page.Written> pages = new ArrayList<>();
+        List<String> wrong = new ArrayList<>();
+        for (Path directory : runs(results)) {
+            try {
+                Run run = Run.read(directory);
+                if (run.invalid().isEmpty()) {
+                    pages.add(keep(run, kept, claims));
+                } else {
+                    wrong.add(directory + ": no result: " + run.invalid());
+                }
+            } catch (WrongFile e) {
+                wrong.add(String.valueOf(e.getMessage()));
+            }
+        }
+        pages.sort(Comparator.comparing(Page.Written::path));
+        Page.writeIndex(kept, pages);
+        return wrong;
+    }
+
+    private static Page.Written keep(Run run, Path kept, Claims claims) throws IOException {
+        Path to = kept.resolve(run.property("experiment"));
+        FileSystemUtils.deleteRecursively(to);
+        Files.createDirectories(to);
+        for (String name : SMALL) {
+            Path file = run.directory().resolve(name);
+            if (Files.exists(file)) {
+                Files.copy(file, to.resolve(name));
+            }
+        }
+        Files.copy(run.directory().resolve(Run.PROPERTIES), to.resolve(KEPT));
+        return Page.write(kept, run.in(to), claims);
     }
 
     /**

@@ -166,6 +166,22 @@ record Run(
                                 row.text("run"), row.name("assertion"), yesOrNo(row, "holds"), row.text("actual"))));
     }
 
+    /** The same with a place of its own, and of the meters only those of breakers, which are drawn with the requests. */
+    Run in(Path other) {
+        return new Run(
+                other,
+                properties,
+                steps,
+                requests,
+                processes,
+                meters.stream()
+                        .filter(meter -> meter.name().equals("weir_breaker_state"))
+                        .toList(),
+                spans,
+                facts,
+                assertions);
+    }
+
     /** What {@code run.properties} says, or nothing. */
     String property(String name) {
         return properties.getOrDefault(name, "");

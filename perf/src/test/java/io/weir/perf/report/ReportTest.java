@@ -134,6 +134,51 @@ class ReportTest {
     }
 
     @Test
+    void keepsWhatIsSmall() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+        Files.createDirectories(run.resolve("gatling/hang"));
+        Files.writeString(run.resolve("gatling/hang/index.html"), "Gatling's own");
+        Path kept = results.resolve("2026-01-01-made-up");
+        Files.createDirectories(kept.resolve("made-up"));
+        Files.writeString(kept.resolve("made-up/of-an-earlier-run.csv"), "old");
+
+        assertThat(Report.run("--keep", kept.toString(), results.toString())).isZero();
+
+        try (Stream<Path> files = Files.list(kept.resolve("made-up"))) {
+            assertThat(files.map(file -> file.getFileName().toString()))
+                    .containsExactlyInAnyOrder(
+                            "index.html",
+                            "plots",
+                            "made-with.properties",
+                            "steps.csv",
+                            "spans.csv",
+                            "facts.csv",
+                            "assertions.csv");
+        }
+        assertThat(kept.resolve("index.html")).content().contains("made-up/index.html");
+        assertThat(kept.resolve("made-up/index.html"))
+                .content()
+                .contains("Is this &lt;made up&gt;?")
+                .doesNotContain("gatling/", "requests.csv", "weir_permits_used.png");
+        // It is no run to make pages of.
+        assertThat(Report.write(kept)).isEmpty();
+    }
+
+    @Test
+    void keepsNoRunThatIsNoResult() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
+        Files.writeString(
+                run.resolve("run.properties"),
+                Files.readString(run.resolve("run.properties"))
+                        + "\nvalid=false\ninvalid.why=the generator was late\n");
+        Path kept = Files.createDirectories(results.resolve("2026-01-01-made-up"));
+
+        assertThat(Report.run("--keep", kept.toString(), results.toString())).isEqualTo(1);
+
+        assertThat(kept.resolve("made-up")).doesNotExist();
+    }
+
+    @Test
     void linksOnlyWhatStandsBeside() throws IOException {
         Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
         Files.createDirectories(run.resolve("gatling/hang 1"));
