@@ -103,6 +103,8 @@ class Containment implements Experiment {
                     Map.of(
                             "contained.percent",
                             "97",
+                            "neighbour.p99",
+                            Long.toString(DEADLINE.toMillis() / 2),
                             "healed.percent",
                             "80",
                             "sick.p99",
@@ -113,6 +115,7 @@ class Containment implements Experiment {
         Extent elsewhere() {
             Map<String, String> other = new HashMap<>(asserted);
             other.computeIfPresent("sick.p99", (name, value) -> Long.toString(PATIENCE.toMillis()));
+            other.computeIfPresent("neighbour.p99", (name, value) -> Long.toString(PATIENCE.toMillis() / 2));
             return new Extent(
                     List.of(Front.TARGET),
                     List.of(Front.TARGET),

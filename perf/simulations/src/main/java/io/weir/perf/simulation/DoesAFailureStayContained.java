@@ -29,6 +29,7 @@ public final class DoesAFailureStayContained extends Asking {
                 assertions.addAll(succeed(SICK, phase, "healed.percent"));
             } else if (!phase.name().equals(CALM) && !phase.name().equals(WARM_UP)) {
                 assertions.addAll(succeed(NEIGHBOUR, phase, "contained.percent"));
+                assertions.addAll(endWithin(NEIGHBOUR, phase, "neighbour.p99"));
                 assertions.addAll(endWithin(SICK, phase, "sick.p99"));
             }
         }
