@@ -119,7 +119,8 @@ class ManagementReloadIT {
     }
 
     @Test
-    void answersEveryProblemAndLeavesEverythingAsItWas() throws Exception {
+    @ExtendWith(OutputCaptureExtension.class)
+    void answersEveryProblemAndLeavesEverythingAsItWas(CapturedOutput output) throws Exception {
         gateway.rewrite(yaml(0).replace("50ms", "5h"));
 
         HttpResponse<String> answer = post("/actuator/weirreload", "{}");
@@ -130,6 +131,9 @@ class ManagementReloadIT {
         assertThat(json(answer).path("problems")).hasSize(2);
         assertThat(limit()).isEqualTo(4);
         assertThat(get("/actuator/weirconfig").at("/refused/problems")).hasSize(2);
+        for (JsonNode problem : json(answer).path("problems")) {
+            await().untilAsserted(() -> assertThat(output.getAll()).contains(problem.asString()));
+        }
     }
 
     @Test

@@ -194,6 +194,34 @@ class ImageIT {
         assertThat(leaving.getLogs()).contains("Draining: not ready any more").contains("Drained: 0 in flight");
     }
 
+    @Test
+    void theSimulatorTooFinishesWhatIsInFlightWhenItIsStopped() throws Exception {
+        GenericContainer<?> leaving = Stand.simulator("webflux-r2dbc", "leaving-simulator");
+        stand.start(leaving);
+        CompletableFuture<HttpResponse<String>> inFlight = Stand.getAsync(leaving, Stand.SERVICE, "/delay?ms=8000");
+        await().atMost(PATIENCE)
+                .until(() -> Stand.get(leaving, Stand.SIMULATOR_MANAGEMENT, "/actuator/prometheus")
+                        .body()
+                        .contains("\nsim_requests_in_flight 1.0\n"));
+
+        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
+
+        assertThat(inFlight.join().statusCode()).isEqualTo(200);
+        assertThat(leaving.getLogs()).contains("Graceful shutdown complete");
+    }
+
+    /** What changes with every version is small, and what lies in the layers below is fetched once. */
+    @ParameterizedTest(name = "{0}", autoCloseArguments = false)
+    @MethodSource("images")
+    void keepsItsLibrariesOutOfItsJar(String image, GenericContainer<?> container) throws Exception {
+        String jar = run(container, "stat -c %s /opt/weir/*.jar").getStdout().strip();
+        String libraries =
+                run(container, "ls /opt/weir/lib | wc -l").getStdout().strip();
+
+        assertThat(Long.parseLong(jar)).isLessThan(3L << 20);
+        assertThat(Integer.parseInt(libraries)).isGreaterThan(40);
+    }
+
     private static ExecResult run(String script) throws IOException, InterruptedException {
         return run(gateway, script);
     }

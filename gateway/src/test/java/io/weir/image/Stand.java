@@ -56,8 +56,13 @@ final class Stand implements AutoCloseable {
 
     /** A simulator of a stack on that database, which can be reached by the stack's name and broken from outside. */
     static GenericContainer<?> simulator(String stack) {
+        return simulator(stack, stack);
+    }
+
+    /** A simulator of a stack on that database, under a name in the network. */
+    static GenericContainer<?> simulator(String stack, String name) {
         return restricted(new GenericContainer<>("weir-simulator:" + stack))
-                .withNetworkAliases(stack)
+                .withNetworkAliases(name)
                 .withEnv("SIM_DATABASE_PASSWORD", PASSWORD)
                 .withCommand(
                         "--sim.database.url=postgresql://postgres/weir",
