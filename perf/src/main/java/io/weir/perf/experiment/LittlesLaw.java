@@ -86,6 +86,7 @@ final class LittlesLaw implements Experiment {
         Fleet.Server gateway = fleet.gateway("local.yml", mvc, mvc);
         fleet.ready(mvc, "/work");
         fleet.ready(gateway, "/mvc/work");
+        fleet.manageable(gateway);
         fleet.limit(gateway, "mvc", WIDE);
 
         Timeline timeline = timeline(bench.quick());

@@ -25,6 +25,7 @@ final class Page {
 
     private static final Template RUN = template("run.html");
     private static final Template INDEX = template("index.html");
+    private static final Template TEXT = template("kept.md");
 
     /** A run whose page was written. */
     record Written(Run run, String path, List<Claims.Line> claims, List<String> gatling) {}
@@ -105,6 +106,28 @@ final class Page {
                         links(page.gatling, page.path + '/')))
                 .toList();
         Files.writeString(results.resolve("index.html"), INDEX.execute(Map.of("runs", entries)));
+    }
+
+    /** Writes what was claimed and measured as text, for where pages are not shown. */
+    static void writeText(Path kept, List<Written> pages) throws IOException {
+        Files.writeString(
+                kept.resolve("README.md"),
+                TEXT.execute(Map.of(
+                        "runs",
+                        pages.stream()
+                                .map(page -> Map.of(
+                                        "experiment", page.run.property("experiment"),
+                                        "mode", page.run.property("mode"),
+                                        "question", page.run.property("question"),
+                                        "command", page.run.property("command"),
+                                        "began", page.run.property("began"),
+                                        "limit", page.run.property("limit.sentence"),
+                                        "claims",
+                                                page.claims.stream()
+                                                        .map(Page::claim)
+                                                        .toList(),
+                                        "assertions", held(page.run)))
+                                .toList())));
     }
 
     private static String agreed(List<Claims.Line> claims) {
@@ -267,7 +290,10 @@ final class Page {
                 throw new IllegalStateException(name + ": not in this jar");
             }
             Reader reader = new InputStreamReader(stream, StandardCharsets.UTF_8);
-            return Mustache.compiler().emptyStringIsFalse(true).compile(reader);
+            return Mustache.compiler()
+                    .emptyStringIsFalse(true)
+                    .escapeHTML(name.endsWith(".html"))
+                    .compile(reader);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

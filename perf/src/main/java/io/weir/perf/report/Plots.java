@@ -48,8 +48,8 @@ final class Plots {
     private static final Color QUIET = new Color(0x565f6b);
     private static final Color[] SERIES = {
         new Color(0x0b5cd6),
-        new Color(0xb06a00),
-        new Color(0x23875a),
+        new Color(0xa46200),
+        new Color(0x1f7d52),
         new Color(0xcc2b38),
         new Color(0x8457c2),
         new Color(0x1f9aa8),

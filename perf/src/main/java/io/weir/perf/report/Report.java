@@ -68,6 +68,7 @@ public final class Report {
         }
         pages.sort(Comparator.comparing(Page.Written::path));
         Page.writeIndex(kept, pages);
+        Page.writeText(kept, pages);
         return wrong;
     }
 

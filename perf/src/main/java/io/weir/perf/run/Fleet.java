@@ -179,6 +179,12 @@ public final class Fleet {
         bench.await(server.name() + " answers " + path, () -> answers(server.url() + path));
     }
 
+    /** Waits until its management port, which opens later, answers too. */
+    public void manageable(Server gateway) throws InterruptedException {
+        bench.await(
+                gateway.name() + " can be managed", () -> answers(gateway.management() + "/actuator/health/readiness"));
+    }
+
     /** Whether it answers with 200. */
     public static boolean answers(String url) {
         return text(url).isPresent();

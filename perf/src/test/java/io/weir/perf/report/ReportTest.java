@@ -160,6 +160,9 @@ class ReportTest {
                 .content()
                 .contains("Is this &lt;made up&gt;?")
                 .doesNotContain("gatling/", "requests.csv", "weir_permits_used.png");
+        assertThat(kept.resolve("README.md"))
+                .content()
+                .contains("## made-up (quick)", "Is this <made up>?", "What had to hold: 1 of 2.");
         // It is no run to make pages of.
         assertThat(Report.write(kept)).isEmpty();
     }

@@ -85,7 +85,7 @@ abstract class Asking extends Simulation {
 
     @Override
     public final void before() {
-        callers.begin();
+        callers.prepare();
     }
 
     @Override

@@ -21,7 +21,8 @@ final class Callers {
     private final Plan plan;
     private final Rows rows = new Rows(Plan.rows());
     private long planned;
-    private volatile long startNanos;
+    private boolean begun;
+    private long beganNanos;
 
     Callers(Plan plan) {
         this.plan = plan;
@@ -36,15 +37,24 @@ final class Callers {
         planned += requests;
     }
 
-    /** For the simulation's {@code before}: the load begins now, and {@code perf/run} is told. */
-    void begin() {
-        startNanos = System.nanoTime();
+    /** For the simulation's {@code before}: the load is to come. */
+    void prepare() {
         new Stalls(rows, Plan.began()).start();
         if (planned > 0) {
             System.out.println("weir: " + planned + " requests planned");
         }
-        System.out.println("weir: load begins " + System.currentTimeMillis());
         System.out.flush();
+    }
+
+    /** Time since the load began: with the first caller, up to half a second after {@code before}. {@code perf/run} is told. */
+    private synchronized Duration sinceBegin() {
+        if (!begun) {
+            begun = true;
+            beganNanos = System.nanoTime();
+            System.out.println("weir: load begins " + System.currentTimeMillis());
+            System.out.flush();
+        }
+        return Duration.ofNanos(System.nanoTime() - beganNanos);
     }
 
     /** For the simulation's {@code after}. */
@@ -54,13 +64,16 @@ final class Callers {
 
     /** One request; Gatling's report and the assertions have it by name and phase. */
     ChainBuilder ask(String name, String path) {
-        return exec(session -> session.set(PHASE, plan.phaseAt(Duration.ofNanos(System.nanoTime() - startNanos))))
+        return exec(session -> session.set(PHASE, plan.phaseAt(sinceBegin())))
                 .exec(ask(name, path, inPhase(name, "#{" + PHASE + "}")));
     }
 
     /** One request; Gatling's report and the assertions have it by that name. */
     ChainBuilder ask(String name, String path, String inReport) {
-        return exec(session -> session.set(SENT, System.nanoTime()))
+        return exec(session -> {
+                    sinceBegin();
+                    return session.set(SENT, System.nanoTime());
+                })
                 .exec(http(inReport)
                         .get(path)
                         .requestTimeout(Plan.patience())

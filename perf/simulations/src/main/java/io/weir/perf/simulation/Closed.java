@@ -62,7 +62,7 @@ abstract class Closed extends Simulation {
 
     @Override
     public void before() {
-        callers.begin();
+        callers.prepare();
     }
 
     @Override
