@@ -92,7 +92,7 @@ class Containment implements Experiment {
                     List.of(Front.PROTECTED, Front.UNPROTECTED, Front.THREADS),
                     List.of(Front.PROTECTED),
                     ALL,
-                    Duration.ofSeconds(quick ? 10 : 30),
+                    Duration.ofSeconds(quick ? 20 : 30),
                     Duration.ofSeconds(quick ? 5 : 15),
                     Duration.ofSeconds(quick ? 10 : 30),
                     Duration.ofSeconds(quick ? 5 : 15),
