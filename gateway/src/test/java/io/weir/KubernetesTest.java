@@ -13,6 +13,8 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.LabelSelector;
+import io.fabric8.kubernetes.api.model.LabelSelectorBuilder;
 import io.fabric8.kubernetes.api.model.PodSpec;
 import io.fabric8.kubernetes.api.model.Probe;
 import io.fabric8.kubernetes.api.model.Service;
@@ -283,6 +285,32 @@ class KubernetesTest {
         assertThat(policy.getEgress()).hasSize(2);
     }
 
+    /** As written: Kustomize adds labels to some of the selectors only, and in some kinds none means no pod, in others each. */
+    @Test
+    void everySelectorIsForTheGatewaysPodsAndNoOthers() throws IOException {
+        var deployment = ((Deployment) read("deployment.yaml")).getSpec();
+        Map<String, String> labels = deployment.getTemplate().getMetadata().getLabels();
+        LabelSelector gateways =
+                new LabelSelectorBuilder().withMatchLabels(labels).build();
+
+        assertThat(labels).containsExactly(Map.entry("app.kubernetes.io/name", "weir-gateway"));
+        assertThat(deployment.getSelector()).isEqualTo(gateways);
+        assertThat(deployment.getTemplate().getSpec().getTopologySpreadConstraints())
+                .isNotEmpty()
+                .allSatisfy(spread -> assertThat(spread.getLabelSelector()).isEqualTo(gateways));
+        for (String file : List.of("service.yaml", "service-headless.yaml")) {
+            assertThat(((Service) read(file)).getSpec().getSelector()).as(file).isEqualTo(labels);
+        }
+        assertThat(((PodDisruptionBudget) read("pod-disruption-budget.yaml"))
+                        .getSpec()
+                        .getSelector())
+                .isEqualTo(gateways);
+        assertThat(((NetworkPolicy) read("network-policy.yaml")).getSpec().getPodSelector())
+                .isEqualTo(gateways);
+        assertThat(yaml(MANIFESTS.resolve("kustomization.yaml")).at("/labels"))
+                .isEqualTo(STRICT.valueToTree(List.of(Map.of("pairs", labels))));
+    }
+
     @Test
     void theContainerIsTheImagesUser() throws IOException {
         var security = pod().getSecurityContext();
@@ -311,8 +339,14 @@ class KubernetesTest {
         assertThat(headless.getSpec().getClusterIP()).isEqualTo("None");
         assertThat(Files.readString(PRODUCTION))
                 .contains("gateways: " + headless.getMetadata().getName() + " ");
-        assertThat(headless.getMetadata().getLabels())
-                .containsAllEntriesOf(monitor.getSpec().getSelector().getMatchLabels());
+        assertThat(monitor.getSpec().getSelector())
+                .isEqualTo(new LabelSelectorBuilder()
+                        .withMatchLabels(headless.getMetadata().getLabels())
+                        .build());
+        assertThat(headless.getMetadata().getLabels()).containsKey("app.kubernetes.io/component");
+        assertThat(read("service.yaml").getMetadata().getLabels())
+                .as("of the callers' service, which is not to be scraped")
+                .doesNotContainKey("app.kubernetes.io/component");
     }
 
     static Stream<String> manifests() throws IOException {
