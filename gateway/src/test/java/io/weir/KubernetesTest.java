@@ -3,20 +3,28 @@ package io.weir;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.core.JsonPointer;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.cfg.CoercionAction;
+import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
 import com.fasterxml.jackson.databind.introspect.Annotated;
 import com.fasterxml.jackson.databind.introspect.JacksonAnnotationIntrospector;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.type.LogicalType;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonParser;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.LabelSelector;
 import io.fabric8.kubernetes.api.model.LabelSelectorBuilder;
 import io.fabric8.kubernetes.api.model.PodSpec;
 import io.fabric8.kubernetes.api.model.Probe;
+import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.ServiceAccount;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
@@ -25,24 +33,39 @@ import io.fabric8.kubernetes.api.model.networking.v1.NetworkPolicy;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.openshift.api.model.monitoring.v1.PrometheusRule;
 import io.fabric8.openshift.api.model.monitoring.v1.ServiceMonitor;
+import io.kubernetes.client.openapi.models.V1Deployment;
+import io.kubernetes.client.openapi.models.V1NetworkPolicy;
+import io.kubernetes.client.openapi.models.V1PodDisruptionBudget;
+import io.kubernetes.client.openapi.models.V1Service;
+import io.kubernetes.client.openapi.models.V1ServiceAccount;
+import io.kubernetes.client.openapi.models.V2HorizontalPodAutoscaler;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.convert.DurationStyle;
 import org.yaml.snakeyaml.Yaml;
 
-/** The manifests are what Kubernetes knows, field by field, and they fit the gateway that they deploy. */
+/**
+ * The manifests are what Kubernetes takes, field by field, and they fit the gateway that they deploy.
+ *
+ * <p>Unknown fields and types are held to Fabric8's model, required fields to the schemas in Kubernetes' own Java client. Those
+ * schemas, like all that Kubernetes publishes, leave out which words a field takes: {@link #WORDS} has those. Of the
+ * Prometheus operator's kinds only unknown fields and types are known; promtool checks the rules, and tests below the monitor.
+ */
 class KubernetesTest {
 
     private static final Path OPS = Path.of("..", "ops");
@@ -51,20 +74,65 @@ class KubernetesTest {
     private static final Path RULE = MANIFESTS.resolve("prometheus-rule.yaml");
     private static final Set<String> NO_MANIFESTS = Set.of("kustomization.yaml", "adapter-rule.yaml");
 
-    private static final Map<String, Class<? extends HasMetadata>> KINDS = Map.of(
-            "v1/Service", Service.class,
-            "v1/ServiceAccount", ServiceAccount.class,
-            "apps/v1/Deployment", Deployment.class,
-            "autoscaling/v2/HorizontalPodAutoscaler", HorizontalPodAutoscaler.class,
-            "networking.k8s.io/v1/NetworkPolicy", NetworkPolicy.class,
-            "policy/v1/PodDisruptionBudget", PodDisruptionBudget.class,
-            "monitoring.coreos.com/v1/ServiceMonitor", ServiceMonitor.class,
-            "monitoring.coreos.com/v1/PrometheusRule", PrometheusRule.class);
+    /** Throws at what a schema does not take. */
+    private interface Schema {
+        void check(JsonElement manifest) throws IOException;
+    }
 
-    /** Knows the fields of the model and no other, and takes no text for a number. */
+    private record Kind(
+            Class<? extends HasMetadata> model, @Nullable Schema schema) {}
+
+    private static final Map<String, Kind> KINDS = Map.of(
+            "v1/Service",
+            new Kind(Service.class, V1Service::validateJsonElement),
+            "v1/ServiceAccount",
+            new Kind(ServiceAccount.class, V1ServiceAccount::validateJsonElement),
+            "apps/v1/Deployment",
+            new Kind(Deployment.class, V1Deployment::validateJsonElement),
+            "autoscaling/v2/HorizontalPodAutoscaler",
+            new Kind(HorizontalPodAutoscaler.class, V2HorizontalPodAutoscaler::validateJsonElement),
+            "networking.k8s.io/v1/NetworkPolicy",
+            new Kind(NetworkPolicy.class, V1NetworkPolicy::validateJsonElement),
+            "policy/v1/PodDisruptionBudget",
+            new Kind(PodDisruptionBudget.class, V1PodDisruptionBudget::validateJsonElement),
+            "monitoring.coreos.com/v1/ServiceMonitor",
+            new Kind(ServiceMonitor.class, null),
+            "monitoring.coreos.com/v1/PrometheusRule",
+            new Kind(PrometheusRule.class, null));
+
+    /** Which words a field takes, for each field that stands in a manifest with one. */
+    private static final Map<String, Set<String>> WORDS = Map.of(
+            "clusterIP",
+            Set.of("None"),
+            "drop",
+            Set.of("ALL"),
+            "metrics.type",
+            Set.of("ContainerResource", "External", "Object", "Pods", "Resource"),
+            "policies.type",
+            Set.of("Percent", "Pods"),
+            "policyTypes",
+            Set.of("Egress", "Ingress"),
+            "protocol",
+            Set.of("SCTP", "TCP", "UDP"),
+            "seccompProfile.type",
+            Set.of("Localhost", "RuntimeDefault", "Unconfined"),
+            "target.type",
+            Set.of("AverageValue", "Utilization", "Value"),
+            "whenUnsatisfiable",
+            Set.of("DoNotSchedule", "ScheduleAnyway"));
+
+    /** Begin with a capital, as Kubernetes' words do, and are none. */
+    private static final Set<String> NAMES = Set.of("kind", "name");
+
+    /** Knows the fields of the model and no other, takes no text for a number, and no number for a text. */
     private static final ObjectMapper STRICT = JsonMapper.builder()
             .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
             .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+            .withCoercionConfig(
+                    LogicalType.Textual,
+                    config -> config.setCoercion(CoercionInputShape.Integer, CoercionAction.Fail)
+                            .setCoercion(CoercionInputShape.Float, CoercionAction.Fail)
+                            .setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail))
             .annotationIntrospector(new JacksonAnnotationIntrospector() {
                 private static final long serialVersionUID = 1;
 
@@ -83,12 +151,54 @@ class KubernetesTest {
         assertThat(manifest.getMetadata().getName()).startsWith("weir-gateway");
     }
 
-    @Test
-    void aFieldThatKubernetesDoesNotKnowIsFound() {
-        JsonNode wrong = STRICT.valueToTree(
-                Map.of("apiVersion", "v1", "kind", "Service", "spec", Map.of("ports", List.of(Map.of("prot", 80)))));
+    @ParameterizedTest(name = "{0} without {1}")
+    @CsvSource({
+        "deployment.yaml, /spec/selector",
+        "deployment.yaml, /spec/template/spec/containers/0/name",
+        "deployment.yaml, /spec/template/spec/containers/0/ports/1/containerPort",
+        "deployment.yaml, /spec/template/spec/containers/0/env/0/valueFrom/secretKeyRef/key",
+        "deployment.yaml, /spec/template/spec/topologySpreadConstraints/0/maxSkew",
+        "service.yaml, /spec/ports/0/port",
+        "autoscaler.yaml, /spec/scaleTargetRef/kind",
+        "autoscaler.yaml, /spec/metrics/0/pods/metric",
+        "network-policy.yaml, /spec/egress/1/to/0/ipBlock/cidr"
+    })
+    void aRequiredFieldThatIsMissingIsFound(String file, String path) throws IOException {
+        JsonNode manifest = yaml(MANIFESTS.resolve(file));
+        JsonPointer field = JsonPointer.compile(path);
+        String name = field.last().getMatchingProperty();
+        assertThat(((ObjectNode) manifest.at(field.head())).remove(name)).isNotNull();
 
-        assertThatThrownBy(() -> STRICT.treeToValue(wrong, Service.class)).hasMessageContaining("\"prot\"");
+        assertThatThrownBy(() -> manifest(file, manifest)).hasMessageContaining("required field `" + name + "`");
+    }
+
+    @ParameterizedTest(name = "{0} with {1}: {2}")
+    @CsvSource(delimiter = '|', textBlock = """
+            service.yaml         | /spec/ports/0/prot                                                | 80
+            service.yaml         | /spec/ports                                                       | {}
+            service.yaml         | /spec/selector/app.kubernetes.io~1name                            | 80
+            service-account.yaml | /automountServiceAccountToken                                     | "no"
+            deployment.yaml      | /spec/template/spec/containers/0/ports/0/containerPort            | "8080"
+            deployment.yaml      | /spec/template/spec/containers/0/args/0                           | true
+            deployment.yaml      | /spec/template/spec/topologySpreadConstraints/0/whenUnsatisfiable | "Anyway"
+            deployment.yaml      | /spec/template/spec/securityContext/seccompProfile/type           | "Runtime"
+            deployment.yaml      | /spec/template/spec/restartPolicy                                 | "Sometimes"
+            autoscaler.yaml      | /spec/metrics/0/type                                              | "pods"
+            network-policy.yaml  | /spec/policyTypes/0                                               | "Inbound"
+            network-policy.yaml  | /spec/egress/0/ports/0/protocol                                   | "udp"
+            """)
+    void whatKubernetesDoesNotTakeIsFound(String file, String path, String value) throws IOException {
+        JsonNode manifest = yaml(MANIFESTS.resolve(file));
+        JsonPointer field = JsonPointer.compile(path);
+        JsonPointer named = field.last().getMatchingIndex() < 0 ? field : field.head();
+        if (manifest.at(field.head()) instanceof ArrayNode array) {
+            array.set(field.last().getMatchingIndex(), STRICT.readTree(value));
+        } else {
+            ((ObjectNode) manifest.at(field.head())).set(field.last().getMatchingProperty(), STRICT.readTree(value));
+        }
+
+        assertThatThrownBy(() -> manifest(file, manifest))
+                .hasMessageContaining(named.last().getMatchingProperty());
     }
 
     @Test
@@ -320,6 +430,21 @@ class KubernetesTest {
     }
 
     @Test
+    void whatTheContainerGetsIsAQuantityAndItsMemoryIsItsOwn() throws IOException {
+        PodSpec pod = pod();
+        var resources = gateway(pod).getResources();
+
+        assertThat(Stream.of(
+                                resources.getRequests().get("cpu"),
+                                resources.getRequests().get("memory"),
+                                pod.getVolumes().getLast().getEmptyDir().getSizeLimit())
+                        .map(Quantity::getNumericalAmount))
+                .allSatisfy(amount -> assertThat(amount).isPositive());
+        assertThat(resources.getLimits())
+                .containsExactly(Map.entry("memory", resources.getRequests().get("memory")));
+    }
+
+    @Test
     void theContainerMayDoNothingThatTheGatewayDoesNot() throws IOException {
         PodSpec pod = pod();
         var security = gateway(pod).getSecurityContext();
@@ -360,12 +485,45 @@ class KubernetesTest {
     }
 
     private static HasMetadata read(String file) throws IOException {
-        JsonNode document = yaml(MANIFESTS.resolve(file));
-        String kind =
+        return manifest(file, yaml(MANIFESTS.resolve(file)));
+    }
+
+    private static HasMetadata manifest(String file, JsonNode document) throws IOException {
+        String name =
                 document.at("/apiVersion").asText() + "/" + document.at("/kind").asText();
-        Class<? extends HasMetadata> type = KINDS.get(kind);
-        assertThat(type).as("%s: %s", file, kind).isNotNull();
-        return STRICT.treeToValue(document, type);
+        Kind kind = KINDS.get(name);
+        if (kind == null) {
+            throw new AssertionError("%s: %s is not among KINDS".formatted(file, name));
+        }
+        HasMetadata manifest = STRICT.treeToValue(document, kind.model());
+        Schema schema = kind.schema();
+        if (schema != null) {
+            schema.check(JsonParser.parseString(document.toString()));
+            assertThat(strangers("", document))
+                    .as("%s: words that no field takes, or that WORDS does not know", file)
+                    .isEmpty();
+        }
+        return manifest;
+    }
+
+    /** Words that their field does not take, and what looks like such a word in a field that WORDS does not know. */
+    private static List<String> strangers(String field, JsonNode value) {
+        List<String> strangers = new ArrayList<>();
+        if (value.isObject()) {
+            value.properties().forEach(property -> {
+                String name = property.getKey();
+                strangers.addAll(strangers(name.equals("type") ? field + ".type" : name, property.getValue()));
+            });
+        } else if (value.isArray()) {
+            value.forEach(each -> strangers.addAll(strangers(field, each)));
+        } else if (value.isTextual()) {
+            String word = value.asText();
+            Set<String> words = WORDS.get(field);
+            if (words == null ? !NAMES.contains(field) && word.matches("[A-Z].*") : !words.contains(word)) {
+                strangers.add(field + ": " + word);
+            }
+        }
+        return strangers;
     }
 
     private static PodSpec pod() throws IOException {
