@@ -1,19 +1,9 @@
 package io.weir.cluster;
 
-import io.netty.channel.EventLoop;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioDatagramChannel;
-import io.netty.channel.socket.nio.NioSocketChannel;
-import io.netty.resolver.dns.DnsNameResolver;
-import io.netty.resolver.dns.DnsNameResolverBuilder;
-import io.netty.resolver.dns.NoopDnsCache;
-import io.netty.resolver.dns.SingletonDnsServerAddressStreamProvider;
-import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import java.net.Inet4Address;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -28,23 +18,38 @@ import org.slf4j.LoggerFactory;
 /**
  * How many gateways there are, as DNS has them.
  *
- * <p>One thread of its own asks, and tells when the number is another one. What DNS does not know leaves it as it was.
+ * <p>It asks, tells when the number is another one, and asks again a refresh interval after the answer: whatever DNS says is
+ * followed with the next refresh. What DNS does not know leaves the number as it was, and nothing that goes wrong ends the
+ * asking. Whoever cannot take a number is told again with the next refresh.
  */
-// Concurrency: all but the figures that are shown is confined to the thread.
+// Concurrency: all but the figures that are shown is confined to DNS's thread.
 public final class GatewayCount implements AutoCloseable {
 
+    /** Where the addresses of all gateways are asked for. */
+    interface Dns extends AutoCloseable {
+
+        /** Completes the answers. */
+        EventExecutor thread();
+
+        /** An address for each gateway, or of either family. */
+        Future<List<InetAddress>> addresses();
+
+        @Override
+        void close();
+    }
+
     private static final Logger log = LoggerFactory.getLogger(GatewayCount.class);
-    private static final Duration QUERY_TIMEOUT = Duration.ofSeconds(2);
 
     private final String name;
     private final Duration refreshInterval;
     private final IntConsumer changed;
-    private final MultiThreadIoEventLoopGroup thread;
-    private final DnsNameResolver resolver;
+    private final Dns dns;
     private final CountDownLatch asked = new CountDownLatch(1);
     private final AtomicLong failures = new AtomicLong();
     private volatile int gateways;
-    private boolean isFailing;
+    private int told;
+    private boolean isUnknown;
+    private boolean isUntold;
 
     /**
      * Starts to count, and waits for the first answer, or for DNS to have none.
@@ -53,26 +58,17 @@ public final class GatewayCount implements AutoCloseable {
      * @param changed is told when the number is another one, on a thread of this object's
      */
     public GatewayCount(String name, ClusterProperties properties, IntConsumer changed) {
-        this.name = name;
-        this.refreshInterval = properties.refreshInterval();
-        this.changed = changed;
-        this.thread = new MultiThreadIoEventLoopGroup(
-                1, new DefaultThreadFactory("weir-cluster", true), NioIoHandler.newFactory());
-        EventLoop loop = thread.next();
-        DnsNameResolverBuilder builder = new DnsNameResolverBuilder(loop)
-                .datagramChannelType(NioDatagramChannel.class)
-                // For answers that do not fit into a datagram.
-                .socketChannelType(NioSocketChannel.class)
-                // What is asked for is what is there now.
-                .resolveCache(NoopDnsCache.INSTANCE)
-                .queryTimeoutMillis(QUERY_TIMEOUT.toMillis());
-        String server = properties.dnsServer();
-        if (server != null) {
-            builder.nameServerProvider(new SingletonDnsServerAddressStreamProvider(address(server)));
-        }
-        this.resolver = builder.build();
-        loop.execute(this::ask);
+        this(name, properties.refreshInterval(), changed, new ClusterDns(name, properties.dnsServer()));
         awaitFirst();
+    }
+
+    /** Starts to count. */
+    GatewayCount(String name, Duration refreshInterval, IntConsumer changed, Dns dns) {
+        this.name = name;
+        this.refreshInterval = refreshInterval;
+        this.changed = changed;
+        this.dns = dns;
+        dns.thread().execute(this::ask);
     }
 
     /** Gateways that DNS had when it last answered; 0: it has not yet. */
@@ -80,20 +76,19 @@ public final class GatewayCount implements AutoCloseable {
         return gateways;
     }
 
-    /** How often DNS did not answer, or had nobody. */
+    /** How often DNS did not answer, or had nobody, or the number could not be taken. */
     public long failures() {
         return failures.get();
     }
 
     @Override
     public void close() {
-        resolver.close();
-        thread.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly(1, TimeUnit.SECONDS);
+        dns.close();
     }
 
     private void awaitFirst() {
         try {
-            if (!asked.await(QUERY_TIMEOUT.toMillis() * 2, TimeUnit.MILLISECONDS)) {
+            if (!asked.await(ClusterDns.QUERY_TIMEOUT.toMillis() * 2, TimeUnit.MILLISECONDS)) {
                 log.warn("DNS has not answered for {} yet", name);
             }
         } catch (InterruptedException e) {
@@ -102,32 +97,48 @@ public final class GatewayCount implements AutoCloseable {
     }
 
     private void ask() {
-        resolver.resolveAll(name).addListener((Future<List<InetAddress>> answer) -> {
-            if (answer.isSuccess()) {
-                found(count(answer.getNow()));
-            } else {
-                failed(answer.cause());
-            }
-            asked.countDown();
-            if (!thread.isShuttingDown()) {
-                var _ = thread.schedule(this::ask, refreshInterval.toMillis(), TimeUnit.MILLISECONDS);
+        dns.addresses().addListener((Future<List<InetAddress>> answer) -> {
+            try {
+                if (answer.isSuccess()) {
+                    found(count(answer.getNow()));
+                } else {
+                    unknown(answer.cause());
+                }
+            } finally {
+                asked.countDown();
+                EventExecutor thread = dns.thread();
+                if (!thread.isShuttingDown()) {
+                    var _ = thread.schedule(this::ask, refreshInterval.toNanos(), TimeUnit.NANOSECONDS);
+                }
             }
         });
     }
 
     private void found(int count) {
-        isFailing = false;
+        isUnknown = false;
         if (count != gateways) {
             log.info("{} gateways share the limits of scope cluster, after {}", count, gateways);
             gateways = count;
-            changed.accept(count);
+        }
+        try {
+            if (count != told) {
+                changed.accept(count);
+                told = count;
+            }
+            isUntold = false;
+        } catch (RuntimeException e) {
+            failures.incrementAndGet();
+            if (!isUntold) {
+                isUntold = true;
+                log.error("The limits of scope cluster are not divided among {} gateways yet", count, e);
+            }
         }
     }
 
-    private void failed(Throwable cause) {
+    private void unknown(Throwable cause) {
         failures.incrementAndGet();
-        if (!isFailing) {
-            isFailing = true;
+        if (!isUnknown) {
+            isUnknown = true;
             log.warn("DNS does not tell how many gateways {} are: {}; {} stands", name, cause.getMessage(), gateways);
         }
     }
@@ -138,10 +149,5 @@ public final class GatewayCount implements AutoCloseable {
         int ofFour =
                 (int) distinct.stream().filter(Inet4Address.class::isInstance).count();
         return Math.max(ofFour, distinct.size() - ofFour);
-    }
-
-    private static InetSocketAddress address(String server) {
-        int colon = server.lastIndexOf(':');
-        return new InetSocketAddress(server.substring(0, colon), Integer.parseInt(server.substring(colon + 1)));
     }
 }

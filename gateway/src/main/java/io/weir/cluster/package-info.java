@@ -6,8 +6,9 @@
  *
  * <p><b>Algorithm.</b> {@link io.weir.cluster.GatewayCount} asks DNS every two seconds for a name with an address for each
  * gateway (a headless service); {@link io.weir.cluster.Share} divides; bulkheads are resized in place. Nothing of it is on
- * a request's path. While DNS does not answer, or answers that there is nobody, the last number stands: a gateway that can
- * be asked is at least one, and the backend did not become more able because DNS is down.
+ * a request's path. Once DNS has a change, it is in force after one {@code weir.cluster.refresh-interval} at the latest, and
+ * the time that DNS takes to answer. While DNS does not answer, or answers that there is nobody, the last number stands: a
+ * gateway that can be asked is at least one, and the backend did not become more able because DNS is down.
  *
  * <p><b>Why this and not that.</b> A coordinator (Redis, a lease service) would keep the limit exactly and use it up where the
  * callers are, but then it is on the path of each request, and its failure is everybody's. The API server would tell sooner

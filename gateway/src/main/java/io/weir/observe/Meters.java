@@ -259,7 +259,7 @@ public enum Meters {
             "weir.cluster.failures",
             Kind.COUNTER,
             null,
-            "Times that DNS did not tell how many gateways share the limits of scope cluster."),
+            "Times that DNS did not tell how many gateways share the limits of scope cluster, or they were not divided."),
     /** Lines that nobody will read. */
     ACCESS_LOG_DROPPED(
             "weir.access.log.dropped", Kind.COUNTER, null, "Lines of the access log that were dropped, not written."),

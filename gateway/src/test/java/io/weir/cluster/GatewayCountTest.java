@@ -3,14 +3,25 @@ package io.weir.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Future;
+import io.netty.util.concurrent.Promise;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class GatewayCountTest {
+
+    private static final Duration REFRESH = Duration.ofSeconds(2);
 
     private final List<Integer> told = new CopyOnWriteArrayList<>();
 
@@ -58,6 +69,143 @@ class GatewayCountTest {
             assertThat(count.gateways()).isZero();
             assertThat(count.failures()).isPositive();
             assertThat(told).isEmpty();
+        }
+    }
+
+    @Test
+    void followsAChangeWithTheNextRefresh() {
+        VirtualDns dns = new VirtualDns(2);
+        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
+            dns.advance(Duration.ZERO);
+            assertThat(told).containsExactly(2);
+
+            dns.gateways = 5;
+            dns.advance(REFRESH.minusNanos(1));
+            assertThat(told).containsExactly(2);
+            dns.advance(Duration.ofNanos(1));
+            assertThat(told).containsExactly(2, 5);
+            assertThat(count.gateways()).isEqualTo(5);
+
+            dns.gateways = 1;
+            dns.advance(REFRESH);
+            assertThat(told).containsExactly(2, 5, 1);
+            dns.advance(REFRESH);
+            assertThat(told).containsExactly(2, 5, 1);
+            assertThat(dns.asked).isEqualTo(4);
+        }
+    }
+
+    @Test
+    void asksAgainARefreshAfterALateAnswer() {
+        VirtualDns dns = new VirtualDns(2);
+        dns.isLate = true;
+        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
+            dns.advance(REFRESH.multipliedBy(10));
+            assertThat(dns.asked).isEqualTo(1);
+            assertThat(count.gateways()).isZero();
+
+            dns.answer();
+            assertThat(told).containsExactly(2);
+            dns.advance(REFRESH.minusNanos(1));
+            assertThat(dns.asked).isEqualTo(1);
+            dns.advance(Duration.ofNanos(1));
+            assertThat(dns.asked).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void tellsAgainWhatCouldNotBeTakenAndGoesOn() {
+        VirtualDns dns = new VirtualDns(2);
+        AtomicBoolean isTaken = new AtomicBoolean(true);
+        try (GatewayCount count = new GatewayCount(
+                FakeDns.NAME,
+                REFRESH,
+                gateways -> {
+                    told.add(gateways);
+                    if (!isTaken.get()) {
+                        throw new IllegalStateException("not taken");
+                    }
+                },
+                dns)) {
+            dns.advance(Duration.ZERO);
+            isTaken.set(false);
+            dns.gateways = 3;
+            dns.advance(REFRESH);
+            assertThat(told).containsExactly(2, 3);
+            assertThat(count.gateways()).isEqualTo(3);
+            assertThat(count.failures()).isEqualTo(1);
+
+            isTaken.set(true);
+            dns.advance(REFRESH);
+            assertThat(told).containsExactly(2, 3, 3);
+            dns.gateways = 4;
+            dns.advance(REFRESH);
+            dns.advance(REFRESH);
+            assertThat(told).containsExactly(2, 3, 3, 4);
+            assertThat(count.failures()).isEqualTo(1);
+        }
+    }
+
+    /** DNS in virtual time. */
+    private static final class VirtualDns implements GatewayCount.Dns {
+
+        private final EmbeddedChannel channel = new EmbeddedChannel();
+        private Promise<List<InetAddress>> answer = thread().newPromise();
+        private int gateways;
+        private int asked;
+        private boolean isLate;
+
+        VirtualDns(int gateways) {
+            this.gateways = gateways;
+            channel.freezeTime();
+        }
+
+        @Override
+        public EventExecutor thread() {
+            return channel.eventLoop();
+        }
+
+        @Override
+        public Future<List<InetAddress>> addresses() {
+            asked++;
+            answer = thread().newPromise();
+            if (!isLate) {
+                var _ = answer.setSuccess(addresses(gateways));
+            }
+            return answer;
+        }
+
+        void advance(Duration time) {
+            // What is due at once comes first: the time of what follows counts from it.
+            channel.runPendingTasks();
+            channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
+            channel.runPendingTasks();
+        }
+
+        void answer() {
+            var _ = answer.setSuccess(addresses(gateways));
+            channel.runPendingTasks();
+        }
+
+        @Override
+        public void close() {
+            channel.finishAndReleaseAll();
+        }
+
+        private static List<InetAddress> addresses(int count) {
+            List<InetAddress> addresses = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                addresses.add(address(i));
+            }
+            return addresses;
+        }
+
+        private static InetAddress address(int number) {
+            try {
+                return InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) number});
+            } catch (UnknownHostException e) {
+                throw new AssertionError(e);
+            }
         }
     }
 
