@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,7 +27,12 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Several gateways, each a process of its own, share the limit of a backend by what DNS says. */
+/**
+ * Several gateways, each a process of its own, share the limit of a backend by what DNS says.
+ *
+ * <p>That a change is in force with the next refresh is held by {@link GatewayCountTest}, in virtual time. The patience here is
+ * for processes on a busy machine, and no promise.
+ */
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
 class ClusterScopeIT {
 
@@ -53,6 +59,7 @@ class ClusterScopeIT {
         }
         for (int port : managementPorts) {
             await().atMost(START).ignoreExceptions().until(() -> limit(port) == LIMIT / GATEWAYS);
+            await().atMost(PATIENCE).until(() -> replicas(port) == GATEWAYS);
         }
 
         backend.behave(backend.hang());
@@ -71,12 +78,9 @@ class ClusterScopeIT {
             }
         }
 
-        dns.gateways(2);
-        awaitAll(5, 0);
-        dns.gateways(1);
-        awaitAll(LIMIT, 0);
-        dns.gateways(LIMIT + 1);
-        awaitAll(1, 1);
+        awaitAll(2, 5, 0);
+        awaitAll(1, LIMIT, 0);
+        awaitAll(LIMIT + 1, 1, 1);
         dns.silent();
         int port = managementPorts.getFirst();
         await().atMost(PATIENCE).until(() -> metric(port, "weir_cluster_failures_total") > 0);
@@ -84,11 +88,13 @@ class ClusterScopeIT {
         assertThat(metric(port, "weir_cluster_gateways")).isEqualTo(LIMIT + 1);
     }
 
-    private void awaitAll(int permits, int floored) {
+    private void awaitAll(int gateways, int permits, int floored) {
+        dns.gateways(gateways);
         for (int port : managementPorts) {
             await().atMost(PATIENCE)
                     .until(() -> limit(port) == permits
-                            && metric(port, "weir_permits_floored{backend=\"orders\"}") == floored);
+                            && metric(port, "weir_permits_floored{backend=\"orders\"}") == floored
+                            && replicas(port) == gateways);
         }
     }
 
@@ -135,6 +141,20 @@ class ClusterScopeIT {
     private int limit(int managementPort) throws Exception {
         JsonNode orders = JsonMapper.shared().readTree(get(managementPort, "/actuator/weir/orders"));
         return orders.path("calls").path("limit").asInt();
+    }
+
+    /** What the dashboard is told. */
+    private int replicas(int managementPort) throws Exception {
+        URI uri = URI.create("http://127.0.0.1:" + managementPort + "/actuator/weirstream");
+        try (Stream<String> lines = client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofLines())
+                .body()) {
+            String first =
+                    lines.filter(line -> line.startsWith("data: ")).findFirst().orElseThrow();
+            return JsonMapper.shared()
+                    .readTree(first.substring("data: ".length()))
+                    .path("replicas")
+                    .asInt();
+        }
     }
 
     private double metric(int managementPort, String sample) throws Exception {
