@@ -248,11 +248,10 @@ public final class TestGateway implements AutoCloseable {
 
     /** Breakers are closed and remember nothing. */
     public void calm() {
-        bean(LiveRoutes.class)
-                .get()
-                .backends()
-                .values()
-                .forEach(backend -> backend.breaker().resilience4j().reset());
+        bean(LiveRoutes.class).get().backends().values().forEach(backend -> {
+            backend.breaker().release();
+            backend.breaker().resilience4j().reset();
+        });
     }
 
     /** Everything is given back: permits, places in queues, permissions, probes, connections. Waits for it. */

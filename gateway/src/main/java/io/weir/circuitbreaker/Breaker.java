@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A backend's circuit breaker: Resilience4j's state machine, with calls counted while they are under way and recovery
@@ -38,6 +39,13 @@ public final class Breaker {
     private final LongSupplier nanoClock;
     private final AtomicInteger overdue = new AtomicInteger();
     private volatile Runnable whenOpened = () -> {};
+    /**
+     * The state that an operator forced, null if none. It is what counts; Resilience4j's follows it, since a transition of its own that
+     * was decided before may come behind the operator's, and Resilience4j lets it. Written with this one's monitor held.
+     */
+    private volatile @Nullable State forced;
+    /** What has taken its place; guarded by this one's monitor. An operator may have this one in hand still. */
+    private @Nullable Breaker successor;
 
     /**
      * A breaker around Resilience4j's.
@@ -57,7 +65,9 @@ public final class Breaker {
                 breaker.getCircuitBreakerConfig().getSlowCallDurationThreshold().toNanos();
         this.nanoClock = nanoClock;
         breaker.getEventPublisher().onStateTransition(event -> {
-            if (event.getStateTransition().getToState() == State.OPEN) {
+            if (forced != null) {
+                keepForced();
+            } else if (event.getStateTransition().getToState() == State.OPEN) {
                 recovery.opened(nanoClock.getAsLong());
                 whenOpened.run();
             }
@@ -74,20 +84,25 @@ public final class Breaker {
      * open, and what an operator forced stays forced. The window is empty.
      */
     public void continueFrom(Breaker predecessor) {
-        switch (predecessor.state()) {
-            case CLOSED -> {}
+        State state = predecessor.state();
+        if (state == State.OPEN || state == State.HALF_OPEN) {
             // Half-open with no call counted is open with a probe soon.
-            case OPEN, HALF_OPEN -> breaker.transitionToOpenState();
-            case FORCED_OPEN, DISABLED, METRICS_ONLY -> stayForced(predecessor);
+            breaker.transitionToOpenState();
         }
+        stayForced(predecessor);
     }
 
-    /** Takes over only what an operator forced, from a breaker with other settings. */
+    /** Takes over only what an operator forced, and what one forces there later, from a breaker with other settings. */
     public void stayForced(Breaker predecessor) {
-        switch (predecessor.state()) {
+        predecessor.handOver(this);
+    }
+
+    private synchronized void handOver(Breaker next) {
+        successor = next;
+        switch (state()) {
             case CLOSED, OPEN, HALF_OPEN -> {}
-            case FORCED_OPEN -> forceOpen();
-            case DISABLED, METRICS_ONLY -> forceClosed();
+            case FORCED_OPEN -> next.forceOpen();
+            case DISABLED, METRICS_ONLY -> next.forceClosed();
         }
     }
 
@@ -96,8 +111,8 @@ public final class Breaker {
      * for a permit only to be refused. A refusal counts in Resilience4j's {@code not_permitted_calls}.
      */
     public boolean permits(long nowNanos) {
-        State state = breaker.getState();
-        if (state == State.CLOSED || state == State.HALF_OPEN) {
+        State state = state();
+        if (state == State.CLOSED || state == State.HALF_OPEN || state == State.DISABLED) {
             return true;
         }
         if (state == State.OPEN && callersProbe && recovery.isDue(nowNanos)) {
@@ -106,22 +121,26 @@ public final class Breaker {
         if (!breaker.tryAcquirePermission()) {
             return false;
         }
-        // Disabled, or open for long enough to have half-opened just now.
+        // Open for long enough to have half-opened just now, or on its way to what an operator forced.
         breaker.releasePermission();
-        return true;
+        return state != State.FORCED_OPEN;
     }
 
     /** Takes the permission for a call that is about to be dispatched. */
     public Permission acquire(long nowNanos) {
-        if (breaker.getState() == State.OPEN && callersProbe && recovery.tryStart(nowNanos)) {
+        State state = state();
+        if (state == State.OPEN && callersProbe && recovery.tryStart(nowNanos)) {
             return Permission.PROBE;
         }
-        return breaker.tryAcquirePermission() ? Permission.CALL : Permission.REFUSED;
+        if (state == State.DISABLED) {
+            return Permission.CALL;
+        }
+        return breaker.tryAcquirePermission() && state != State.FORCED_OPEN ? Permission.CALL : Permission.REFUSED;
     }
 
     /** Takes the permission for one of the gateway's own probes, if one is due. */
     public boolean acquireHealthProbe(long nowNanos) {
-        return breaker.getState() == State.OPEN && recovery.tryStart(nowNanos);
+        return state() == State.OPEN && recovery.tryStart(nowNanos);
     }
 
     /** The backend answered, within this time of its own. */
@@ -170,7 +189,7 @@ public final class Breaker {
      */
     public void overdueBegan() {
         int now = overdue.incrementAndGet();
-        if (breaker.getState() == State.CLOSED && slowRate(now) >= config().getSlowCallRateThreshold()) {
+        if (state() == State.CLOSED && slowRate(now) >= config().getSlowCallRateThreshold()) {
             try {
                 breaker.transitionToOpenState();
             } catch (IllegalStateTransitionException e) {
@@ -201,7 +220,7 @@ public final class Breaker {
 
     /** Time until the next probe; zero if the breaker is not open, or one is due. */
     public long nanosToNextProbe() {
-        return breaker.getState() == State.OPEN ? recovery.nanosToNextProbe(nanoClock.getAsLong()) : 0;
+        return state() == State.OPEN ? recovery.nanosToNextProbe(nanoClock.getAsLong()) : 0;
     }
 
     /** Time between two probes, but for the jitter. */
@@ -219,24 +238,49 @@ public final class Breaker {
         return overdue.get();
     }
 
-    /** Resilience4j's state. */
+    /** What an operator forced; else Resilience4j's state. */
     public State state() {
-        return breaker.getState();
+        State forced = this.forced;
+        return forced == null ? breaker.getState() : forced;
     }
 
     /** Refuses every call until {@linkplain #release() released}. */
     public void forceOpen() {
-        breaker.transitionToForcedOpenState();
+        force(State.FORCED_OPEN);
     }
 
     /** Permits every call, and cannot open, until {@linkplain #release() released}. */
     public void forceClosed() {
-        breaker.transitionToDisabledState();
+        force(State.DISABLED);
     }
 
     /** Ends what was forced: closed, with an empty window. */
     public void release() {
-        breaker.transitionToClosedState();
+        force(null);
+    }
+
+    private synchronized void force(@Nullable State state) {
+        forced = state;
+        move(state == null ? State.CLOSED : state);
+        if (successor != null) {
+            successor.force(state);
+        }
+    }
+
+    /** Something has moved Resilience4j's breaker: if not the operator, it goes back. */
+    private synchronized void keepForced() {
+        State state = forced;
+        if (state != null && state != breaker.getState()) {
+            move(state);
+        }
+    }
+
+    private void move(State to) {
+        switch (to) {
+            case FORCED_OPEN -> breaker.transitionToForcedOpenState();
+            case DISABLED -> breaker.transitionToDisabledState();
+            default -> breaker.transitionToClosedState();
+        }
     }
 
     /** Resilience4j's breaker. */
@@ -245,14 +289,14 @@ public final class Breaker {
     }
 
     private boolean halfOpen() {
-        if (breaker.getState() == State.OPEN) {
+        if (state() == State.OPEN) {
             try {
                 breaker.transitionToHalfOpenState();
             } catch (IllegalStateTransitionException e) {
-                // Another probe was first, or an operator has forced it.
+                // Another probe was first.
             }
         }
-        return breaker.getState() == State.HALF_OPEN;
+        return state() == State.HALF_OPEN;
     }
 
     private CircuitBreakerConfig config() {

@@ -21,6 +21,9 @@
  * lock, on an event loop). Recovery's next moment is one atomic long, taken by CAS, so that one caller becomes the probe.
  * The count of overdue calls is an atomic integer; that it is read beside Resilience4j's window without a common snapshot is
  * benign: it can open a few calls early or late.
+ * What an operator forces is kept beside Resilience4j's state, and comes before it: Resilience4j has no transition that is
+ * conditional on the state that it was decided in, and permits one from forced to open, half-open or closed, so that one that was decided
+ * just before could undo the force. Such a one is undone itself, by who made it, and no call sees it.
  *
  * <p>Why not Envoy's outlier ejection or HAProxy's error-limit with checks: both take the backend out for a time that
  * is set beforehand, and lose that much traffic after the heal.

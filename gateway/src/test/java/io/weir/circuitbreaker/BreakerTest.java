@@ -6,12 +6,20 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
 import io.weir.circuitbreaker.Breaker.Permission;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class BreakerTest {
 
@@ -23,7 +31,7 @@ class BreakerTest {
     private final AtomicLong clock = new AtomicLong();
 
     /** A window of twenty calls, ten to begin with, five when half-open, probes every 200 ms without jitter. */
-    private Breaker breaker(@Nullable String healthPath) {
+    private static CircuitBreaker resilience4j() {
         CircuitBreakerProperties properties = new CircuitBreakerProperties(
                 50,
                 50,
@@ -37,11 +45,16 @@ class BreakerTest {
                 Set.of(500),
                 Set.of(14),
                 true);
+        return CircuitBreaker.of("orders", BreakerConfigs.of(properties, Duration.ofMillis(800), 20));
+    }
+
+    private Breaker breaker(@Nullable String healthPath) {
+        return breaker(resilience4j(), healthPath);
+    }
+
+    private Breaker breaker(CircuitBreaker resilience4j, @Nullable String healthPath) {
         return new Breaker(
-                CircuitBreaker.of("orders", BreakerConfigs.of(properties, Duration.ofMillis(800), 20)),
-                new RecoveryProperties(Duration.ofNanos(INTERVAL), 2, healthPath),
-                clock::get,
-                () -> 0.5);
+                resilience4j, new RecoveryProperties(Duration.ofNanos(INTERVAL), 2, healthPath), clock::get, () -> 0.5);
     }
 
     private Breaker opened(@Nullable String healthPath) {
@@ -286,6 +299,147 @@ class BreakerTest {
 
         breaker.release();
         assertThat(breaker.acquire(clock.get())).isEqualTo(Permission.CALL);
+    }
+
+    @Test
+    void staysForcedClosedByAForceThatComesWhileOverdueCallsOpenIt() {
+        AtomicReference<Runnable> operator = new AtomicReference<>(() -> {});
+        AtomicInteger opened = new AtomicInteger();
+        Breaker breaker = breaker(before("transitionToOpenState", operator, resilience4j()), null);
+        breaker.whenOpened(opened::incrementAndGet);
+        operator.set(breaker::forceClosed);
+
+        for (int i = 0; i < 10; i++) {
+            breaker.overdueBegan();
+        }
+
+        assertForced(breaker, false);
+        assertThat(opened).hasValue(0);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void staysForcedByAForceThatComesWhileAProbeHalfOpensIt(boolean open) {
+        AtomicReference<Runnable> operator = new AtomicReference<>(() -> {});
+        Breaker breaker = breaker(before("transitionToHalfOpenState", operator, resilience4j()), null);
+        fail(breaker, 10);
+        clock.set(INTERVAL);
+        Permission probe = breaker.acquire(clock.get());
+        assertThat(probe).isEqualTo(Permission.PROBE);
+        operator.set(() -> force(breaker, open));
+
+        breaker.succeeded(probe, FAST);
+
+        assertForced(breaker, open);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void staysForcedByAForceThatComesWhileResilience4jOpensIt(boolean open) {
+        Breaker breaker = breaker(null);
+        // Resilience4j has decided, and has not moved yet.
+        breaker.resilience4j().getEventPublisher().onFailureRateExceeded(event -> force(breaker, open));
+
+        fail(breaker, 10);
+
+        assertForced(breaker, open);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, CLOSED", "true, HALF_OPEN", "true, OPEN", "false, CLOSED", "false, HALF_OPEN", "false, OPEN"})
+    void letsNoCallSeeATransitionThatComesBehindAForce(boolean open, State late) {
+        CircuitBreaker resilience4j = resilience4j();
+        AtomicReference<Breaker> asked = new AtomicReference<>();
+        List<State> under = new ArrayList<>();
+        List<Answer> answers = new ArrayList<>();
+        // It is told before the breaker is, of which it asks.
+        resilience4j.getEventPublisher().onStateTransition(event -> {
+            under.add(resilience4j.getState());
+            answers.add(ask(asked.get()));
+        });
+        Breaker breaker = breaker(resilience4j, null);
+        asked.set(breaker);
+
+        force(breaker, open);
+        switch (late) {
+            case CLOSED -> resilience4j.transitionToClosedState();
+            case HALF_OPEN -> resilience4j.transitionToHalfOpenState();
+            default -> resilience4j.transitionToOpenState();
+        }
+
+        State forced = open ? State.FORCED_OPEN : State.DISABLED;
+        assertThat(under).containsExactly(forced, late, forced);
+        assertThat(answers).hasSize(3).containsOnly(open ? REFUSES : SERVES);
+        assertForced(breaker, open);
+    }
+
+    @Test
+    void forcesWhatHasTakenItsPlace() {
+        Breaker first = breaker(null);
+        Breaker second = breaker(null);
+        Breaker third = breaker(null);
+        second.continueFrom(first);
+        third.stayForced(second);
+
+        first.forceClosed();
+        assertForced(second, false);
+        assertForced(third, false);
+
+        first.release();
+        assertThat(third.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void isResilience4jsAgainOnceReleased() {
+        Breaker breaker = breaker(null);
+        breaker.forceClosed();
+        breaker.resilience4j().transitionToOpenState();
+
+        breaker.release();
+
+        assertThat(breaker.state()).isEqualTo(State.CLOSED);
+        fail(breaker, 10);
+        assertThat(breaker.state()).isEqualTo(State.OPEN);
+    }
+
+    private static void force(Breaker breaker, boolean open) {
+        if (open) {
+            breaker.forceOpen();
+        } else {
+            breaker.forceClosed();
+        }
+    }
+
+    private void assertForced(Breaker breaker, boolean open) {
+        assertThat(breaker.resilience4j().getState()).isEqualTo(open ? State.FORCED_OPEN : State.DISABLED);
+        assertThat(ask(breaker)).isEqualTo(open ? REFUSES : SERVES);
+    }
+
+    /** What becomes of a call, and of a health probe long after. */
+    private record Answer(State state, boolean permits, Permission acquired, boolean probes) {}
+
+    private static final Answer SERVES = new Answer(State.DISABLED, true, Permission.CALL, false);
+    private static final Answer REFUSES = new Answer(State.FORCED_OPEN, false, Permission.REFUSED, false);
+
+    private Answer ask(Breaker breaker) {
+        return new Answer(
+                breaker.state(),
+                breaker.permits(clock.get()),
+                breaker.acquire(clock.get()),
+                breaker.acquireHealthProbe(clock.get() + 10 * INTERVAL));
+    }
+
+    /** The same one, with something that comes just before one of its methods. */
+    private static CircuitBreaker before(String method, AtomicReference<Runnable> what, CircuitBreaker breaker) {
+        return (CircuitBreaker) Proxy.newProxyInstance(
+                CircuitBreaker.class.getClassLoader(),
+                new Class<?>[] {CircuitBreaker.class},
+                (proxy, called, arguments) -> {
+                    if (called.getName().equals(method)) {
+                        what.get().run();
+                    }
+                    return called.invoke(breaker, arguments);
+                });
     }
 
     @Test
