@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 import io.netty.util.ResourceLeakDetector;
+import io.weir.bulkhead.QueueingBulkhead;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
@@ -21,11 +22,13 @@ import org.junit.jupiter.api.Timeout;
 class AllocationIT {
 
     private static final String BACKEND = "orders";
+    private static final String FULL = "full";
     private static final int WARM_UP = 5_000;
     private static final int REQUESTS = 2_000;
 
     private static final long FORWARDED_BYTES = 18_000;
-    private static final long REFUSED_BYTES = 7_600;
+    private static final long CIRCUIT_OPEN_BYTES = 7_600;
+    private static final long BULKHEAD_FULL_BYTES = 7_900;
 
     private static ResourceLeakDetector.Level level;
     private static TestBackend backend;
@@ -40,6 +43,8 @@ class AllocationIT {
         gateway = TestGateway.setup()
                 .backend(BACKEND, backend.uri())
                 .route(BACKEND, BACKEND)
+                .backend(FULL, backend.uri(), "bulkhead: { max-concurrent-calls: 1, queue-capacity: 0 }")
+                .route(FULL, FULL)
                 .start();
     }
 
@@ -52,32 +57,49 @@ class AllocationIT {
 
     @Test
     void forwardsWithFewBytes() throws IOException {
-        assertThat(bytesPerRequest(200, "forwarded")).isBetween(1L, FORWARDED_BYTES);
+        assertThat(bytesPerRequest(BACKEND, 200, "")).isBetween(1L, FORWARDED_BYTES);
     }
 
     @Test
-    void refusesWithFewerBytes() throws IOException {
+    void refusesWithFewerBytesWhileTheBreakerIsOpen() throws IOException {
         gateway.backend(BACKEND).breaker().forceOpen();
         try {
-            assertThat(bytesPerRequest(503, "refused")).isBetween(1L, REFUSED_BYTES);
+            assertThat(bytesPerRequest(BACKEND, 503, "circuit-open")).isBetween(1L, CIRCUIT_OPEN_BYTES);
         } finally {
             gateway.backend(BACKEND).breaker().release();
         }
     }
 
-    private static long bytesPerRequest(int status, String what) throws IOException {
+    @Test
+    void refusesWithFewerBytesWhileTheBulkheadIsFull() throws IOException {
+        QueueingBulkhead bulkhead = gateway.backend(FULL).bulkhead();
+        assertThat(bulkhead.tryAcquire()).isTrue();
+        try {
+            assertThat(bytesPerRequest(FULL, 503, "bulkhead-full")).isBetween(1L, BULKHEAD_FULL_BYTES);
+        } finally {
+            bulkhead.release();
+        }
+    }
+
+    /** @param reason of a refusal; empty: none */
+    private static long bytesPerRequest(String route, int status, String reason) throws IOException {
+        String path = Door.COMPILED.path(route, "1");
+        assertThat(TestCaller.get(gateway.port(), path).reason()).isEqualTo(reason);
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            ask(caller, WARM_UP, status);
+            ask(caller, path, WARM_UP, status);
             long before = allocated();
-            ask(caller, REQUESTS, status);
+            ask(caller, path, REQUESTS, status);
             long bytes = (allocated() - before) / REQUESTS;
-            System.out.printf(Locale.ROOT, "allocated for a request that is %s: %d bytes%n", what, bytes);
+            System.out.printf(
+                    Locale.ROOT,
+                    "allocated for a request that is %s: %d bytes%n",
+                    reason.isEmpty() ? "forwarded" : "refused, " + reason,
+                    bytes);
             return bytes;
         }
     }
 
-    private static void ask(TestCaller caller, int requests, int status) throws IOException {
-        String path = Door.COMPILED.path(BACKEND, "1");
+    private static void ask(TestCaller caller, String path, int requests, int status) throws IOException {
         for (int i = 0; i < requests; i++) {
             assertThat(caller.request("GET", path).status()).isEqualTo(status);
         }
