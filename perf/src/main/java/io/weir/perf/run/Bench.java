@@ -249,7 +249,11 @@ public final class Bench implements AutoCloseable {
 
     // ---------------------------------------------------------------- time
 
-    /** The mean of what was sampled of a process in a step: {@code threads}, or {@code rss} in bytes. */
+    /**
+     * The mean of what was sampled of a process in a step: {@code threads}, or {@code rss} in bytes.
+     *
+     * @throws RunFailure if nothing was sampled
+     */
     public double sampled(String process, String what, int ofStep) {
         return sampler.mean(process, what, ofStep);
     }

@@ -15,6 +15,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Looks at each process from outside, and at the gateway's meters, once a second. */
 final class Sampler implements AutoCloseable {
@@ -46,6 +47,9 @@ final class Sampler implements AutoCloseable {
     private final Map<String, Integer> gateways = new ConcurrentSkipListMap<>();
     private final Map<String, Used> used = new ConcurrentHashMap<>();
     private final Map<String, LongSummaryStatistics> sums = new ConcurrentHashMap<>();
+    /** Of the last sample that failed. */
+    private volatile @Nullable RuntimeException failure;
+
     private final HttpClient http =
             HttpClient.newBuilder().connectTimeout(PATIENCE).build();
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
@@ -77,10 +81,19 @@ final class Sampler implements AutoCloseable {
         gateways.remove(name);
     }
 
-    /** What was sampled of a process in a step. */
+    /**
+     * What was sampled of a process in a step.
+     *
+     * @throws RunFailure if nothing was: a mean of nothing is no figure
+     */
     double mean(String process, String what, int ofStep) {
-        return sums.getOrDefault(key(process, what, ofStep), new LongSummaryStatistics())
-                .getAverage();
+        LongSummaryStatistics sum = sums.get(key(process, what, ofStep));
+        if (sum != null) {
+            return sum.getAverage();
+        }
+        String nothing = "nothing was sampled of " + process + " in step " + ofStep + " (expected: " + what + ")";
+        RuntimeException why = failure;
+        throw why == null ? new RunFailure(nothing) : new RunFailure(nothing + ": " + why, why);
     }
 
     /** How many cores a process has kept busy, from its first sample to its last. */
@@ -134,6 +147,7 @@ final class Sampler implements AutoCloseable {
             Thread.currentThread().interrupt();
         } catch (RuntimeException e) {
             // A sample that fails is missing in the figures; the next one may not be.
+            failure = e;
         }
     }
 

@@ -12,6 +12,8 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
@@ -107,6 +109,33 @@ class BenchTest {
                 .contains(
                         "valid=false",
                         "invalid.why=front: the generator has sent 3 requests fewer than it had planned, and 0 in all");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void hasNoMeanOfWhatWasNotSampled() throws Exception {
+        try (Bench bench = bench()) {
+            bench.launch("sleeper", List.of("sleep", "600"), Map.of());
+            bench.step("first");
+            bench.await("a sample", () -> isSampled(bench, "sleeper", "threads", 1));
+
+            assertThat(bench.sampled("sleeper", "threads", 1)).isEqualTo(1);
+            assertThat(bench.sampled("sleeper", "rss", 1)).isPositive();
+            assertThat(isSampled(bench, "sleeper", "threads", 2)).isFalse();
+            assertThat(isSampled(bench, "sleeper", "handles", 1)).isFalse();
+            assertThatThrownBy(() -> bench.sampled("gateway", "threads", 1))
+                    .isInstanceOf(RunFailure.class)
+                    .hasMessage("nothing was sampled of gateway in step 1 (expected: threads)");
+        }
+    }
+
+    private static boolean isSampled(Bench bench, String process, String what, int ofStep) {
+        try {
+            bench.sampled(process, what, ofStep);
+            return true;
+        } catch (RunFailure e) {
+            return false;
+        }
     }
 
     private List<String> properties() throws IOException {
