@@ -123,6 +123,9 @@ final class Faults {
         List<String> properties = new ArrayList<>(List.of(
                 "--weir.access-log.file=" + log,
                 "--weir.backends.secure.uri=https://127.0.0.1:" + sick.port(),
+                // Ten at once are the first for which TLS is used.
+                "--weir.backends.secure.deadline=4s",
+                "--weir.backends.secure.connection.connect-timeout=3s",
                 "--weir.backends.gone.uri=http://127.0.0.1:" + gone));
         List<String> names = List.of("mvc", "reactive", "secure", "gone");
         for (int i = 0; i < names.size(); i++) {

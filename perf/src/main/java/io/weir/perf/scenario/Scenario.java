@@ -1,5 +1,6 @@
 package io.weir.perf.scenario;
 
+import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,10 +43,11 @@ public final class Scenario {
 
     /** The exit code is 0 if all that was promised holds, 1 if not, 2 if the arguments are wrong. */
     public static void main(String[] args) throws Exception {
-        System.exit(run(args));
+        System.exit(run(System.out, args));
     }
 
-    static int run(String... args) throws Exception {
+    /** The exit code; the table goes to {@code out}. */
+    static int run(PrintStream out, String... args) throws Exception {
         if (args.length < 3 || !NAMES.contains(args[0])) {
             return fail("scenario: " + String.join(" ", args));
         }
@@ -67,7 +69,7 @@ public final class Scenario {
                     case "overload" -> new Overload(options).run();
                     default -> new Faults(options).run();
                 };
-        System.out.print(promises.table());
+        out.print(promises.table());
         return promises.hold() ? 0 : 1;
     }
 
