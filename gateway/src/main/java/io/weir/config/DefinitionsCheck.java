@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -48,9 +48,18 @@ final class DefinitionsCheck {
         this.problems = problems;
     }
 
-    /** Checks a list of predicates. */
-    void predicates(Written list) {
-        for (Definition definition : definitions(list)) {
+    /**
+     * A predicate or filter whose arguments are as they should be.
+     *
+     * @param config the arguments as its factory has read them
+     */
+    record Sound(Definition definition, Object config) {}
+
+    /** Checks a list of predicates; all of them, or nothing if one is not sound. */
+    Optional<List<Sound>> predicates(Written list) {
+        List<Definition> definitions = definitions(list);
+        List<Sound> sound = new ArrayList<>();
+        for (Definition definition : definitions) {
             if (!definition.hasArguments() && definition.text() != null) {
                 report(definition, "expected: a name and arguments, such as Path=/orders/**", null);
             } else if (isKnown(
@@ -58,29 +67,43 @@ final class DefinitionsCheck {
                     "predicate",
                     factories.get().predicates(),
                     factories.get().filters())) {
-                tryOut(definition, factories.get()::makePredicate);
+                tryOut(definition, factories.get()::makePredicate).ifPresent(sound::add);
             }
         }
+        return sound.size() == definitions.size() ? Optional.of(sound) : Optional.empty();
     }
 
-    /** Checks a list of filters of a route to this backend, if it is one. */
-    void filters(Written list, @Nullable String backend, String route) {
-        definitions(list).forEach(definition -> filter(definition, backend, route));
+    /** Checks a list of filters of a route to this backend, if it is one; those that are sound. */
+    List<Sound> filters(Written list, @Nullable String backend, String route) {
+        return definitions(list).stream()
+                .flatMap(definition -> filter(definition, backend, route).stream())
+                .toList();
     }
 
-    /** Checks one filter. */
-    void filter(Written node, @Nullable String backend, String route) {
-        definition(node).ifPresent(definition -> filter(definition, backend, route));
+    /** Checks one filter; it, if it is sound. */
+    Optional<Sound> filter(Written node, @Nullable String backend, String route) {
+        return definition(node).flatMap(definition -> filter(definition, backend, route));
     }
 
-    private void filter(Definition definition, @Nullable String backend, String route) {
+    private Optional<Sound> filter(Definition definition, @Nullable String backend, String route) {
         String replacement = backend == null ? null : REPLACED.get(definition.name());
         if (replacement != null) {
             report(definition, "not on a backend:// route; use " + replacement.formatted(backend, route), null);
         } else if (isKnown(
                 definition, "filter", factories.get().filters(), factories.get().predicates())) {
-            tryOut(definition, factories.get()::makeFilter);
+            return tryOut(definition, factories.get()::makeFilter);
         }
+        return Optional.empty();
+    }
+
+    /** Checks what a filter makes of the variables that there are on a route: Spring Cloud Gateway fails at each request otherwise. */
+    void variables(Sound filter, TemplateVariables variables, String route) {
+        variables
+                .problem(filter.config())
+                .ifPresent(why -> report(
+                        filter.definition(),
+                        filter.definition().isSecret() ? "bad variables" : "route " + route + ": " + why,
+                        null));
     }
 
     private boolean isKnown(Definition definition, String kind, Set<String> known, Set<String> others) {
@@ -102,12 +125,13 @@ final class DefinitionsCheck {
         return false;
     }
 
-    private void tryOut(Definition definition, BiConsumer<String, Map<String, String>> make) {
+    private Optional<Sound> tryOut(Definition definition, BiFunction<String, Map<String, String>, Object> make) {
         try {
-            make.accept(definition.name(), definition.args());
+            return Optional.of(new Sound(definition, make.apply(definition.name(), definition.args())));
         } catch (RuntimeException e) {
             String complaint = definition.isSecret() ? "bad arguments" : Complaint.of(e);
             report(definition, complaint + "; expected: " + factories.get().usage(definition.name()), null);
+            return Optional.empty();
         }
     }
 
@@ -122,7 +146,7 @@ final class DefinitionsCheck {
      *
      * @param text how it is written, if that is in short
      */
-    private record Definition(
+    record Definition(
             String name, Map<String, String> args, @Nullable String text, String path, Place place) {
 
         boolean hasArguments() {

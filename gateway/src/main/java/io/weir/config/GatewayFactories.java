@@ -26,6 +26,8 @@ import org.springframework.boot.webflux.autoconfigure.WebFluxProperties;
 import org.springframework.cloud.gateway.config.GatewayAutoConfiguration;
 import org.springframework.cloud.gateway.config.LocalResponseCacheAutoConfiguration;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.RewritePathGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.RewriteResponseHeaderGatewayFilterFactory;
 import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
 import org.springframework.cloud.gateway.support.Configurable;
 import org.springframework.cloud.gateway.support.ConfigurationService;
@@ -69,8 +71,8 @@ final class GatewayFactories {
     private final ConfigurationService configuration;
     private final Map<String, String> predicates;
     private final Map<String, String> filters;
-    /** What has been made without a complaint: to make it again would say the same. */
-    private final Set<Tried> sound = ConcurrentHashMap.newKeySet();
+    /** What has been made without a complaint, and its arguments as they were read: to make it again would say the same. */
+    private final Map<Tried, Object> sound = new ConcurrentHashMap<>();
 
     private record Tried(boolean isFilter, String name, Map<String, String> args) {}
 
@@ -166,41 +168,61 @@ final class GatewayFactories {
     }
 
     /**
-     * Makes a predicate that there is.
+     * Makes a predicate that there is, and returns its arguments as they were read.
      *
      * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
      */
-    void makePredicate(String name, Map<String, String> args) {
-        once(new Tried(false, name, Map.copyOf(args)), () -> {
+    Object makePredicate(String name, Map<String, String> args) {
+        return once(new Tried(false, name, Map.copyOf(args)), () -> {
             RoutePredicateFactory<Object> factory = predicate(name);
-            factory.applyAsync(bind(factory, name, args));
+            Object config = bind(factory, name, args);
+            factory.applyAsync(config);
+            return config;
         });
     }
 
     /**
-     * Makes a filter that there is.
+     * Makes a filter that there is, and returns its arguments as they were read.
      *
-     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
+     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like, and at a
+     *     request if they do so at each
      */
-    void makeFilter(String name, Map<String, String> args) {
-        once(new Tried(true, name, Map.copyOf(args)), () -> {
+    Object makeFilter(String name, Map<String, String> args) {
+        return once(new Tried(true, name, Map.copyOf(args)), () -> {
             GatewayFilterFactory<Object> factory = filter(name);
             Object config = bind(factory, name, args);
             if (config instanceof HasRouteId route) {
                 route.setRouteId("route");
             }
             factory.apply(config);
+            if (config instanceof RewritePathGatewayFilterFactory.Config rewrite) {
+                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+            } else if (config instanceof RewriteResponseHeaderGatewayFilterFactory.Config rewrite) {
+                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+            }
+            return config;
         });
     }
 
-    private void once(Tried tried, Runnable make) {
-        if (!sound.contains(tried)) {
-            make.run();
-            if (sound.size() >= MAX_SOUND) {
-                sound.clear();
-            }
-            sound.add(tried);
+    /** Replaces what matches, which is at least nothing, as Spring Cloud Gateway would: a group that there is not is found out then. */
+    @SuppressWarnings({"CheckReturnValue", "ReturnValueIgnored"}) // Whether it throws is all.
+    private static void tryOut(@Nullable String regexp, @Nullable String replacement) {
+        if (regexp != null && replacement != null) {
+            Pattern.compile(regexp + '|').matcher("").replaceAll(replacement.replace("$\\", "$"));
         }
+    }
+
+    private Object once(Tried tried, Supplier<Object> make) {
+        Object known = sound.get(tried);
+        if (known != null) {
+            return known;
+        }
+        Object config = make.get();
+        if (sound.size() >= MAX_SOUND) {
+            sound.clear();
+        }
+        sound.put(tried, config);
+        return config;
     }
 
     @SuppressWarnings("unchecked")

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.core.env.Environment;
@@ -51,6 +52,9 @@ final class RoutesCheck {
      */
     record Route(@Nullable String id, @Nullable String backend, String path, Place place) {}
 
+    /** A route whose predicates are sound, and what they and its own filters come to. */
+    private record Filtered(String id, TemplateVariables variables, List<DefinitionsCheck.Sound> filters) {}
+
     private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
 
     private final Environment environment;
@@ -58,6 +62,7 @@ final class RoutesCheck {
     private final DefinitionsCheck definitions;
     private final Consumer<Problem> problems;
     private final List<Route> routes = new ArrayList<>();
+    private final List<Filtered> filtered = new ArrayList<>();
     private final Map<String, Place> ids = new HashMap<>();
 
     RoutesCheck(Environment environment, Known known, DefinitionsCheck definitions, Consumer<Problem> problems) {
@@ -75,8 +80,12 @@ final class RoutesCheck {
             route(route);
         }
         boolean protects = routes.stream().anyMatch(route -> route.backend() != null);
-        for (Written filter : elements(root, "default-filters")) {
-            definitions.filter(filter, protects ? "<name>" : null, "<id>");
+        List<DefinitionsCheck.Sound> defaults = elements(root, "default-filters").stream()
+                .flatMap(filter -> definitions.filter(filter, protects ? "<name>" : null, "<id>").stream())
+                .toList();
+        for (Filtered route : filtered) {
+            Stream.concat(route.filters().stream(), defaults.stream())
+                    .forEach(filter -> definitions.variables(filter, route.variables(), route.id()));
         }
         return routes;
     }
@@ -156,11 +165,19 @@ final class RoutesCheck {
                     null,
                     "missing; expected: at least one, such as Path=/orders/**"));
         }
-        for (Written list : predicates) {
-            definitions.predicates(list);
-        }
-        for (Written list : Written.find(List.of(node), "filters")) {
-            definitions.filters(list, backend, id == null ? "<id>" : id);
+        String shown = id == null ? "<id>" : id;
+        List<Optional<List<DefinitionsCheck.Sound>>> made =
+                predicates.stream().map(definitions::predicates).toList();
+        List<DefinitionsCheck.Sound> filters = Written.find(List.of(node), "filters").stream()
+                .flatMap(list -> definitions.filters(list, backend, shown).stream())
+                .toList();
+        if (made.stream().allMatch(Optional::isPresent)) {
+            TemplateVariables variables = new TemplateVariables(made.stream()
+                    .flatMap(Optional::stream)
+                    .flatMap(List::stream)
+                    .map(DefinitionsCheck.Sound::config)
+                    .toList());
+            filtered.add(new Filtered(shown, variables, filters));
         }
     }
 
@@ -204,6 +221,13 @@ final class RoutesCheck {
     }
 
     private void metadata(Written node, String backend, String id) {
+        for (Written cors : Written.find(Written.find(List.of(node), "metadata"), "cors")) {
+            problems.accept(Problem.of(
+                    cors.place(),
+                    cors.path(),
+                    null,
+                    "without effect here; use spring.cloud.gateway.server.webflux.globalcors"));
+        }
         for (String timeout : TIMEOUTS) {
             for (Written metadata : Written.find(Written.find(List.of(node), "metadata"), timeout)) {
                 String equivalent = "connect-timeout".equals(timeout)

@@ -29,7 +29,8 @@
  *       files that have changed, and leaves all other sources as they were. {@link io.weir.config.Records} makes the
  *       records of what is known, since all of it is converted by then.
  *   <li>{@link io.weir.config.RoutesCheck} and {@link io.weir.config.DefinitionsCheck} try Spring Cloud Gateway's predicates and
- *       filters out on its own factories, arguments included, and refuse those arguments that it would ignore.
+ *       filters out on its own factories, arguments included, and refuse those arguments that it would ignore, or fail at with each request: a variable
+ *       ({@link io.weir.config.TemplateVariables}) or a group that there is not.
  * </ol>
  *
  * <h2>Why this and not something else</h2>

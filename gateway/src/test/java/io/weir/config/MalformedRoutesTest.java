@@ -397,6 +397,98 @@ class MalformedRoutesTest {
                                 "StripPrefix=one",
                                 "parts: expected a whole number; expected: StripPrefix=parts")),
                 row(
+                        "a variable that one of the patterns does not have",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: ["Path=/orders/{id}/{part},/parts/{part}", "Host={shop}.example"]
+                            filters:
+                              - SetPath=/{shop}/{id}
+                              - AddRequestHeader=X-Part, {part}
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "SetPath=/{shop}/{id}",
+                                "route orders: no value for {id} in every request; expected: of variables {part}, {shop}")),
+                row(
+                        "a variable in a default filter",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux:
+                          default-filters: ["AddResponseHeader=X-Shop, {shop}"]
+                          routes:
+                            - { id: shops, uri: "backend://orders", predicates: ["Path=/shops/{shop}/{*rest}"], filters: ["SetPath={rest}"] }
+                            - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.default-filters[0]",
+                                "AddResponseHeader=X-Shop, {shop}",
+                                "route orders: no value for {shop} in every request; expected: no variable")),
+                row(
+                        "paths that do not begin with a slash",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: ["Path=/orders/{id}"]
+                            filters:
+                              - PrefixPath=api
+                              - SetPath={id}
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "PrefixPath=api",
+                                "route orders: expected: a path, which begins with a slash"),
+                        problem(
+                                8,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[1]",
+                                "SetPath={id}",
+                                "route orders: expected: a path, which begins with a slash")),
+                row(
+                        "a group that the regular expression does not have",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - RewritePath=/orders/(?<rest>.*), /$\\{tail}
+                              - RewritePath=/orders/(?<rest>.*), /$\\{rest}
+                              - RewriteResponseHeader=Location, /(.*), /$2
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "RewritePath=/orders/(?<rest>.*), /$\\{tail}",
+                                "No group with name {tail}; expected: RewritePath=regexp,replacement"),
+                        problem(
+                                9,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[2]",
+                                "RewriteResponseHeader=Location, /(.*), /$2",
+                                "No group 2; expected: RewriteResponseHeader=name,regexp,replacement")),
+                row(
+                        "a route's own CORS, which nothing here would read",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            metadata: { cors: { allowedOrigins: "*" } }
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].metadata.cors",
+                                null,
+                                "without effect here; use spring.cloud.gateway.server.webflux.globalcors")),
+                row(
                         "an argument too many, which Spring Cloud Gateway would ignore",
                         """
                         weir.backends.orders.uri: http://orders:8080
