@@ -15,6 +15,7 @@ import io.weir.config.Snapshot;
 import io.weir.config.SnapshotReader;
 import io.weir.config.WeirProperties;
 import io.weir.dashboard.LiveFeed;
+import io.weir.dashboard.RefusedFile;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
@@ -45,6 +46,7 @@ import io.weir.observe.TracingMeters;
 import io.weir.observe.WeirEndpoint;
 import io.weir.overload.OverloadGuard;
 import io.weir.reload.FileWatch;
+import io.weir.reload.History;
 import io.weir.reload.LiveConfiguration;
 import io.weir.reload.WeirConfigEndpoint;
 import io.weir.reload.WeirReloadEndpoint;
@@ -54,6 +56,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -368,14 +371,18 @@ class WeirConfiguration {
             OverloadGuard guard,
             Drain drain,
             Happenings happenings,
+            LiveConfiguration configuration,
             ObjectProvider<GatewayCount> count) {
         GatewayCount known = count.getIfAvailable();
+        History history = configuration.history();
         return new LiveFeed(
                 gateway,
                 engine,
                 guard,
                 drain,
                 happenings,
+                () -> Optional.ofNullable(history.refused())
+                        .map(change -> new RefusedFile(change.at(), change.by(), change.problems())),
                 known == null ? () -> 1 : known::gateways,
                 InstantSource.system());
     }

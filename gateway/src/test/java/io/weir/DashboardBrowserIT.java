@@ -5,6 +5,8 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.observe.Happenings;
+import io.weir.reload.Change;
 import io.weir.reload.Change.Trigger;
 import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
@@ -106,8 +108,10 @@ class DashboardBrowserIT {
         }
     }
 
+    /** Files are read when a test says so. */
     private TestGateway.Setup setup() {
         return TestGateway.setup()
+                .weir("reload: { watch: false }")
                 .backend(
                         "orders",
                         backend.uri(),
@@ -282,16 +286,68 @@ class DashboardBrowserIT {
         awaitText(card("orders") + " .badge", "open · prob");
 
         gateway.rewrite(Files.readString(gateway.file()).replace("deadline: 800ms", "deadline: soon"));
-        gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+        reload();
         awaitText("#happenings [data-kind=configuration-refused]", "soon");
         awaitText("#happenings [data-kind=breaker-opened]", "orders");
         assertNoComplaint();
     }
 
+    /** Its line in the list of what happened is pushed out by others; the file is as bad as before. */
+    @Test
+    void showsAllThatIsWrongWithAFileUntilAGoodOneIsTaken() throws IOException {
+        String sound = Files.readString(gateway.file());
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("orders"), "closed");
+        WebElement banner = browser().findElement(By.id("refused"));
+        assertThat(banner.isDisplayed()).isFalse();
+
+        List<String> problems = refuse();
+        awaitText("#happenings [data-kind=configuration-refused]", "and 2 more");
+        await().until(banner::isDisplayed);
+        assertThat(banner.getAriaRole()).isEqualTo("alert");
+        assertThat(banner.getText()).contains("everything stays as it was", "by somebody");
+
+        for (int i = 0; i < Happenings.CAPACITY; i++) {
+            gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+            gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
+        }
+        await().until(() -> asked(
+                        "return document.querySelectorAll('#happenings [data-kind=configuration-refused]').length",
+                        Long.class)
+                == 0);
+        assertThat(banner.isDisplayed()).isTrue();
+        assertThat(asked(
+                        "return [...document.querySelectorAll('#refused-problems li')].map(line => line.textContent).join('|')",
+                        String.class))
+                .isEqualTo(String.join("|", problems));
+
+        gateway.rewrite(sound);
+        assertThat(reload().problems()).isEmpty();
+        await().until(() -> !banner.isDisplayed());
+        assertNoComplaint();
+    }
+
+    /** A file with five problems is not taken. */
+    private List<String> refuse() throws IOException {
+        gateway.rewrite(Files.readString(gateway.file())
+                .replace("deadline: 800ms", "deadline: soon")
+                .replace("threshold: 400ms", "treshold: 400ms")
+                .replace("calls: 7", "calls: 0, queue-capacity: -1, colour: blue"));
+        List<String> problems = reload().problems();
+        assertThat(problems).hasSize(5);
+        return problems;
+    }
+
+    private Change reload() {
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+    }
+
     /** Letters and what they stand on are apart by 4.5 to 1, as WCAG has it, in either. */
     @ParameterizedTest
     @ValueSource(strings = {"light", "dark"})
-    void isLightOrDarkAsTheSystemIsAndCanBeReadInBoth(String scheme) {
+    void isLightOrDarkAsTheSystemIsAndCanBeReadInBoth(String scheme) throws IOException {
+        refuse();
         try {
             browser()
                     .executeCdpCommand(
@@ -300,6 +356,7 @@ class DashboardBrowserIT {
             open(gateway.managementPort());
             awaitLive();
             awaitText(card("orders"), "closed");
+            awaitText("#refused-problems", "soon");
             double ground = asked(LUMINANCE + "return luminance(ground(document.body))", Number.class)
                     .doubleValue();
             if (scheme.equals("light")) {
@@ -457,7 +514,8 @@ class DashboardBrowserIT {
     }
 
     @Test
-    void fitsAPhoneAndEveryControlHasAName() {
+    void fitsAPhoneAndEveryControlHasAName() throws IOException {
+        refuse();
         try {
             browser()
                     .executeCdpCommand(
@@ -466,6 +524,7 @@ class DashboardBrowserIT {
             open(gateway.managementPort());
             awaitLive();
             awaitText(card("orders"), "closed");
+            awaitText("#refused-problems", "soon");
             assertThat(asked("return document.documentElement.scrollWidth <= window.innerWidth", Boolean.class))
                     .isTrue();
             for (WebElement control : browser().findElements(By.cssSelector("button, input, select, meter, svg"))) {

@@ -8,6 +8,9 @@ import com.netflix.hystrix.HystrixCommandGroupKey;
 import com.netflix.hystrix.contrib.metrics.eventstream.HystrixMetricsPoller;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.dashboard.LiveFeed;
+import io.weir.reload.Change;
+import io.weir.reload.Change.Trigger;
+import io.weir.reload.LiveConfiguration;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -17,6 +20,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -46,6 +50,7 @@ class DashboardIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
+                .weir("reload: { watch: false }")
                 .backend("orders", backend.uri(), "bulkhead: { max-concurrent-calls: 7 }")
                 .route("orders", "orders")
                 .start();
@@ -179,6 +184,43 @@ class DashboardIT {
             assertThat(post(gateway, "{\"max-concurrent-calls\":7}")).isEqualTo(200);
         }
         assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void tellsAllThatIsWrongWithAFileUntilAGoodOneIsTaken() throws Exception {
+        String sound = Files.readString(gateway.file());
+        try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
+            JsonNode first = stream.next().getValue();
+            assertThat(first.has("refused")).isTrue();
+            assertThat(first.path("refused").isNull()).isTrue();
+
+            gateway.rewrite(sound.replace(
+                    "max-concurrent-calls: 7",
+                    "max-concurrent-calls: 0, queue-capacity: -1, max-wait-duration: soon, scope: town, colour: blue"));
+            Change change = reload();
+            assertThat(change.problems()).hasSize(5);
+            JsonNode refused;
+            do {
+                refused = stream.next().getValue().path("refused");
+            } while (refused.isNull());
+            assertThat(refused.path("at").asLong()).isEqualTo(change.at().toEpochMilli());
+            assertThat(refused.path("by").asString()).isEqualTo("somebody");
+            assertThat(refused.path("problems").valueStream().map(JsonNode::asString))
+                    .containsExactlyElementsOf(change.problems());
+        } finally {
+            gateway.rewrite(sound);
+            assertThat(reload().problems()).isEmpty();
+        }
+        // Whoever comes then is not told of it any more, within a second.
+        await().until(() -> {
+            try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
+                return stream.next().getValue().path("refused").isNull();
+            }
+        });
+    }
+
+    private static Change reload() {
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
     }
 
     private static JsonNode awaitHappening(Stream stream, String kind) throws IOException {

@@ -17,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
@@ -26,6 +27,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,6 +61,7 @@ public final class LiveFeed implements AutoCloseable {
     private final OverloadGuard guard;
     private final Drain drain;
     private final Happenings happenings;
+    private final Supplier<Optional<RefusedFile>> refused;
     private final IntSupplier replicas;
     private final InstantSource clock;
     private final long startedAt;
@@ -85,6 +88,7 @@ public final class LiveFeed implements AutoCloseable {
     /**
      * A feed that has not {@linkplain #start started}.
      *
+     * @param refused what is written in the configuration's files and not in force
      * @param replicas gateways that are known to share their limits, this one included
      * @param clock the wall clock but for tests
      */
@@ -94,9 +98,10 @@ public final class LiveFeed implements AutoCloseable {
             OverloadGuard guard,
             Drain drain,
             Happenings happenings,
+            Supplier<Optional<RefusedFile>> refused,
             IntSupplier replicas,
             InstantSource clock) {
-        this(gateway, engine, guard, drain, happenings, replicas, clock, null);
+        this(gateway, engine, guard, drain, happenings, refused, replicas, clock, null);
     }
 
     /**
@@ -110,6 +115,7 @@ public final class LiveFeed implements AutoCloseable {
             OverloadGuard guard,
             Drain drain,
             Happenings happenings,
+            Supplier<Optional<RefusedFile>> refused,
             IntSupplier replicas,
             InstantSource clock,
             @Nullable Executor thread) {
@@ -119,6 +125,7 @@ public final class LiveFeed implements AutoCloseable {
         this.guard = guard;
         this.drain = drain;
         this.happenings = happenings;
+        this.refused = refused;
         this.replicas = replicas;
         this.clock = clock;
         this.startedAt = clock.millis();
@@ -297,6 +304,7 @@ public final class LiveFeed implements AutoCloseable {
                 Math.max(1, replicas.getAsInt()),
                 views,
                 happenings.last(),
+                refused.get().orElse(null),
                 null,
                 null);
     }

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param replicas gateways that share their limits, as far as is known; 1: this one. The figures are this one's
  * @param backends the backends, by name
  * @param happenings what changed of late, the latest first
+ * @param refused what is written in the files and not in force; null: what is written is
  * @param vocabulary each outcome's word, and whose doing it is; only in the first event of a connection
  * @param history the last two minutes of each backend; only in the first event of a connection
  */
@@ -31,6 +32,7 @@ record LiveView(
         int replicas,
         List<OfBackend> backends,
         List<Happening> happenings,
+        @JsonInclude(JsonInclude.Include.ALWAYS) @Nullable RefusedFile refused,
         @Nullable Map<String, Outcomes.Kind> vocabulary,
         @Nullable Map<String, Past> history) {
 
@@ -76,6 +78,7 @@ record LiveView(
 
     /** The same for a viewer who has seen nothing yet. */
     LiveView first(Map<String, Outcomes.Kind> words, Map<String, Past> past) {
-        return new LiveView(at, startedAt, windowSeconds, gateway, replicas, backends, happenings, words, past);
+        return new LiveView(
+                at, startedAt, windowSeconds, gateway, replicas, backends, happenings, refused, words, past);
     }
 }

@@ -46,7 +46,7 @@ public final class LiveConfiguration implements OperatorChanges {
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
 
-    /** Lines that the dashboard is told of a change; the endpoint {@code weirconfig} and the log have all. */
+    /** Lines that stand in the list of what happened; the log has all, and of a file that is refused the dashboard too. */
     private static final int TOLD = 3;
 
     private static final Pattern OF_BACKEND = Pattern.compile("weir\\.backends\\.([^.]+)\\.");

@@ -350,6 +350,7 @@ const orders = {
 function draw(view) {
   shown = view;
   drawGateway(view);
+  drawRefused(view.refused);
   const list = byId('backends');
   const busiest = Math.max(1, ...view.backends.map((backend) => backend.recent.rate));
   const names = new Set(view.backends.map((backend) => backend.name));
@@ -427,6 +428,22 @@ function drawHappenings(happenings) {
   list.prepend(...fresh);
   const keys = new Set(happenings.map((each) => `${each.at}/${each.number}`));
   [...list.children].filter((node) => !keys.has(node.dataset.key)).forEach((node) => node.remove());
+}
+
+let refusal = null;
+
+/** Written once, and shown when it is whole: what is written anew is read out anew. */
+function drawRefused(refused) {
+  const key = refused && `${refused.at}/${refused.problems.join('\n')}`;
+  if (key === refusal) {
+    return;
+  }
+  refusal = key;
+  if (refused) {
+    byId('refused-by').textContent = `${new Date(refused.at).toLocaleString()}, by ${refused.by}`;
+    byId('refused-problems').replaceChildren(...refused.problems.map((problem) => make('li', {}, problem)));
+  }
+  byId('refused').hidden = !refused;
 }
 
 // ---------------------------------------------------------------- what operators do

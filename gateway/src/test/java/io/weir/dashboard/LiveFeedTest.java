@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
@@ -94,6 +95,7 @@ class LiveFeedTest {
             guard,
             drain,
             happenings,
+            Optional::empty,
             () -> 0,
             InstantSource.fixed(Instant.EPOCH),
             tasks::add);

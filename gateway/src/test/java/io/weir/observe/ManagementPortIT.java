@@ -11,6 +11,7 @@ import java.net.http.HttpResponse;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -65,7 +66,14 @@ class ManagementPortIT {
         @Bean(destroyMethod = "close")
         LiveFeed liveFeed(Gateway gateway, Fixture fixture, Happenings happenings) {
             return new LiveFeed(
-                    gateway, fixture.engine, fixture.guard, fixture.drain, happenings, () -> 1, InstantSource.system());
+                    gateway,
+                    fixture.engine,
+                    fixture.guard,
+                    fixture.drain,
+                    happenings,
+                    Optional::empty,
+                    () -> 1,
+                    InstantSource.system());
         }
 
         @Bean
