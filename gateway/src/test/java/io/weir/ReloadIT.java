@@ -9,6 +9,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
+import io.weir.observe.WeirEndpoint;
 import io.weir.reload.Change;
 import io.weir.reload.Change.Trigger;
 import io.weir.reload.LiveConfiguration;
@@ -17,6 +18,8 @@ import java.nio.file.Files;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -24,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /** What a change of the configuration changes, what it leaves alone, and what becomes of requests meanwhile. */
 class ReloadIT {
@@ -256,6 +260,55 @@ class ReloadIT {
         reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
 
         assertThat(registered("orders").getState()).isEqualTo(state);
+    }
+
+    /** The registry tells of the new breaker once it has taken over what was forced, and before requests go by it. */
+    @ParameterizedTest
+    @CsvSource({"open, FORCED_OPEN", "closed, DISABLED"})
+    void forcesTheBreakerThatComesIntoForceMeanwhile(String word, CircuitBreaker.State state) throws Exception {
+        CountDownLatch reached = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        gateway.bean(CircuitBreakerRegistry.class).getEventPublisher().onEntryReplaced(event -> {
+            reached.countDown();
+            awaitUnharmed(goOn);
+        });
+        String next = yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s"));
+        CompletableFuture<Change> reload =
+                CompletableFuture.supplyAsync(() -> reload(next), Thread::startVirtualThread);
+        awaitUnharmed(reached);
+
+        CompletableFuture<Integer> forced =
+                CompletableFuture.supplyAsync(() -> force(word), Thread::startVirtualThread);
+        // It has forced the one that is on its way out, or it waits.
+        await().until(() -> forced.isDone() || isSomebodyBlockedIn(LiveConfiguration.class));
+        goOn.countDown();
+
+        assertThat(reload.join().problems()).isEmpty();
+        assertThat(forced.join()).isEqualTo(200);
+        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(state);
+        assertThat(registered("orders").getState()).isEqualTo(state);
+    }
+
+    private int force(String word) {
+        WebEndpointResponse<Object> response =
+                gateway.bean(WeirEndpoint.class).change("orders", word, null).block();
+        return response == null ? 0 : response.getStatus();
+    }
+
+    private static void awaitUnharmed(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static boolean isSomebodyBlockedIn(Class<?> type) {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .filter(thread -> thread.getKey().getState() == Thread.State.BLOCKED)
+                .flatMap(thread -> Stream.of(thread.getValue()))
+                .anyMatch(frame -> frame.getClassName().equals(type.getName()));
     }
 
     private CircuitBreaker registered(String name) {

@@ -2,9 +2,10 @@ package io.weir.observe;
 
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /**
- * An operator's hand on a backend's limits. What is changed holds from the next request on and until the configuration
+ * An operator's hand on what is in force. What is changed holds from the next request on and until the configuration
  * is reloaded from its files, and is logged with who asked for it.
  */
 public interface OperatorChanges {
@@ -18,6 +19,14 @@ public interface OperatorChanges {
      * @param by who asks: an address
      */
     Answer change(String backend, Map<String, String> limits, String by);
+
+    /**
+     * Does something to a part of what is in force, while nothing else is put in its place: what is done to a breaker is done to the one
+     * that its successor takes its state from, or to that.
+     *
+     * @return what it has returned
+     */
+    <T> T undisturbed(Supplier<T> action);
 
     /**
      * What became of it.

@@ -6,6 +6,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -96,8 +97,8 @@ public class WeirEndpoint {
 
     private WebEndpointResponse<Object> change(
             String name, @Nullable String word, Map<String, Object> limits, String by) {
-        if (!gateway.backends().containsKey(name)) {
-            return refused(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + name + " (expected: a configured one)");
+        if (inForce(name).isEmpty()) {
+            return unknown(name);
         }
         if (word == null ? limits.isEmpty() : !WORDS.contains(word)) {
             return refused(
@@ -112,14 +113,19 @@ public class WeirEndpoint {
                 return refused(WebEndpointResponse.STATUS_BAD_REQUEST, String.join("; ", answer.problems()));
             }
         }
-        Backend backend = gateway.backends().get(name);
-        if (backend == null) {
-            return refused(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + name + " (expected: a configured one)");
-        }
-        if (word != null) {
-            force(backend, word, by);
-        }
-        return new WebEndpointResponse<>(BackendView.of(backend));
+        return (word == null ? inForce(name) : changes.undisturbed(() -> forced(name, word, by)))
+                .map(backend -> new WebEndpointResponse<Object>(BackendView.of(backend)))
+                .orElseGet(() -> unknown(name));
+    }
+
+    private Optional<Backend> inForce(String name) {
+        return Optional.ofNullable(gateway.backends().get(name));
+    }
+
+    private Optional<Backend> forced(String name, String word, String by) {
+        Optional<Backend> backend = inForce(name);
+        backend.ifPresent(found -> force(found, word, by));
+        return backend;
     }
 
     private void force(Backend backend, String word, String by) {
@@ -145,6 +151,10 @@ public class WeirEndpoint {
     }
 
     private static final Set<String> WORDS = Set.of("open", "closed", "released");
+
+    private static WebEndpointResponse<Object> unknown(String backend) {
+        return refused(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + backend + " (expected: a configured one)");
+    }
 
     /** An answer and no exception: of an exception Spring Boot would not tell the sentence. */
     private static WebEndpointResponse<Object> refused(int status, String sentence) {

@@ -29,7 +29,8 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
  * if nothing is wrong with either swapped in.
  */
 // Concurrency: changes come one after the other, under this object's monitor; what is in force is volatile, for those
-// who look.
+// who look. Who does something to a part of it waits only while another one is put in its place, under a lock of its
+// own: an operator who forces a breaker does not wait for a file system.
 public final class LiveConfiguration implements OperatorChanges {
 
     /** What a configuration is put into. */
@@ -58,6 +59,8 @@ public final class LiveConfiguration implements OperatorChanges {
     private final ReloadMeters meters;
     private final Happenings happenings;
     private final History history = new History();
+    /** Held while another configuration takes the place of the one in force. */
+    private final Object swapping = new Object();
     /** What an operator has set, by path; guarded by this. */
     private final Map<String, String> operators = new HashMap<>();
 
@@ -148,6 +151,13 @@ public final class LiveConfiguration implements OperatorChanges {
                 change.differences().stream().map(Difference::toString).toList(), List.of());
     }
 
+    @Override
+    public <T> T undisturbed(Supplier<T> action) {
+        synchronized (swapping) {
+            return action.get();
+        }
+    }
+
     private Change change(Snapshot next, Trigger trigger, String by) {
         if (draining.getAsBoolean()) {
             return refused(trigger, by, List.of("the gateway is shutting down; nothing is changed any more"));
@@ -168,7 +178,10 @@ public final class LiveConfiguration implements OperatorChanges {
             try {
                 GatewayProperties before = gateway;
                 GatewayProperties after = before == null || difference.isOfRoutes() ? next.gateway() : before;
-                target.swap(next.weir(), after);
+                WeirProperties weir = next.weir();
+                synchronized (swapping) {
+                    target.swap(weir, after);
+                }
                 gateway = after;
             } catch (RuntimeException e) {
                 log.error("A sound configuration could not be put in force", e);

@@ -37,6 +37,7 @@
  * <h2>Concurrency</h2>
  *
  * Changes come one after the other, under one monitor, on the watch's thread or a worker's, never on an event loop. What is in force is volatile.
+ * Forcing a breaker waits for a swap that is under way, so that it never forces one that is just being replaced.
  *
  * <h2>Why this and not something else</h2>
  *

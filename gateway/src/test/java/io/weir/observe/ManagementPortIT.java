@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -84,9 +85,18 @@ class ManagementPortIT {
                     fixture.engine,
                     fixture.guard,
                     fixture.drain,
-                    (backend, limits, by) -> {
-                        limits.forEach((limit, value) -> changed.put(backend + '.' + limit, value));
-                        return new OperatorChanges.Answer(List.of(), List.of());
+                    new OperatorChanges() {
+
+                        @Override
+                        public Answer change(String backend, Map<String, String> limits, String by) {
+                            limits.forEach((limit, value) -> changed.put(backend + '.' + limit, value));
+                            return new Answer(List.of(), List.of());
+                        }
+
+                        @Override
+                        public <T> T undisturbed(Supplier<T> action) {
+                            return action.get();
+                        }
                     },
                     happenings);
         }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -45,9 +46,18 @@ class WeirEndpointTest {
 
     private final List<String> asked = new ArrayList<>();
     private List<String> problems = List.of();
-    private final OperatorChanges changes = (backend, limits, by) -> {
-        asked.add(backend + " " + limits + " by " + by);
-        return new OperatorChanges.Answer(List.of(), problems);
+    private final OperatorChanges changes = new OperatorChanges() {
+
+        @Override
+        public Answer change(String backend, Map<String, String> limits, String by) {
+            asked.add(backend + " " + limits + " by " + by);
+            return new Answer(List.of(), problems);
+        }
+
+        @Override
+        public <T> T undisturbed(Supplier<T> action) {
+            return action.get();
+        }
     };
     private final Happenings happenings = new Happenings(() -> Instant.EPOCH);
     private final Fixture fixture = new Fixture();
