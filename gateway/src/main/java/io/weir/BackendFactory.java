@@ -22,6 +22,7 @@ import io.weir.observe.MeterBook;
 import io.weir.retry.RetryBudget;
 import io.weir.upstream.Pool;
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -68,19 +69,25 @@ final class BackendFactory {
             BackendMeters meters,
             @Nullable HealthProber prober) {}
 
-    /** Backends in the making: all that can fail has not, and nothing has been changed yet. */
+    /** Backends as they are to be: all that can fail has not, and of those in force nothing has been changed yet. */
     static final class Plan {
 
-        private final Map<String, BackendProperties> properties;
-        private final Map<String, Pool> pools = new HashMap<>();
+        private final Map<String, Compartment> compartments = new LinkedHashMap<>();
+        /** Takes back what was made for them. */
+        private final List<Runnable> undoing = new ArrayList<>();
 
-        private Plan(Map<String, BackendProperties> properties) {
-            this.properties = properties;
+        private Plan() {}
+
+        /** The backends, by name. */
+        Map<String, Backend> backends() {
+            Map<String, Backend> backends = new LinkedHashMap<>();
+            compartments.forEach((name, compartment) -> backends.put(name, compartment.backend()));
+            return backends;
         }
 
         /** Nothing comes of it. */
         void drop() {
-            pools.values().forEach(pool -> pool.close().subscribe());
+            undoing.reversed().forEach(step -> Swap.anyway("taking back what was made for it", step));
         }
     }
 
@@ -111,13 +118,15 @@ final class BackendFactory {
      * @throws RuntimeException if one cannot be made
      */
     synchronized Plan plan(Map<String, BackendProperties> properties) {
-        Plan plan = new Plan(properties);
+        Plan plan = new Plan();
         try {
             properties.forEach((name, next) -> {
                 Compartment before = compartments.get(name);
-                if (before == null || !isPoolKept(before.properties(), next)) {
-                    plan.pools.put(name, pool(name, next));
-                }
+                plan.compartments.put(
+                        name,
+                        before == null
+                                ? create(name, next, plan)
+                                : before.properties().equals(next) ? before : change(name, next, before, plan));
             });
         } catch (RuntimeException e) {
             plan.drop();
@@ -127,65 +136,107 @@ final class BackendFactory {
     }
 
     /**
-     * Makes backends as they were planned.
+     * Makes the backends what was planned: whatever those who are told of it make of that, it is done.
      *
      * @param left takes what is to be closed once nobody goes by it any more
      */
-    synchronized Map<String, Backend> create(Plan plan, Consumer<Retirement.Left> left) {
-        Map<String, Backend> backends = new LinkedHashMap<>();
+    synchronized void commit(Plan plan, Consumer<Retirement.Left> left) {
         List.copyOf(compartments.keySet()).forEach(name -> {
-            if (!plan.properties.containsKey(name)) {
+            if (!plan.compartments.containsKey(name)) {
                 left.accept(gone(name));
             }
         });
-        plan.properties.forEach((name, properties) -> {
-            Compartment before = compartments.get(name);
-            Compartment after = before == null
-                    ? create(name, properties, plan.pools)
-                    : before.properties().equals(properties) ? before : change(name, properties, before, plan, left);
-            compartments.put(name, after);
-            backends.put(name, after.backend());
+        plan.compartments.forEach((name, next) -> {
+            Compartment before = compartments.put(name, next);
+            if (!next.equals(before)) {
+                Swap.anyway("backend " + name, () -> settle(before, next, left));
+            }
         });
-        return backends;
+    }
+
+    /** Changes in place what stays. Last is what others are told, who may throw. */
+    private void settle(@Nullable Compartment before, Compartment next, Consumer<Retirement.Left> left) {
+        Backend backend = next.backend();
+        // Connections before permits: whoever is let in finds one.
+        backend.pool().makeRoom(permits(next.properties()));
+        fit(next);
+        backend.streams().resize(next.properties().maxStreams(), 0);
+        if (before != null) {
+            Backend old = before.backend();
+            if (backend.breaker() != old.breaker()) {
+                takeOver(before, next);
+            }
+            next.meters()
+                    .follow(
+                            next.properties().bulkhead().maxWaitDuration().toNanos(),
+                            backend.breaker(),
+                            backend.pool(),
+                            backend.retryBudget());
+            if (backend.pool() != old.pool()) {
+                left.accept(
+                        new Retirement.Left(old.pool(), () -> old.pool().close().subscribe()));
+            }
+            close(before.prober());
+        }
+        HealthProber prober = next.prober();
+        if (prober != null) {
+            prober.start();
+        }
+        if (before != null && backend.breaker() != before.backend().breaker()) {
+            breakers.replace(backend.name(), backend.breaker().resilience4j());
+        }
+    }
+
+    private static void takeOver(Compartment before, Compartment next) {
+        Breaker breaker = next.backend().breaker();
+        if (next.properties().circuitBreaker().equals(before.properties().circuitBreaker())) {
+            breaker.continueFrom(before.backend().breaker());
+        } else {
+            breaker.stayForced(before.backend().breaker());
+        }
     }
 
     /** There are so many gateways now: the limits that are theirs together are divided anew. */
     synchronized void share(int among) {
         gateways = among;
-        compartments.values().forEach(compartment -> {
-            BulkheadProperties bulkhead = compartment.properties().bulkhead();
-            if (bulkhead.scope() == BulkheadScope.CLUSTER) {
-                Share share = share(bulkhead);
-                compartment.backend().bulkhead().resize(share.permits(), bulkhead.queueCapacity());
-                QueueingBulkhead trial = compartment.backend().enforcement().trial();
-                if (trial != null) {
-                    trial.resize(share.permits(), bulkhead.queueCapacity());
-                }
-                compartment.meters().floored(share.isFloored());
-            }
-        });
+        compartments.values().stream()
+                .filter(compartment -> compartment.properties().bulkhead().scope() == BulkheadScope.CLUSTER)
+                .forEach(this::fit);
+    }
+
+    /** Gives it the permits and the queue that its properties and the number of gateways come to. */
+    private void fit(Compartment compartment) {
+        BulkheadProperties bulkhead = compartment.properties().bulkhead();
+        Share share = share(bulkhead);
+        compartment.backend().bulkhead().resize(share.permits(), bulkhead.queueCapacity());
+        QueueingBulkhead trial = compartment.backend().enforcement().trial();
+        if (trial != null) {
+            trial.resize(share.permits(), bulkhead.queueCapacity());
+        }
+        compartment.meters().floored(share.isFloored());
     }
 
     private Share share(BulkheadProperties bulkhead) {
         return Share.of(bulkhead.maxConcurrentCalls(), bulkhead.scope() == BulkheadScope.CLUSTER ? gateways : 1);
     }
 
-    private Compartment create(String name, BackendProperties properties, Map<String, Pool> pools) {
-        Share share = share(properties.bulkhead());
-        QueueingBulkhead bulkhead =
-                new QueueingBulkhead(share.permits(), properties.bulkhead().queueCapacity());
-        RegisteredBulkhead registered = RegisteredBulkhead.register(bulkheads, name, bulkhead, Map.of());
+    private Compartment create(String name, BackendProperties properties, Plan plan) {
+        Pool pool = pool(name, properties, plan);
+        QueueingBulkhead bulkhead = new QueueingBulkhead(
+                share(properties.bulkhead()).permits(), properties.bulkhead().queueCapacity());
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
         BreakerSettings settings = settings(properties);
+        // A predecessor of the same name that somebody still goes by is not shown any more.
+        plan.undoing.add(() -> bulkheads.remove(name));
+        RegisteredBulkhead registered = RegisteredBulkhead.register(bulkheads, name, bulkhead, Map.of());
         breakers.remove(name);
+        plan.undoing.add(() -> breakers.remove(name));
         Breaker breaker = breaker(breakers.circuitBreaker(name, settings.resilience4j()), properties);
-        Pool pool = pools.get(name);
-        if (pool == null) {
-            throw new IllegalStateException("backend " + name + " was planned without a pool");
-        }
         RetryBudget budget = new RetryBudget(properties.retryBudget(), System.nanoTime());
+        MeterBook.Page page = book.open();
+        plan.undoing.add(page::close);
         BackendMeters meters = new BackendMeters(
-                book,
+                page,
                 name,
                 bulkhead,
                 streams,
@@ -195,31 +246,22 @@ final class BackendFactory {
                 budget,
                 littlesLaw,
                 System::nanoTime);
-        meters.floored(share.isFloored());
         meters.whenRejected(registered::publishRejected);
         Backend backend = backend(
                 name, properties, bulkhead, streams, breaker, pool, budget, enforcement(properties, null), meters);
         return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));
     }
 
-    private Compartment change(
-            String name, BackendProperties properties, Compartment before, Plan plan, Consumer<Retirement.Left> left) {
+    private Compartment change(String name, BackendProperties properties, Compartment before, Plan plan) {
         Backend old = before.backend();
-        Pool replacement = plan.pools.get(name);
-        Pool pool = replacement == null ? old.pool() : replacement;
-        // Connections before permits: whoever is let in finds one.
-        pool.makeRoom(permits(properties));
-        Share share = share(properties.bulkhead());
-        old.bulkhead().resize(share.permits(), properties.bulkhead().queueCapacity());
-        before.meters().floored(share.isFloored());
-        old.streams().resize(properties.maxStreams(), 0);
+        Pool pool = isPoolKept(before.properties(), properties) ? old.pool() : pool(name, properties, plan);
         BreakerSettings settings = settings(properties);
-        Breaker breaker =
-                settings.equals(before.breaker()) ? old.breaker() : replaced(name, settings, properties, before);
+        Breaker breaker = settings.equals(before.breaker())
+                ? old.breaker()
+                : breaker(CircuitBreaker.of(name, settings.resilience4j(), breakers.getTags()), properties);
         RetryBudget budget = properties.retryBudget().equals(before.properties().retryBudget())
                 ? old.retryBudget()
                 : new RetryBudget(properties.retryBudget(), System.nanoTime());
-        before.meters().follow(properties.bulkhead().maxWaitDuration().toNanos(), breaker, pool, budget);
         Backend backend = backend(
                 name,
                 properties,
@@ -230,24 +272,8 @@ final class BackendFactory {
                 budget,
                 enforcement(properties, old.enforcement().trial()),
                 before.meters());
-        close(before.prober());
-        if (replacement != null) {
-            left.accept(new Retirement.Left(old.pool(), () -> old.pool().close().subscribe()));
-        }
         return new Compartment(
                 properties, settings, backend, before.registered(), before.meters(), prober(backend, properties));
-    }
-
-    private Breaker replaced(String name, BreakerSettings settings, BackendProperties properties, Compartment before) {
-        CircuitBreaker next = CircuitBreaker.of(name, settings.resilience4j(), breakers.getTags());
-        Breaker breaker = breaker(next, properties);
-        if (properties.circuitBreaker().equals(before.properties().circuitBreaker())) {
-            breaker.continueFrom(before.backend().breaker());
-        } else {
-            breaker.stayForced(before.backend().breaker());
-        }
-        breakers.replace(name, next);
-        return breaker;
     }
 
     /** A backend that there is not any more; those who go by it end what they have begun. */
@@ -311,9 +337,7 @@ final class BackendFactory {
         BulkheadProperties bulkhead = properties.bulkhead();
         QueueingBulkhead trial = null;
         if (!bulkhead.enforce()) {
-            int permits = share(bulkhead).permits();
-            trial = tried != null ? tried : new QueueingBulkhead(permits, bulkhead.queueCapacity());
-            trial.resize(permits, bulkhead.queueCapacity());
+            trial = tried != null ? tried : new QueueingBulkhead(share(bulkhead).permits(), bulkhead.queueCapacity());
         }
         return new Enforcement(
                 bulkhead.enforce(), properties.circuitBreaker().enforce(), properties.deadlineEnforce(), trial);
@@ -357,10 +381,10 @@ final class BackendFactory {
         return properties.bulkhead().maxConcurrentCalls() + properties.maxStreams();
     }
 
-    private Pool pool(String name, BackendProperties properties) {
+    private Pool pool(String name, BackendProperties properties, Plan plan) {
         String bundle = properties.connection().sslBundle();
         @Nullable SslContext tls = bundle == null ? null : sslBundles.apply(bundle);
-        return new Pool(
+        Pool pool = new Pool(
                 name,
                 properties.uri(),
                 properties.protocol(),
@@ -368,6 +392,8 @@ final class BackendFactory {
                 permits(properties),
                 tls,
                 loops);
+        plan.undoing.add(() -> pool.close().subscribe());
+        return pool;
     }
 
     private static String authority(URI uri) {

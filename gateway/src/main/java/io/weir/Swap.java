@@ -4,7 +4,6 @@ import io.weir.config.WeirProperties;
 import io.weir.door.LiveRoutes;
 import io.weir.door.Routes;
 import io.weir.door.RoutesFactory;
-import io.weir.engine.Backend;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.observe.EdgeMeters;
@@ -13,19 +12,23 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
- * Puts a configuration in the place of another one: first all is planned that can fail, then nothing can, and what
- * requests see changes with one write.
+ * Puts a configuration in the place of another one: first all is made that can fail, and nothing of what is in force is changed; if
+ * something fails, what was made is taken back. Then parts that stay are changed in place, and what requests see changes with one write.
+ * From there on nothing turns back: whatever somebody who is told of it throws is logged, and the change stands.
  */
 final class Swap implements LiveConfiguration.Target {
+
+    private static final Logger log = LoggerFactory.getLogger(Swap.class);
 
     private final BackendFactory backends;
     private final RoutesFactory routes;
@@ -62,9 +65,11 @@ final class Swap implements LiveConfiguration.Target {
 
     /** The routes that a gateway starts with. */
     static Routes first(BackendFactory backends, RoutesFactory routes, WeirProperties weir, GatewayProperties gateway) {
-        RoutesFactory.Plan plan = routes.plan(gateway);
-        Map<String, Backend> made = backends.create(backends.plan(weir.backends()), left -> {});
-        return routes.create(plan, weir.routes(), made, null);
+        RoutesFactory.Plan plannedRoutes = routes.plan(gateway);
+        BackendFactory.Plan plannedBackends = backends.plan(weir.backends());
+        Routes first = routes.create(plannedRoutes, weir.routes(), plannedBackends.backends(), null, Runnable::run);
+        backends.commit(plannedBackends, left -> {});
+        return first;
     }
 
     @Override
@@ -72,19 +77,38 @@ final class Swap implements LiveConfiguration.Target {
         RoutesFactory.Plan plannedRoutes = routes.plan(gateway);
         BackendFactory.Plan plannedBackends = backends.plan(weir.backends());
         Routes before = live.get();
+        List<Runnable> inPlace = new ArrayList<>();
+        Routes next;
+        try {
+            next = routes.create(plannedRoutes, weir.routes(), plannedBackends.backends(), before, inPlace::add);
+        } catch (RuntimeException e) {
+            plannedBackends.drop();
+            throw e;
+        }
         List<Retirement.Left> leaving = new ArrayList<>();
-        Map<String, Backend> made = backends.create(plannedBackends, leaving::add);
-        Routes next = routes.create(plannedRoutes, weir.routes(), made, before);
+        backends.commit(plannedBackends, leaving::add);
+        inPlace.forEach(step -> anyway("a route's limit or meters", step));
         live.swap(next);
 
         leaving.addAll(observers(before, next));
-        edge.retain(next.views().stream().map(view -> view.id()).collect(Collectors.toSet()));
-        retirement.retire(before, leaving);
+        anyway("what is left behind", () -> retirement.retire(before, leaving));
+        anyway(
+                "the meters of routes that are gone",
+                () -> edge.retain(next.views().stream().map(view -> view.id()).collect(Collectors.toSet())));
         shown.setRoutes(gateway.getRoutes());
         shown.setDefaultFilters(gateway.getDefaultFilters());
         if (plannedRoutes != last) {
             last = plannedRoutes;
-            events.publishEvent(new RefreshRoutesEvent(this));
+            anyway("somebody who listens for other routes", () -> events.publishEvent(new RefreshRoutesEvent(this)));
+        }
+    }
+
+    /** A step that stops nothing if it fails, in whatever way: with the others done, and this one, the configuration is in force. */
+    static void anyway(String what, Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) {
+            log.error("In a change of the configuration, {} failed; the rest of it is done", what, e);
         }
     }
 

@@ -9,6 +9,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
 import io.weir.config.Snapshot;
@@ -31,6 +32,7 @@ import io.weir.edge.EdgeServerCustomizer;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.engine.Limits;
+import io.weir.engine.RouteObserver;
 import io.weir.observe.AccessLog;
 import io.weir.observe.ClusterMeters;
 import io.weir.observe.EdgeMeters;
@@ -61,6 +63,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.ApplicationArguments;
@@ -241,14 +244,7 @@ class WeirConfiguration {
             MeterBook book,
             Recorder recorder) {
         return new RoutesFactory(
-                new GeneralRoutesFactory(context, conversion), compiler, (route, backend, door, limit, before) -> {
-                    if (before instanceof Recorder.OfRoute known
-                            && known.meters().isOf(backend.name(), door)) {
-                        known.meters().follow(limit);
-                        return known;
-                    }
-                    return recorder.of(new ExchangeMeters(book, route, backend.name(), door, limit));
-                });
+                new GeneralRoutesFactory(context, conversion), compiler, new RecordersOfRoutes(book, recorder));
     }
 
     /** In place of Spring Cloud Gateway's own, by its name: it goes by these routes too. */
@@ -440,6 +436,42 @@ class WeirConfiguration {
                 generalDoor,
                 properties.edge(),
                 recorder);
+    }
+
+    private record RecordersOfRoutes(MeterBook book, Recorder recorder) implements RoutesFactory.Observers {
+
+        @Override
+        public RouteObserver of(
+                String route,
+                Backend backend,
+                String door,
+                @Nullable QueueingBulkhead limit,
+                @Nullable RouteObserver before) {
+            if (before instanceof Recorder.OfRoute known && known.meters().isOf(backend.name(), door)) {
+                return known;
+            }
+            MeterBook.Page page = book.open();
+            try {
+                return recorder.of(new ExchangeMeters(page, route, backend.name(), door, limit));
+            } catch (RuntimeException e) {
+                page.close();
+                throw e;
+            }
+        }
+
+        @Override
+        public void follow(RouteObserver observer, @Nullable QueueingBulkhead limit) {
+            if (observer instanceof Recorder.OfRoute known) {
+                known.meters().follow(limit);
+            }
+        }
+
+        @Override
+        public void drop(RouteObserver observer) {
+            if (observer instanceof Recorder.OfRoute made) {
+                made.meters().close();
+            }
+        }
     }
 
     private record ServerConnections(ObjectProvider<EdgeServer> server) implements EdgeMeters.Connections {

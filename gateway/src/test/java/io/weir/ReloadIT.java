@@ -6,7 +6,11 @@ import static org.awaitility.Awaitility.await;
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.weir.door.LiveRoutes;
+import io.weir.door.Routes;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.observe.WeirEndpoint;
@@ -16,11 +20,15 @@ import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -28,6 +36,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.event.ApplicationEventMulticaster;
 
 /** What a change of the configuration changes, what it leaves alone, and what becomes of requests meanwhile. */
 class ReloadIT {
@@ -511,6 +522,116 @@ class ReloadIT {
         assertThat(change.problems()).hasSize(1);
         assertThat(change.problems().getFirst()).contains("gateway.yml:", "it takes a restart to change this");
         assertThat(gateway.backend("orders")).isSameAs(before);
+    }
+
+    /** A backend and a route that are new, and of the backend that is there all that can be changed; a part of it cannot be made. */
+    @ParameterizedTest
+    @ValueSource(strings = {"bulkhead", "backend", "route"})
+    void changesNothingIfAPartOfItCannotBeMade(String part) {
+        reloaded(limited(1, yaml(backend, SMALL, PATIENT)));
+        AtomicBoolean fails = failing(part);
+        Routes before = gateway.bean(LiveRoutes.class).get();
+        Backend orders = gateway.backend("orders");
+        String next = limited(
+                                5,
+                                yaml(
+                                        other,
+                                        SMALL.replace("calls: 2", "calls: 7"),
+                                        PATIENT.replace("threshold: 60s", "threshold: 50s")))
+                        .replace("    orders: {", "    parcels: { uri: \"" + backend.uri() + "\" }\n    orders: {")
+                + "  - { id: parcels, uri: \"backend://parcels\", predicates: [\"Path=/parcels/**\"] }\n";
+
+        Change change = reload(next);
+
+        assertThat(change.problems()).hasSize(1).first().asString().contains("cannot be put in force: no " + part);
+        assertThat(gateway.bean(LiveRoutes.class).get()).isSameAs(before);
+        assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(2);
+        assertThat(limitOfRoute()).isEqualTo(1);
+        assertThat(registered("orders")).isSameAs(orders.breaker().resilience4j());
+        assertThat(get(Door.COMPILED).text()).isEqualTo(Door.COMPILED.path("orders", "1"));
+        awaitNothingLeft("parcels");
+
+        fails.set(false);
+        assertThat(reload().problems()).isEmpty();
+        assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(7);
+        assertThat(limitOfRoute()).isEqualTo(5);
+        assertThat(registered("parcels"))
+                .isSameAs(gateway.backend("parcels").breaker().resilience4j());
+        assertThat(gateway.bean(BulkheadRegistry.class).find("parcels")).isPresent();
+        assertThat(meters("parcels")).isPositive();
+        assertThat(get(Door.COMPILED).text()).isEqualTo("other");
+    }
+
+    private int limitOfRoute() {
+        return Objects.requireNonNull(gateway.route("orders-compiled").limit()).maxConcurrentCalls();
+    }
+
+    private static String limited(int calls, String yaml) {
+        return yaml.replace(
+                "spring.cloud", "  routes: { orders-compiled: { max-concurrent-calls: " + calls + " } }\nspring.cloud");
+    }
+
+    /** From now on somebody who takes part in making this for what is called {@code parcels} throws, as long as this is true. */
+    private AtomicBoolean failing(String part) {
+        AtomicBoolean fails = new AtomicBoolean(true);
+        Consumer<@Nullable String> check = name -> {
+            if ("parcels".equals(name) && fails.get()) {
+                throw new IllegalStateException("no " + part);
+            }
+        };
+        switch (part) {
+            case "bulkhead" ->
+                gateway.bean(BulkheadRegistry.class)
+                        .getEventPublisher()
+                        .onEntryReplaced(
+                                event -> check.accept(event.getNewEntry().getName()));
+            default ->
+                gateway.bean(MeterRegistry.class).config().meterFilter(new MeterFilter() {
+
+                    @Override
+                    public Meter.Id map(Meter.Id id) {
+                        // Of the backend's meters one of the last.
+                        if (part.equals("route") || id.getName().equals("weir.pool.limit")) {
+                            check.accept(id.getTag(part));
+                        }
+                        return id;
+                    }
+                });
+        }
+        return fails;
+    }
+
+    @Test
+    void standsWhateverThoseThrowWhoAreToldOfIt() {
+        gateway.bean(CircuitBreakerRegistry.class).getEventPublisher().onEntryReplaced(event -> {
+            throw new IllegalStateException("a breaker that is replaced");
+        });
+        AtomicBoolean told = new AtomicBoolean();
+        gateway.bean(ApplicationEventMulticaster.class)
+                .addApplicationListener(new ApplicationListener<RefreshRoutesEvent>() {
+
+                    @Override
+                    public void onApplicationEvent(RefreshRoutesEvent event) {
+                        told.set(true);
+                        throw new LinkageError("routes that are others");
+                    }
+                });
+
+        Change change = reload(
+                yaml(other, SMALL.replace("calls: 2", "calls: 7"), PATIENT.replace("threshold: 60s", "threshold: 50s"))
+                        .replace("predicates:", "filters: [PreserveHostHeader], predicates:"));
+
+        assertThat(told).isTrue();
+        assertThat(change.problems()).isEmpty();
+        assertThat(gateway.bean(LiveConfiguration.class).history().changes()).containsExactly(change);
+        assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(7);
+        assertThat(registered("orders"))
+                .isSameAs(gateway.backend("orders").breaker().resilience4j());
+        for (Door door : Door.values()) {
+            assertThat(get(door).text()).isEqualTo("other");
+        }
+        // What was put in force is what the next one is held against.
+        assertThat(reload().differences()).isEmpty();
     }
 
     @Test

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.route.RouteDefinition;
@@ -25,11 +26,10 @@ import org.springframework.cloud.gateway.route.RouteDefinition;
 public final class RoutesFactory {
 
     /** Makes a route's observer, which needs to know the route's door. */
-    @FunctionalInterface
     public interface Observers {
 
         /**
-         * The observer of a route.
+         * The observer of a route: that of before, left as it is, or another one.
          *
          * @param before that of the route with this id in the routes before; null: there was none
          */
@@ -39,6 +39,12 @@ public final class RoutesFactory {
                 String door,
                 @Nullable QueueingBulkhead limit,
                 @Nullable RouteObserver before);
+
+        /** The observer of before goes on with another cap on calls; null: with none. */
+        void follow(RouteObserver observer, @Nullable QueueingBulkhead limit);
+
+        /** Nothing comes of an observer that was made. */
+        void drop(RouteObserver observer);
     }
 
     /**
@@ -100,47 +106,129 @@ public final class RoutesFactory {
     }
 
     /**
-     * Makes routes as they were planned. Where there was a route with the same id, its limits are changed in place, with the permits
-     * that are out, and its series go on.
+     * Makes routes as they were planned, and changes nothing of those before. Where there was a route with the same id, its limits are
+     * to be changed in place, with the permits that are out, and its series go on.
      *
      * @param properties Weir's for single routes, by id
      * @param backends the backends, by name
      * @param before the routes that these follow; null: none
+     * @param inPlace takes what is to be done to what stays, when these are put in force
+     * @throws RuntimeException if one cannot be made; then nothing of them is left
      */
     public Routes create(
             Plan plan,
             Map<String, RouteProperties> properties,
             Map<String, Backend> backends,
-            @Nullable Routes before) {
-        List<RouteTable.Entry> entries = new ArrayList<>();
-        Map<String, Route> byId = new LinkedHashMap<>();
-        List<RouteView> views = new ArrayList<>();
-        for (Planned planned : plan.routes) {
-            Source source = planned.source();
-            RouteCompiler.Compilation compilation = planned.compilation();
-            String reason = whyGeneral(source, compilation);
-            Backend backend = backend(source.uri(), backends);
-            Route route = backend == null
-                    ? null
-                    : route(
-                            source.id(),
-                            backend,
-                            properties.getOrDefault(source.id(), NOTHING),
-                            backends,
-                            reason == null,
-                            before == null ? null : before.route(source.id()));
-            if (route != null) {
-                byId.put(source.id(), route);
-            }
-            views.add(new RouteView(
-                    source.id(),
-                    backend == null ? null : backend.name(),
-                    reason == null ? FrontDoor.COMPILED : FrontDoor.GENERAL,
-                    reason));
-            entries.add(entry(compilation, route, reason == null));
+            @Nullable Routes before,
+            Consumer<Runnable> inPlace) {
+        Making making = new Making(properties, backends, before, inPlace);
+        try {
+            return making.routes(plan);
+        } catch (RuntimeException e) {
+            making.observed.forEach(observers::drop);
+            throw e;
         }
-        return new Routes(
-                new RouteTable(entries), byId, backends, List.copyOf(views), plan.made.general(), new Usage());
+    }
+
+    /** Routes in the making. */
+    private final class Making {
+
+        private final Map<String, RouteProperties> properties;
+        private final Map<String, Backend> backends;
+        private final @Nullable Routes before;
+        private final Consumer<Runnable> inPlace;
+        /** The observers that were made for them. */
+        private final List<RouteObserver> observed = new ArrayList<>();
+
+        Making(
+                Map<String, RouteProperties> properties,
+                Map<String, Backend> backends,
+                @Nullable Routes before,
+                Consumer<Runnable> inPlace) {
+            this.properties = properties;
+            this.backends = backends;
+            this.before = before;
+            this.inPlace = inPlace;
+        }
+
+        Routes routes(Plan plan) {
+            List<RouteTable.Entry> entries = new ArrayList<>();
+            Map<String, Route> byId = new LinkedHashMap<>();
+            List<RouteView> views = new ArrayList<>();
+            for (Planned planned : plan.routes) {
+                Source source = planned.source();
+                RouteCompiler.Compilation compilation = planned.compilation();
+                String reason = whyGeneral(source, compilation);
+                Backend backend = backend(source.uri(), backends);
+                Route route = backend == null ? null : route(source.id(), backend, reason == null);
+                if (route != null) {
+                    byId.put(source.id(), route);
+                }
+                views.add(new RouteView(
+                        source.id(),
+                        backend == null ? null : backend.name(),
+                        reason == null ? FrontDoor.COMPILED : FrontDoor.GENERAL,
+                        reason));
+                entries.add(entry(compilation, route, reason == null));
+            }
+            return new Routes(
+                    new RouteTable(entries), byId, backends, List.copyOf(views), plan.made.general(), new Usage());
+        }
+
+        private Route route(String id, Backend backend, boolean compiled) {
+            RouteProperties own = properties.getOrDefault(id, NOTHING);
+            Route known = before == null ? null : before.route(id);
+            Duration deadline = own.deadline();
+            QueueingBulkhead limit = limit(own.maxConcurrentCalls(), known == null ? null : known.limit());
+            FallbackProperties fallback = own.fallback();
+            String other = fallback == null ? null : fallback.backend();
+            return new Route(
+                    id,
+                    backend,
+                    deadline == null ? backend.deadlineNanos() : deadline.toNanos(),
+                    own.mode(),
+                    limit,
+                    own.retry() == null ? null : new RetryPolicy(own.retry()),
+                    fallback == null ? null : fallback(fallback, known == null ? null : known.fallback()),
+                    other == null ? null : backends.get(other),
+                    observer(id, backend, compiled, limit, known == null ? null : known.observer()),
+                    new Usage());
+        }
+
+        private RouteObserver observer(
+                String id,
+                Backend backend,
+                boolean compiled,
+                @Nullable QueueingBulkhead limit,
+                @Nullable RouteObserver known) {
+            String door = compiled ? FrontDoor.COMPILED : FrontDoor.GENERAL;
+            RouteObserver observer = observers.of(id, backend, door, limit, known);
+            if (observer == known) {
+                inPlace.accept(() -> observers.follow(observer, limit));
+            } else {
+                observed.add(observer);
+            }
+            return observer;
+        }
+
+        private @Nullable QueueingBulkhead limit(@Nullable Integer calls, @Nullable QueueingBulkhead known) {
+            if (calls == null) {
+                return null;
+            }
+            if (known == null) {
+                return new QueueingBulkhead(calls, 0);
+            }
+            inPlace.accept(() -> known.resize(calls, 0));
+            return known;
+        }
+
+        private Fallback fallback(FallbackProperties own, @Nullable Fallback known) {
+            if (known == null) {
+                return new Fallback(own);
+            }
+            inPlace.accept(() -> known.limit().resize(own.maxConcurrentCalls(), 0));
+            return new Fallback(own, known.limit());
+        }
     }
 
     private static RouteTable.Entry entry(
@@ -172,54 +260,6 @@ public final class RoutesFactory {
 
     private static @Nullable Backend backend(URI uri, Map<String, Backend> backends) {
         return BackendRoutingFilter.SCHEME.equals(uri.getScheme()) ? backends.get(uri.getHost()) : null;
-    }
-
-    private Route route(
-            String id,
-            Backend backend,
-            RouteProperties properties,
-            Map<String, Backend> backends,
-            boolean compiled,
-            @Nullable Route before) {
-        Duration deadline = properties.deadline();
-        QueueingBulkhead limit = limit(properties.maxConcurrentCalls(), before == null ? null : before.limit());
-        FallbackProperties fallback = properties.fallback();
-        String other = fallback == null ? null : fallback.backend();
-        return new Route(
-                id,
-                backend,
-                deadline == null ? backend.deadlineNanos() : deadline.toNanos(),
-                properties.mode(),
-                limit,
-                properties.retry() == null ? null : new RetryPolicy(properties.retry()),
-                fallback == null ? null : fallback(fallback, before == null ? null : before.fallback()),
-                other == null ? null : backends.get(other),
-                observers.of(
-                        id,
-                        backend,
-                        compiled ? FrontDoor.COMPILED : FrontDoor.GENERAL,
-                        limit,
-                        before == null ? null : before.observer()),
-                new Usage());
-    }
-
-    private static @Nullable QueueingBulkhead limit(@Nullable Integer calls, @Nullable QueueingBulkhead before) {
-        if (calls == null) {
-            return null;
-        }
-        if (before == null) {
-            return new QueueingBulkhead(calls, 0);
-        }
-        before.resize(calls, 0);
-        return before;
-    }
-
-    private static Fallback fallback(FallbackProperties properties, @Nullable Fallback before) {
-        if (before == null) {
-            return new Fallback(properties);
-        }
-        before.limit().resize(properties.maxConcurrentCalls(), 0);
-        return new Fallback(properties, before.limit());
     }
 
     private static final RouteProperties NOTHING = new RouteProperties(null, Mode.REQUEST, null, null, null);

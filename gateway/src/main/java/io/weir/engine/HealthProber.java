@@ -27,12 +27,16 @@ public final class HealthProber {
     private @Nullable Future<?> next;
     private volatile boolean closed;
 
-    /** A prober that sleeps until the breaker opens. */
+    /** A prober that has not {@linkplain #start started}. */
     public HealthProber(Backend backend, String path, EventLoop loop, LongSupplier nanoClock) {
         this.backend = backend;
         this.path = path;
         this.loop = loop;
         this.nanoClock = nanoClock;
+    }
+
+    /** Sleeps until the breaker opens, and probes from then on. */
+    public void start() {
         backend.breaker().whenOpened(this::wake);
         // It may be open already, if the configuration has changed meanwhile.
         wake();

@@ -60,6 +60,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /**
      * The meters of a backend.
      *
+     * @param page takes them; whoever opened it closes it if this fails
      * @param name its name
      * @param bulkhead the cap on calls
      * @param streams the cap on streams
@@ -67,7 +68,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
      * @param nanoClock {@link System#nanoTime} but for tests
      */
     public BackendMeters(
-            MeterBook book,
+            MeterBook.Page page,
             String name,
             QueueingBulkhead bulkhead,
             QueueingBulkhead streams,
@@ -80,7 +81,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.name = name;
         this.parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
         this.law = new LittlesLaw(law, () -> tellsServiceTime(parts.breaker()), nanoClock);
-        this.page = book.open();
+        this.page = page;
         this.queueWait = page.timer(Meters.QUEUE_WAIT, name);
         this.budgetLeft = page.timer(Meters.BUDGET_LEFT, name);
         this.serviceTime = page.timer(Meters.SERVICE_TIME, name);

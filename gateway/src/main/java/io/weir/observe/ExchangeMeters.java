@@ -32,13 +32,15 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
     /**
      * The meters of a route.
      *
+     * @param page takes them; whoever opened it closes it if this fails
      * @param route its id
      * @param backend the name of the backend that it leads to
      * @param door {@code compiled} or {@code general}
      * @param limit its own cap on calls; null: none
      */
-    public ExchangeMeters(MeterBook book, String route, String backend, String door, @Nullable QueueingBulkhead limit) {
-        this.page = book.open();
+    public ExchangeMeters(
+            MeterBook.Page page, String route, String backend, String door, @Nullable QueueingBulkhead limit) {
+        this.page = page;
         this.route = route;
         this.backend = backend;
         this.door = door;

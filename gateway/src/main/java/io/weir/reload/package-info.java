@@ -16,9 +16,10 @@
  *       checked as a start does ({@link io.weir.config.Snapshot}). It holds it against what is in force: of what is different, a running gateway follows backends,
  *       routes and default filters; anything else was built into servers, meters and threads, and is a problem that names it.
  *       With one problem, of either kind, nothing is changed at all.
- *   <li>The {@linkplain io.weir.reload.LiveConfiguration.Target target} plans all that can fail (Spring Cloud Gateway's routes, compiled
- *       routes, pools with their TLS), then makes what cannot, then writes one reference. A request takes hold of that reference once,
- *       when it comes in, and goes by it to its end, through either door.
+ *   <li>The {@linkplain io.weir.reload.LiveConfiguration.Target target} makes all that can fail (Spring Cloud Gateway's routes, compiled
+ *       routes, pools with their TLS, meters), and takes it back if something does; then it changes in place what stays, and writes one
+ *       reference. A request takes hold of that reference once, when it comes in, and goes by it to its end, through either door. From
+ *       there on the change stands: what somebody throws who is told of it is logged.
  *   <li>What is left behind is closed when nobody can reach it any more: mark and sweep, from the routes that were in force once.
  * </ol>
  *

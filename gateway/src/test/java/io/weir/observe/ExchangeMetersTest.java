@@ -24,7 +24,7 @@ class ExchangeMetersTest {
     private final Fixture fixture = new Fixture();
     private final BackendMeters backendMeters = fixture.backendMeters(book);
     private final Backend backend = fixture.backend(backendMeters);
-    private final ExchangeMeters meters = new ExchangeMeters(book, "orders-route", "orders", "compiled", null);
+    private final ExchangeMeters meters = new ExchangeMeters(book.open(), "orders-route", "orders", "compiled", null);
     private final Route route = fixture.route(backend, null, meters);
 
     @AfterEach
@@ -107,7 +107,7 @@ class ExchangeMetersTest {
                 .isNull();
         QueueingBulkhead limit = new QueueingBulkhead(4, 0);
 
-        try (ExchangeMeters limited = new ExchangeMeters(book, "limited", "orders", "general", limit)) {
+        try (ExchangeMeters limited = new ExchangeMeters(book.open(), "limited", "orders", "general", limit)) {
             limit.tryAcquire();
 
             assertThat(limited).isNotNull();

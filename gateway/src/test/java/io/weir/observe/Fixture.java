@@ -75,7 +75,7 @@ final class Fixture implements AutoCloseable {
 
     BackendMeters backendMeters(MeterBook book) {
         return new BackendMeters(
-                book, "orders", bulkhead, streams, 100_000_000L, breaker, pool, retryBudget, LAW, clock::get);
+                book.open(), "orders", bulkhead, streams, 100_000_000L, breaker, pool, retryBudget, LAW, clock::get);
     }
 
     Backend backend(BackendObserver observer) {

@@ -104,8 +104,8 @@ class MetersTest {
                 AccessLog log = new AccessLog(new LineSinkTest.Nowhere(), 16, () -> 0);
                 OverloadSampler sampler = new OverloadSampler(List.of(), fixture.guard, fixture.clock::get);
                 BackendMeters backend = fixture.backendMeters(book);
-                ExchangeMeters route =
-                        new ExchangeMeters(book, "orders-route", "orders", "compiled", new QueueingBulkhead(1, 0));
+                ExchangeMeters route = new ExchangeMeters(
+                        book.open(), "orders-route", "orders", "compiled", new QueueingBulkhead(1, 0));
                 EdgeMeters edge = new EdgeMeters(
                         book,
                         fixture.engine,
