@@ -24,7 +24,9 @@ import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -43,6 +45,11 @@ class DashboardIT {
     private static TestBackend backend;
     private static TestGateway gateway;
     private static TestGateway guarded;
+    /** Behind it, calls fail, hang or are served, by the end of their path. */
+    private static TestGateway counted;
+
+    private static TestBackend mixed;
+    private static final HeldCalls held = new HeldCalls();
     private static final HttpClient CLIENT =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -61,6 +68,27 @@ class DashboardIT {
                 .start();
     }
 
+    @BeforeAll
+    static void startCounted() {
+        mixed = TestBackend.start((request, conversation) -> {
+            switch (request.target().replaceFirst(".*/", "")) {
+                case "fails" -> conversation.answer(500, "");
+                case "hangs" -> held.serve(request, conversation);
+                default -> TestBackend.ECHO.serve(request, conversation);
+            }
+        });
+        counted = TestGateway.setup()
+                .backend(
+                        "orders",
+                        mixed.uri(),
+                        "deadline: 60s",
+                        "bulkhead: { max-concurrent-calls: 2, queue-capacity: 1, max-wait-duration: 20s }",
+                        "circuit-breaker: { minimum-number-of-calls: 100, sliding-window-size: 100, failure-rate-threshold: 60 }",
+                        "recovery: { probe-interval: 300ms }")
+                .route("orders", "orders")
+                .start();
+    }
+
     @AfterEach
     void nobodyLooksAnyMore() {
         await().untilAsserted(
@@ -69,6 +97,9 @@ class DashboardIT {
 
     @AfterAll
     static void stop() {
+        held.release();
+        counted.close();
+        mixed.close();
         guarded.close();
         gateway.close();
         backend.close();
@@ -331,6 +362,125 @@ class DashboardIT {
         } finally {
             poller.shutdown();
         }
+    }
+
+    /** So many served, failed, timed out, wrong by the caller's own doing, and refused by the bulkhead and by the breaker. */
+    @Test
+    void tellsHystrixsToolsHowManyCameToWhat() throws Exception {
+        try (Stream stream = new Stream(counted.managementPort(), "/hystrix.stream")) {
+            for (int i = 0; i < 5; i++) {
+                assertThat(ask(counted, i % 2 == 0 ? Door.COMPILED : Door.GENERAL, "served")
+                                .status())
+                        .isEqualTo(200);
+            }
+            for (int i = 0; i < 3; i++) {
+                assertThat(ask(counted, Door.COMPILED, "fails").status()).isEqualTo(500);
+            }
+            assertThat(ask(counted, Door.COMPILED, "hangs", "X-Request-Timeout: 150ms")
+                            .reason())
+                    .isEqualTo("deadline-exceeded");
+            assertThat(ask(counted, Door.COMPILED, "served", "X-Request-Timeout: soon")
+                            .reason())
+                    .isEqualTo("bad-request");
+            List<CompletableFuture<TestCaller.Answer>> under = IntStream.range(0, 3)
+                    .mapToObj(i -> TestCaller.ask(counted.port(), Door.COMPILED.path("orders", "hangs")))
+                    .toList();
+            await().until(() -> counted.backend("orders").bulkhead().queued() == 1);
+            for (int i = 0; i < 4; i++) {
+                assertThat(ask(counted, Door.COMPILED, "served").reason()).isEqualTo("bulkhead-full");
+            }
+            assertThat(post(counted, "{\"breaker\":\"open\"}")).isEqualTo(200);
+            for (int i = 0; i < 2; i++) {
+                assertThat(ask(counted, Door.COMPILED, "served").reason()).isEqualTo("circuit-open");
+            }
+
+            awaitFields(
+                    stream,
+                    "HystrixCommand",
+                    Map.ofEntries(
+                            Map.entry("group", "weir"),
+                            Map.entry("threadPool", "orders"),
+                            Map.entry("reportingHosts", 1),
+                            Map.entry("isCircuitBreakerOpen", true),
+                            // Of the callers' own mistakes Hystrix says that they are no requests.
+                            Map.entry("requestCount", 15),
+                            Map.entry("errorCount", 10),
+                            Map.entry("errorPercentage", 66),
+                            Map.entry("rollingCountSuccess", 5),
+                            Map.entry("rollingCountFailure", 3),
+                            Map.entry("rollingCountTimeout", 1),
+                            Map.entry("rollingCountBadRequests", 1),
+                            Map.entry("rollingCountThreadPoolRejected", 4),
+                            Map.entry("rollingCountSemaphoreRejected", 0),
+                            Map.entry("rollingCountShortCircuited", 2),
+                            Map.entry("rollingCountExceptionsThrown", 10),
+                            Map.entry("rollingCountFallbackSuccess", 0),
+                            Map.entry("currentConcurrentExecutionCount", 2),
+                            Map.entry("rollingMaxConcurrentExecutionCount", 2),
+                            Map.entry("propertyValue_circuitBreakerForceOpen", true),
+                            Map.entry("propertyValue_circuitBreakerForceClosed", false),
+                            Map.entry("propertyValue_circuitBreakerRequestVolumeThreshold", 100),
+                            Map.entry("propertyValue_circuitBreakerErrorThresholdPercentage", 60),
+                            Map.entry("propertyValue_circuitBreakerSleepWindowInMilliseconds", 300),
+                            Map.entry("propertyValue_executionTimeoutInMilliseconds", 60_000),
+                            Map.entry("propertyValue_metricsRollingStatisticalWindowInMilliseconds", 10_000)));
+            awaitFields(
+                    stream,
+                    "HystrixThreadPool",
+                    Map.ofEntries(
+                            Map.entry("reportingHosts", 1),
+                            Map.entry("currentActiveCount", 2),
+                            Map.entry("currentCorePoolSize", 2),
+                            Map.entry("currentMaximumPoolSize", 2),
+                            Map.entry("currentPoolSize", 2),
+                            Map.entry("currentLargestPoolSize", 2),
+                            Map.entry("currentQueueSize", 1),
+                            // Five served, three failed, one timed out.
+                            Map.entry("currentCompletedTaskCount", 9),
+                            Map.entry("currentTaskCount", 12),
+                            Map.entry("rollingCountThreadsExecuted", 9),
+                            Map.entry("rollingMaxActiveThreads", 2),
+                            Map.entry("rollingCountCommandRejections", 4),
+                            Map.entry("propertyValue_queueSizeRejectionThreshold", 1),
+                            Map.entry("propertyValue_metricsRollingStatisticalWindowInMilliseconds", 10_000)));
+
+            assertThat(post(counted, "{\"breaker\":\"released\"}")).isEqualTo(200);
+            held.release();
+            under.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+            awaitFields(
+                    stream,
+                    "HystrixCommand",
+                    Map.of(
+                            "isCircuitBreakerOpen",
+                            false,
+                            "propertyValue_circuitBreakerForceOpen",
+                            false,
+                            "currentConcurrentExecutionCount",
+                            0));
+            awaitFields(
+                    stream,
+                    "HystrixThreadPool",
+                    Map.of("currentActiveCount", 0, "currentQueueSize", 0, "currentCompletedTaskCount", 12));
+        }
+    }
+
+    private static TestCaller.Answer ask(TestGateway of, Door door, String rest, String... fields) throws IOException {
+        return TestCaller.get(of.port(), door.path("orders", rest), fields);
+    }
+
+    /** The next seconds' events about {@code orders}, until one has these values. */
+    private static void awaitFields(Stream stream, String type, Map<String, Object> expected) throws IOException {
+        Map<String, Object> told = Map.of();
+        for (int i = 0; i < 60 && !told.equals(expected); i++) {
+            JsonNode event = stream.next().getValue();
+            if (isOf(event, type) && event.path("name").asString().equals("orders")) {
+                told = new TreeMap<>();
+                for (String field : expected.keySet()) {
+                    told.put(field, JsonMapper.shared().treeToValue(event.path(field), Object.class));
+                }
+            }
+        }
+        assertThat(told).isEqualTo(expected);
     }
 
     private static boolean isOf(JsonNode event, String type) {
