@@ -53,7 +53,7 @@ class WatchIT {
                   reload: { poll-interval: %s, quiet-period: 50ms }
                   backends:
                     orders: { uri: "%s", bulkhead: { max-concurrent-calls: %d } }
-                spring.cloud.gateway().server.webflux.routes:
+                spring.cloud.gateway.server.webflux.routes:
                   - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
                 """.formatted(pollInterval, backend.uri(), calls);
     }

@@ -31,6 +31,9 @@ public final class ConfigurationCheck {
     /** Made once too: to read the annotations of all properties allocates more than anything else in a check. */
     static final Schema.Group WEIR = Schema.of(WeirProperties.class);
 
+    /** Below them, names are checked one by one. */
+    private static final List<String> OUTERMOST = List.of("weir", RoutesCheck.PREFIX);
+
     private ConfigurationCheck() {}
 
     /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
@@ -70,6 +73,7 @@ public final class ConfigurationCheck {
                 EnvironmentVariables.of(environment),
                 validation.usingContext().messageInterpolator(new Unsaid()).getValidator(),
                 problems::add);
+        OUTERMOST.forEach(path -> oddNames(root, path, problems));
         properties.group("weir", WEIR, Written.at(root, "weir"), Place.elsewhere("configuration"));
         Known known = properties.known();
         new BackendsCheck(root, known, problems::add).check();
@@ -83,6 +87,21 @@ public final class ConfigurationCheck {
         new Contradictions(environment, known, problems::add).check(routes);
         Report report = new Report(problems, known.names("weir.backends").size(), routes.size());
         return new Findings(report, known);
+    }
+
+    /** Spring Boot binds what is below a name with characters that it leaves out; here nothing of it would be found, and nothing checked. */
+    private static void oddNames(Written root, String path, List<Problem> problems) {
+        List<Written> nodes = List.of(root);
+        for (String element : path.split("\\.", -1)) {
+            nodes.stream()
+                    .flatMap(Written::children)
+                    .filter(child -> !child.isBracketed()
+                            && !child.name().equals(Names.read(child.name()))
+                            && Names.uniform(Names.read(child.name())).equals(element))
+                    .forEach(child ->
+                            problems.add(new Problem(child.place(), child.path(), null, "unknown property", element)));
+            nodes = Written.find(nodes, element);
+        }
     }
 
     /** Says nothing: what was expected is said by {@link Expectation}. */

@@ -27,6 +27,14 @@ final class Names {
         return dashed.toString();
     }
 
+    /** What Spring Boot reads of a name that is not in brackets: it leaves other characters out. */
+    static String read(String name) {
+        return name.codePoints()
+                .filter(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_' || c == '.')
+                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+                .toString();
+    }
+
     /** As Spring Boot compares names: without dashes, underscores and case. */
     static String uniform(String name) {
         return name.replace("-", "").replace("_", "").toLowerCase(Locale.ROOT);

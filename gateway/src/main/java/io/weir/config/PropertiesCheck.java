@@ -159,10 +159,7 @@ final class PropertiesCheck {
             return child.name();
         }
         String name = child.path().substring(parent.path().length() + 1);
-        String read = name.codePoints()
-                .filter(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_' || c == '.')
-                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
-                .toString();
+        String read = Names.read(name);
         if (!read.equals(name)) {
             problems.accept(Problem.of(
                     child.place(),

@@ -94,6 +94,15 @@ class MalformedPropertiesTest {
                         """,
                         problem(3, "weir.drain.del@y", "1s", "unknown property", "delay")),
                 row(
+                        "the top level with characters that Spring Boot would leave out",
+                        """
+                        weir!:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                        """,
+                        problem(1, "weir!", null, "unknown property", "weir")),
+                row(
                         "a list in place of a group",
                         """
                         weir:

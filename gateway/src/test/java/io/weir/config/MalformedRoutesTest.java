@@ -47,6 +47,24 @@ class MalformedRoutesTest {
                                 null,
                                 "not read here; expected: spring.cloud.gateway.server.webflux.routes")),
                 row(
+                        "a name with characters that Spring Boot leaves out",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud:
+                          gateway():
+                            server.webflux.routes:
+                              - { id: orders, uri: "backend://order", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(3, "spring.cloud.gateway()", null, "unknown property", "gateway")),
+                row(
+                        "a list of routes with characters that Spring Boot leaves out",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes():
+                          - { id: orders, uri: "backend://order", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(2, "spring.cloud.gateway.server.webflux.routes()", null, "unknown property", "routes")),
+                row(
                         "a misspelt list of routes",
                         """
                         spring.cloud.gateway.server.webflux:
