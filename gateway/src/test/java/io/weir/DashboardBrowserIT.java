@@ -12,11 +12,14 @@ import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.logging.Level;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -35,6 +38,7 @@ import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.interactions.Actions;
 import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
 
@@ -278,18 +282,31 @@ class DashboardBrowserIT {
         return asked("return getComputedStyle(" + part(name, ".circle circle") + ").fill", String.class);
     }
 
+    /** In whole seconds from ten on: it counts down from 50, give or take a tenth. */
     @Test
-    void saysWhenABreakersNextProbeIsDueAndWhatOfAFileIsNotTaken() throws IOException {
+    void saysWhenABreakersNextProbeIsDue() {
+        gateway.close();
+        gateway = setup().backend("patient", backend.uri(), "recovery: { probe-interval: 50s }")
+                .start();
         open(gateway.managementPort());
         awaitLive();
-        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
-        awaitText(card("orders") + " .badge", "open · prob");
+        gateway.backend("patient").breaker().resilience4j().transitionToOpenState();
+        awaitText(card("patient") + " .badge", "open · probe in ");
+        int first = secondsToProbe();
+        assertThat(first).isBetween(20, 55);
 
-        gateway.rewrite(Files.readString(gateway.file()).replace("deadline: 800ms", "deadline: soon"));
-        reload();
-        awaitText("#happenings [data-kind=configuration-refused]", "soon");
-        awaitText("#happenings [data-kind=breaker-opened]", "orders");
+        await().untilAsserted(() -> assertThat(secondsToProbe()).isBetween(10, first - 2));
+        awaitText("#happenings [data-kind=breaker-opened]", "patient");
         assertNoComplaint();
+    }
+
+    private static int secondsToProbe() {
+        Matcher shown = Pattern.compile("open · probe in ([0-9]+) s")
+                .matcher(browser()
+                        .findElement(By.cssSelector(card("patient") + " .badge"))
+                        .getText());
+        assertThat(shown.matches()).as("%s", shown).isTrue();
+        return Integer.parseInt(shown.group(1));
     }
 
     /** Its line in the list of what happened is pushed out by others; the file is as bad as before. */
@@ -452,17 +469,66 @@ class DashboardBrowserIT {
     }
 
     @Test
+    void forcesABreakerAndReleasesItWithTheKeyboardAlone() {
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("orders") + " .badge", "closed");
+        tabTo(card("orders") + " [data-action=open]");
+        press(Keys.ENTER);
+        awaitText("#ask", "Force the breaker of orders open?");
+        // One time too many is no.
+        press(Keys.ENTER);
+        await().until(() -> !browser().findElement(By.id("ask")).isDisplayed());
+        await().untilAsserted(() -> assertFocused(card("orders") + " [data-action=open]"));
+        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+
+        press(Keys.ENTER);
+        tabTo("#ask-yes");
+        press(Keys.ENTER);
+        await().until(() -> gateway.backend("orders").breaker().state() == State.FORCED_OPEN);
+        awaitText(card("orders") + " .badge", "forced-open");
+
+        // The button that was pressed is gone; the one that undoes it has the focus.
+        await().untilAsserted(() -> assertFocused(card("orders") + " [data-action=released]"));
+        press(Keys.ENTER);
+        tabTo("#ask-yes");
+        press(Keys.ENTER);
+        await().until(() -> gateway.backend("orders").breaker().state() == State.CLOSED);
+        assertNoComplaint();
+    }
+
+    /** Goes from control to control until this one has the focus. */
+    private static void tabTo(String selector) {
+        List<String> passed = new ArrayList<>();
+        while (!isFocused(selector)) {
+            passed.add(browser().switchTo().activeElement().getTagName());
+            assertThat(passed).as("passed on the way to %s", selector).hasSizeLessThan(60);
+            press(Keys.TAB);
+        }
+    }
+
+    private static boolean isFocused(String selector) {
+        return asked("return document.activeElement.matches(\"" + selector + "\")", Boolean.class);
+    }
+
+    private static void assertFocused(String selector) {
+        assertThat(isFocused(selector)).as("%s has the focus", selector).isTrue();
+    }
+
+    private static void press(CharSequence key) {
+        new Actions(browser()).sendKeys(key).perform();
+    }
+
+    @Test
     void changesALimitWithTheKeyboardAlone() {
         open(gateway.managementPort());
         awaitLive();
         awaitText(card("orders"), "0 of 7");
-        WebElement button = browser().findElement(By.cssSelector(card("orders") + " [data-action=limit]"));
-        browser().executeScript("arguments[0].focus()", button);
-        button.sendKeys(Keys.ENTER);
+        tabTo(card("orders") + " [data-action=limit]");
+        press(Keys.ENTER);
         awaitText("#ask", "Change the limit of orders?");
-        WebElement field = browser().switchTo().activeElement();
-        assertThat(field.getDomAttribute("id")).isEqualTo("ask-calls");
-        field.sendKeys(Keys.chord(Keys.CONTROL, "a"), "9", Keys.ENTER);
+        assertFocused("#ask-calls");
+        browser().switchTo().activeElement().sendKeys(Keys.chord(Keys.CONTROL, "a"), "9", Keys.ENTER);
 
         await().until(() -> gateway.backend("orders").bulkhead().maxConcurrentCalls() == 9);
         awaitText(card("orders"), "0 of 9");

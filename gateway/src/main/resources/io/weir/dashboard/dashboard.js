@@ -323,10 +323,18 @@ function drawBackend(parts, backend, busiest) {
   write(parts.law[2], law && law.suggestedLimit > 0 ? `${law.suggestedLimit}` : '–');
   write(parts.law[3], law ? percent(law.waitingShare) : '–');
   drawTrial(parts.trial, now.dryRun);
-  const forced = now.breaker.forced;
-  parts.release.hidden = !forced;
-  parts.open.hidden = now.breaker.state === 'forced-open';
-  parts.closed.hidden = now.breaker.state === 'forced-closed';
+  drawActions(parts, now.breaker);
+}
+
+/** Who has just pressed one that is not to be had any more goes on at the next that is, not at the top of the page. */
+function drawActions({ open, closed, release }, { state, forced }) {
+  const pressed = [open, closed, release].find((button) => button === document.activeElement);
+  release.hidden = !forced;
+  open.hidden = state === 'forced-open';
+  closed.hidden = state === 'forced-closed';
+  if (pressed?.hidden) {
+    (forced ? release : open).focus();
+  }
 }
 
 function drawTrial(node, trial) {
