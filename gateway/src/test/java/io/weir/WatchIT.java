@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.reload.Change;
 import io.weir.reload.History;
 import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
@@ -19,6 +20,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The gateway follows its file, however that is changed. */
 class WatchIT {
@@ -180,6 +183,64 @@ class WatchIT {
         Files.writeString(elsewhere, yaml(5, "100ms"));
 
         awaitLimit(5);
+    }
+
+    @Test
+    void followsAnImportThatComesAndGoes() throws IOException {
+        started = TestGateway.start(yaml(4) + "spring.config.import: \"optional:more.yml\"\n");
+
+        importing(limit(5));
+        awaitLimit(5);
+        importing(limit(0));
+        await().until(() -> refused().contains("max-concurrent-calls: 0"));
+        importing("weir: [");
+        await().until(() -> !refused().contains("max-concurrent-calls: 0"));
+        assertThat(refused()).contains("more.yml:1");
+        importing(limit(6));
+        awaitLimit(6);
+        await().until(() -> history().refused() == null);
+        importing("# nothing yet");
+        awaitLimit(4);
+        importing(limit(7));
+        awaitLimit(7);
+    }
+
+    /** A running gateway does not begin to import, but it says what is wrong as it is now, not as it was. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "weir: [", "weir.backends.orders.deadline: soon"})
+    void looksAgainWhenWhatARefusedFileImportsHasChanged(String wrong) throws IOException {
+        started = TestGateway.start(yaml(4));
+        if (!wrong.isEmpty()) {
+            importing(wrong);
+        }
+        gateway().rewrite(yaml(5) + "spring.config.import: more.yml\n");
+        await().until(() -> history().refused() != null);
+        assertThat(refused()).doesNotContain("it takes a restart");
+
+        importing(limit(6));
+
+        await().until(() -> refused().contains("it takes a restart"));
+        assertThat(gateway().backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(4);
+    }
+
+    private static String limit(int calls) {
+        return "weir.backends.orders.bulkhead.max-concurrent-calls: " + calls;
+    }
+
+    /** Beside the gateway's own file, in one step. */
+    private void importing(String yaml) throws IOException {
+        Path next = Files.writeString(gateway().file().resolveSibling("more.next"), yaml);
+        Files.move(
+                next,
+                next.resolveSibling("more.yml"),
+                StandardCopyOption.ATOMIC_MOVE,
+                StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    /** What is wrong with what is written now. */
+    private String refused() {
+        Change refused = history().refused();
+        return refused == null ? "" : String.join("\n", refused.problems());
     }
 
     @Test

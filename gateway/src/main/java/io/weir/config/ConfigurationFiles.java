@@ -3,9 +3,11 @@ package io.weir.config;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -57,6 +59,22 @@ final class ConfigurationFiles extends DefaultResourceLoader {
         return asked.entrySet().stream()
                 .allMatch(place -> place.getValue() != Found.OTHER
                         && place.getValue() == find(place.getKey(), super.getResource(place.getKey())));
+    }
+
+    /** The files outside of the class path, and where others would be read from if they were there. */
+    Set<Path> places() {
+        Set<Path> places = new LinkedHashSet<>();
+        asked.forEach((location, found) -> {
+            Resource resource = super.getResource(location);
+            if (found != Found.DIRECTORY && resource.isFile()) {
+                try {
+                    places.add(resource.getFile().toPath());
+                } catch (IOException e) {
+                    // It says that it is one, and is none: there is nothing to look at.
+                }
+            }
+        });
+        return places;
     }
 
     @Override

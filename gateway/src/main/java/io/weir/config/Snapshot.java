@@ -42,14 +42,22 @@ public final class Snapshot {
     private final ConfigurationSources sources;
     private final Supplier<Findings> findings;
     private final Supplier<Map<String, Setting>> written;
+    private final Set<Path> places;
+
+    /** A configuration of which it is not known where files were looked for. */
+    Snapshot(ConfigurationSources sources, List<Problem> unreadable) {
+        this(sources, unreadable, Set.of());
+    }
 
     /**
      * A configuration.
      *
      * @param unreadable why it could not be read; then nothing else is said of it
+     * @param places where files were looked for
      */
-    Snapshot(ConfigurationSources sources, List<Problem> unreadable) {
+    Snapshot(ConfigurationSources sources, List<Problem> unreadable, Set<Path> places) {
         this.sources = sources;
+        this.places = Set.copyOf(places);
         this.findings = SingletonSupplier.of(() -> unreadable.isEmpty()
                 ? ConfigurationCheck.findings(sources)
                 : new Findings(Report.of(unreadable), new Known()));
@@ -152,6 +160,14 @@ public final class Snapshot {
                 several.stream().map(Snapshot::text).sorted().collect(Collectors.joining(","));
             default -> value.toString();
         };
+    }
+
+    /**
+     * Where files were looked for: those that say nothing or nothing sound, and that are not there, too. Only of one that was read from
+     * files.
+     */
+    public Set<Path> places() {
+        return places;
     }
 
     /** The files that it was read from, or should have been. */

@@ -57,7 +57,7 @@ public final class SnapshotReader implements Supplier<Snapshot> {
         if (next.sources().problems().isEmpty()) {
             last = next;
         }
-        return new Snapshot(next.sources(), List.of());
+        return new Snapshot(next.sources(), List.of(), next.files().places());
     }
 
     private Reading whole() {

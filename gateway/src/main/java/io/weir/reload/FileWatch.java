@@ -4,12 +4,14 @@ import io.weir.reload.Change.Trigger;
 import java.io.IOException;
 import java.nio.file.ClosedWatchServiceException;
 import java.nio.file.FileSystems;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardWatchEventKinds;
 import java.nio.file.WatchKey;
 import java.nio.file.WatchService;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -74,9 +76,16 @@ public final class FileWatch implements AutoCloseable {
         try {
             Map<Path, String> seen = Map.of();
             try {
-                seen = WatchedFiles.contents(configuration.inForce().files());
+                Set<Path> files;
+                boolean asWritten;
+                do {
+                    // In this order: what changes between the two is found to have changed.
+                    files = configuration.watched();
+                    seen = WatchedFiles.contents(files);
+                    asWritten = configuration.isAsWritten();
+                } while (!closed && !files.equals(configuration.watched()));
                 // They may have changed between the start's reading and this.
-                if (!configuration.isAsWritten()) {
+                if (!asWritten) {
                     configuration.reload(Trigger.WATCH, "file watch");
                 }
             } catch (RuntimeException e) {
@@ -93,7 +102,7 @@ public final class FileWatch implements AutoCloseable {
 
     private Map<Path, String> look(Map<Path, String> seen) throws InterruptedException {
         try {
-            Set<Path> files = configuration.inForce().files();
+            Set<Path> files = configuration.watched();
             Map<Path, String> now = WatchedFiles.contents(files);
             if (now.equals(seen)) {
                 return seen;
@@ -109,10 +118,16 @@ public final class FileWatch implements AutoCloseable {
             if (!now.equals(seen)) {
                 configuration.reload(Trigger.WATCH, "file watch");
             }
-            // By the files of what is in force now, which may be others.
-            return files.equals(configuration.inForce().files())
-                    ? now
-                    : WatchedFiles.contents(configuration.inForce().files());
+            Set<Path> next = configuration.watched();
+            if (files.equals(next)) {
+                return now;
+            }
+            // Files were read that were not watched; since then they may have changed.
+            Map<Path, String> contents = WatchedFiles.contents(next);
+            if (!configuration.isAsRead()) {
+                configuration.reload(Trigger.WATCH, "file watch");
+            }
+            return contents;
         } catch (RuntimeException e) {
             log.error("The configuration's files could not be looked at", e);
             return seen;
@@ -125,7 +140,7 @@ public final class FileWatch implements AutoCloseable {
             TimeUnit.NANOSECONDS.sleep(pollInterval.toNanos());
             return;
         }
-        if (register(service, WatchedFiles.directories(configuration.inForce().files()))) {
+        if (register(service, WatchedFiles.directories(tellingFiles()))) {
             // What has happened there before will not be told of.
             return;
         }
@@ -135,6 +150,16 @@ public final class FileWatch implements AutoCloseable {
             key.reset();
             key = service.poll();
         }
+    }
+
+    /**
+     * The files of whose directories to be told. A directory where a file could be but is not, such as the one that the gateway was
+     * started in, may be one in which something happens all the time, such as the writing of a log.
+     */
+    private Set<Path> tellingFiles() {
+        Set<Path> telling = new LinkedHashSet<>(configuration.inForce().files());
+        configuration.watched().stream().filter(Files::exists).forEach(telling::add);
+        return telling;
     }
 
     /** Watches these directories, and no others; whether one of them is new. */

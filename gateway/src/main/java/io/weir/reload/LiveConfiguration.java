@@ -8,11 +8,14 @@ import io.weir.observe.Happenings;
 import io.weir.observe.OperatorChanges;
 import io.weir.observe.ReloadMeters;
 import io.weir.reload.Change.Trigger;
+import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -65,6 +68,8 @@ public final class LiveConfiguration implements OperatorChanges {
     private final Map<String, String> operators = new HashMap<>();
 
     private volatile Snapshot inForce;
+    /** What was read last, whatever became of it. */
+    private volatile Snapshot lastRead;
     /** Spring Cloud Gateway's part of it, once it was asked for; guarded by this. */
     private @Nullable GatewayProperties gateway;
 
@@ -84,6 +89,7 @@ public final class LiveConfiguration implements OperatorChanges {
             ReloadMeters meters,
             Happenings happenings) {
         this.inForce = inForce;
+        this.lastRead = inForce;
         this.files = files;
         this.target = target;
         this.draining = draining;
@@ -99,7 +105,29 @@ public final class LiveConfiguration implements OperatorChanges {
 
     /** Whether the files say what is in force, without what operators have changed. */
     boolean isAsWritten() {
-        return new SnapshotDifference(inForce, files.get()).isEmpty();
+        return new SnapshotDifference(inForce, read()).isEmpty();
+    }
+
+    /** Whether the files say, for all that is of interest, what they said when they were read last. */
+    boolean isAsRead() {
+        Snapshot before = lastRead;
+        Snapshot now = read();
+        List<Problem> problems = now.report().problems();
+        return problems.equals(before.report().problems())
+                && (!problems.isEmpty() || new SnapshotDifference(before, now).isEmpty());
+    }
+
+    /** The files whose change can make another configuration: those of what is in force, and those that were read last. */
+    Set<Path> watched() {
+        Set<Path> watched = new LinkedHashSet<>(inForce.files());
+        watched.addAll(lastRead.places());
+        return watched;
+    }
+
+    private Snapshot read() {
+        Snapshot next = files.get();
+        lastRead = next;
+        return next;
     }
 
     /** The last changes. */
@@ -111,7 +139,7 @@ public final class LiveConfiguration implements OperatorChanges {
     public synchronized Change reload(Trigger trigger, String by) {
         Change change;
         try {
-            change = change(files.get(), trigger, by);
+            change = change(read(), trigger, by);
         } catch (RuntimeException e) {
             log.error("Configuration could not be reloaded", e);
             change = refused(trigger, by, List.of("configuration: not readable: " + e));
