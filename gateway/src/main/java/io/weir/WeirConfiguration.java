@@ -87,6 +87,7 @@ import org.springframework.core.convert.ConversionService;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
 import org.springframework.http.client.ReactorResourceFactory;
+import org.springframework.util.StringUtils;
 import org.springframework.web.reactive.accept.ApiVersionStrategy;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
 
@@ -227,13 +228,25 @@ class WeirConfiguration {
             List<RoutePredicateFactory<?>> predicates,
             List<GatewayFilterFactory<?>> filters,
             ConfigurationService configuration,
+            GlobalCorsProperties cors,
             Environment environment) {
         return new RouteCompiler(
                 predicates.stream().collect(Collectors.toMap(RoutePredicateFactory::name, Function.identity())),
                 filters.stream().collect(Collectors.toMap(GatewayFilterFactory::name, Function.identity())),
                 configuration,
                 environment.getProperty(
-                        "spring.cloud.gateway.server.webflux.predicate.host.include-port", Boolean.class, true));
+                        "spring.cloud.gateway.server.webflux.predicate.host.include-port", Boolean.class, true),
+                notCompiled(cors, environment));
+    }
+
+    /** What is Spring's to do to every request, and why no route is compiled then. */
+    private static @Nullable String notCompiled(GlobalCorsProperties cors, Environment environment) {
+        if (!cors.getCorsConfigurations().isEmpty()) {
+            return "spring.cloud.gateway.server.webflux.globalcors is set";
+        }
+        return StringUtils.hasText(environment.getProperty("spring.webflux.base-path"))
+                ? "spring.webflux.base-path is set"
+                : null;
     }
 
     @Bean

@@ -295,12 +295,18 @@ public final class TestGateway implements AutoCloseable {
 
     /** The access log so far. */
     public List<JsonNode> log() {
+        return log("");
+    }
+
+    /** Those lines of the access log so far that have a text in them. */
+    public List<JsonNode> log(String text) {
         try {
             Path file = directory.resolve("access.log");
             if (!Files.exists(file)) {
                 return List.of();
             }
             return Files.readAllLines(file).stream()
+                    .filter(line -> line.contains(text))
                     .map(line -> JsonMapper.shared().readTree(line))
                     .toList();
         } catch (IOException e) {

@@ -57,7 +57,6 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
                 visit.inbound(),
                 visit.arrivedAt(),
                 exchange,
-                url,
                 exchange.getAttributeOrDefault(PRESERVE_HOST_HEADER_ATTRIBUTE, false),
                 door.serverTiming());
         visit.began(caller);

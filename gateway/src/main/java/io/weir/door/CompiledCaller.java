@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.edge.RequestTrailers;
 import io.weir.engine.Backend;
 import io.weir.engine.Caller;
@@ -107,11 +108,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
         for (CompiledRoute.PathFilter filter : route.path()) {
             path = filter.apply(path, variables);
         }
-        if (!path.startsWith("/")) {
-            path = '/' + path;
-        }
-        String query = inbound.target().rawQuery();
-        return query == null ? path : path + '?' + query;
+        return Inbound.target(path, inbound.target().rawQuery());
     }
 
     @Override
@@ -132,17 +129,23 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
     @Override
     public void answer(int status, HttpHeaders headers, ByteBuf body) {
         writeHead(status, headers);
+        if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
+            // Sent as an object, it would lose the length of what has not been modified.
+            body.release();
+            new Written().onComplete();
+            return;
+        }
         inbound.response().sendObject(body).then().subscribe(new Written());
     }
 
     private void writeHead(int status, HttpHeaders headers) {
         inbound.writeHead(status, headers);
         HttpHeaders head = inbound.response().responseHeaders();
-        for (Consumer<HttpHeaders> filter : route.response()) {
-            filter.accept(head);
-        }
         if (serverTiming) {
             inbound.writeServerTiming(head, exchange.queueNanos(), exchange.backendNanosSoFar());
+        }
+        for (Consumer<HttpHeaders> filter : route.response()) {
+            filter.accept(head);
         }
     }
 

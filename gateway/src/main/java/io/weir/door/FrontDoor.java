@@ -1,6 +1,8 @@
 package io.weir.door;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
@@ -9,6 +11,7 @@ import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.net.URI;
+import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.server.reactive.HttpHandler;
@@ -90,6 +93,10 @@ public final class FrontDoor implements HttpHandler {
             Inbound inbound = new Inbound(in, out, Inbound.UNREADABLE, forwarding, NONE);
             return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound);
         }
+        if (target.authority() != null) {
+            // It wins (RFC 9112, 3.2.2): nobody is to match by one and to ask for the other.
+            in.requestHeaders().set(HttpHeaderNames.HOST, target.authority());
+        }
         Routes current = routes.get();
         return switch (current.table().match(request, target.path())) {
             case RouteTable.Compiled compiled ->
@@ -100,6 +107,7 @@ public final class FrontDoor implements HttpHandler {
                         arrivedAt,
                         properties.serverTiming());
             case RouteTable.Other.GENERAL -> {
+                respell(in.requestHeaders());
                 Inbound inbound = new Inbound(in, out, target, forwarding, GENERAL);
                 yield generalDoor.through(
                         new GeneralDoor.Visit(inbound, current, arrivedAt),
@@ -108,6 +116,16 @@ public final class FrontDoor implements HttpHandler {
             case RouteTable.Other.NONE ->
                 refuse(Refusal.of(Reason.NO_ROUTE, null), new Inbound(in, out, target, forwarding, NONE));
         };
+    }
+
+    /** Gives each field one spelling: of one that comes in several, Spring's copies of a head have all values once for each. */
+    private static void respell(HttpHeaders headers) {
+        for (String name : headers.names()) {
+            List<String> values = headers.getAll(name);
+            if (values.size() > 1) {
+                headers.set(name, values);
+            }
+        }
     }
 
     /** The request with the path that was matched, so that nobody behind matches another. */

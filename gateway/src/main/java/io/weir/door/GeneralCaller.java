@@ -42,7 +42,6 @@ final class GeneralCaller implements Caller, InboundFacts {
 
     private final Inbound inbound;
     private final ServerWebExchange web;
-    private final URI url;
     private final boolean preserveHost;
     private final boolean serverTiming;
     private final Exchange exchange;
@@ -54,7 +53,6 @@ final class GeneralCaller implements Caller, InboundFacts {
      * A caller that has not begun.
      *
      * @param web the exchange as the filters left it
-     * @param url what is asked for, as RouteToRequestUrlFilter made it
      */
     GeneralCaller(
             Engine engine,
@@ -62,12 +60,10 @@ final class GeneralCaller implements Caller, InboundFacts {
             Inbound inbound,
             long arrivedAt,
             ServerWebExchange web,
-            URI url,
             boolean preserveHost,
             boolean serverTiming) {
         this.inbound = inbound;
         this.web = web;
-        this.url = url;
         this.preserveHost = preserveHost;
         this.serverTiming = serverTiming;
         this.exchange = new Exchange(engine, route, this, arrivedAt);
@@ -139,7 +135,12 @@ final class GeneralCaller implements Caller, InboundFacts {
     @Override
     public boolean hasBody() {
         org.springframework.http.HttpHeaders headers = web.getRequest().getHeaders();
-        return headers.getContentLength() > 0 || headers.getFirst("Transfer-Encoding") != null;
+        if (headers.getFirst("Transfer-Encoding") != null) {
+            return true;
+        }
+        // A filter that takes the length away leaves the body.
+        String length = headers.getFirst("Content-Length");
+        return length == null ? inbound.hasBody() : !"0".equals(length);
     }
 
     @Override
@@ -152,12 +153,15 @@ final class GeneralCaller implements Caller, InboundFacts {
         return RequestTrailers.of(channel());
     }
 
+    /**
+     * By the request's URI as the filters left it. RouteToRequestUrlFilter takes the query apart on its way into another URI: it loses
+     * {@code &&}, and encodes once more what is encoded where {@code [} stands beside it.
+     */
     @Override
     public String target() {
-        String path = url.getRawPath();
-        String query = url.getRawQuery();
-        String start = path == null || path.isEmpty() ? "/" : path;
-        return query == null ? start : start + '?' + query;
+        URI asked = web.getRequest().getURI();
+        String path = asked.getRawPath();
+        return Inbound.target(path == null || path.isEmpty() ? "/" : path, asked.getRawQuery());
     }
 
     @Override
@@ -231,7 +235,7 @@ final class GeneralCaller implements Caller, InboundFacts {
                 .subscribe(
                         null,
                         failure -> headSink().error(failure),
-                        () -> headSink().success());
+                        () -> headSink().error(new TunnelEnded()));
     }
 
     @Override

@@ -31,6 +31,7 @@ import io.weir.outcome.Problem;
 import io.weir.outcome.Refusal;
 import java.net.InetSocketAddress;
 import java.util.function.BiFunction;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
@@ -55,6 +56,8 @@ final class Inbound implements RequestFacts {
 
     /** The largest WebSocket frame that passes. */
     private static final int MAX_FRAME_BYTES = 1024 * 1024;
+
+    private static final Pattern SLASHES = Pattern.compile("/{2,}");
 
     private static final AsciiString SERVER_TIMING = AsciiString.cached("server-timing");
 
@@ -118,16 +121,27 @@ final class Inbound implements RequestFacts {
     }
 
     /**
+     * What the backend is asked for: a path as filters left it, with the slashes merged that they may have put beside each other, and the query.
+     *
+     * @param query as it came; null: none
+     */
+    static String target(String path, @Nullable String query) {
+        String merged = path.contains("//") ? SLASHES.matcher(path).replaceAll("/") : path;
+        return query == null ? merged : merged + '?' + query;
+    }
+
+    /**
      * Makes the head that goes to the backend of one that the route's filters have been through.
      *
-     * @param preserveHost whether the backend sees the caller's {@code Host}
+     * @param preserveHost whether the backend sees the caller's {@code Host}, or what a filter has put in its place
      */
     void finishHead(HttpHeaders toBackend, Backend backend, boolean preserveHost) {
         String host = host();
+        String preserved = preserveHost ? toBackend.get(HttpHeaderNames.HOST) : null;
         HopByHop.strip(toBackend);
         toBackend.remove(HttpHeaderNames.EXPECT);
         toBackend.remove(CallerTimeout.X_REQUEST_TIMEOUT);
-        toBackend.set(HttpHeaderNames.HOST, preserveHost && host != null ? host : backend.authority());
+        toBackend.set(HttpHeaderNames.HOST, preserved == null ? backend.authority() : preserved);
         toBackend.set(RequestId.X_REQUEST_ID, requestId());
         InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
         if (peer != null) {
@@ -153,6 +167,7 @@ final class Inbound implements RequestFacts {
         if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             if (HttpVersion.HTTP_1_0.equals(request.version())) {
                 // It knows no chunks: the end of the connection is the end of the body.
+                head.remove(HttpHeaderNames.TRANSFER_ENCODING);
                 response.keepAlive(false);
             } else {
                 head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
@@ -180,9 +195,15 @@ final class Inbound implements RequestFacts {
         }
         response.status(refusal.reason().status());
         Problem.writeHead(refusal, head);
-        return HttpMethod.HEAD.equals(request.method())
-                ? Unpooled.EMPTY_BUFFER
-                : Problem.body(refusal, channel.alloc());
+        ByteBuf body = Problem.body(refusal, channel.alloc());
+        if (!HttpMethod.HEAD.equals(request.method())) {
+            return body;
+        }
+        // As long as it would have been for a GET.
+        head.remove(HttpHeaderNames.TRANSFER_ENCODING);
+        head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.readableBytes()));
+        body.release();
+        return Unpooled.EMPTY_BUFFER;
     }
 
     /** Whether it has become a tunnel, which tells by its own end that the caller has left: the backend is to hear how. */

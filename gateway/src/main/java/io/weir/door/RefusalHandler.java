@@ -47,6 +47,9 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         }
         ServerHttpResponse response = web.getResponse();
         GeneralCaller caller = visit.caller();
+        if (failure instanceof TunnelEnded) {
+            return Mono.empty();
+        }
         if (response.isCommitted()) {
             return Mono.error(failure);
         }

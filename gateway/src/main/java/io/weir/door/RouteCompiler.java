@@ -1,8 +1,11 @@
 package io.weir.door;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import java.net.URI;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -58,31 +61,50 @@ public final class RouteCompiler {
             boolean preserveHost,
             @Nullable String why) {}
 
+    /**
+     * A replacement that leaves a path a path: it has no {@code ?}, which begins a query, and nothing that has to be encoded. Group references are
+     * in it as Spring Cloud Gateway has them.
+     */
+    private static final Pattern OF_A_PATH =
+            Pattern.compile("(?:[A-Za-z0-9/._~!&'()*+,;=:@-]|\\$\\\\?\\{\\w+}|\\$\\d)*");
+
+    private static final Set<String> FRAMING = Set.of("content-length", "transfer-encoding");
+
     private final Map<String, RoutePredicateFactory<?>> predicates;
     private final Map<String, GatewayFilterFactory<?>> filters;
     private final ConfigurationService configuration;
     private final boolean hostIncludesPort;
+    private final @Nullable String never;
     private final PathPatternParser parser = new PathPatternParser();
 
     /**
      * A compiler for the factories that there are, by their names.
      *
      * @param hostIncludesPort {@code spring.cloud.gateway.server.webflux.predicate.host.include-port}
+     * @param never why no route at all is to be compiled: something is set that Spring does to every request; null: nothing is
      */
     public RouteCompiler(
             Map<String, RoutePredicateFactory<?>> predicates,
             Map<String, GatewayFilterFactory<?>> filters,
             ConfigurationService configuration,
-            boolean hostIncludesPort) {
+            boolean hostIncludesPort,
+            @Nullable String never) {
         this.predicates = Map.copyOf(predicates);
         this.filters = Map.copyOf(filters);
         this.configuration = configuration;
         this.hostIncludesPort = hostIncludesPort;
+        this.never = never;
     }
 
     /** Compiles a route, with the default filters that come before its own of the same rank. */
     Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
         Draft draft = new Draft();
+        if (never != null) {
+            // Nor is it matched here: what is set may match otherwise.
+            draft.complete = false;
+            draft.notCompiled(never);
+            return draft.compilation();
+        }
         definition.getPredicates().forEach(predicate -> predicate(draft, predicate));
         // As Spring Cloud Gateway sorts them: by position, the defaults first among equals.
         List<FilterDefinition> own = definition.getFilters();
@@ -108,7 +130,7 @@ public final class RouteCompiler {
             draft.paths.add(path.getPatterns().stream().map(this::pattern).toList());
         } else if (factory.getClass() == MethodRoutePredicateFactory.class
                 && config instanceof MethodRoutePredicateFactory.Config method) {
-            draft.methods.add(Set.of(method.getMethods()));
+            draft.methods.add(Set.copyOf(Arrays.asList(method.getMethods())));
         } else if (factory.getClass() == HostRoutePredicateFactory.class
                 && config instanceof HostRoutePredicateFactory.Config host
                 && host.getPatterns().stream().noneMatch(pattern -> pattern.contains("{"))) {
@@ -152,7 +174,7 @@ public final class RouteCompiler {
     private static boolean pathFilter(Draft draft, Class<?> type, Object config) {
         if (type == StripPrefixGatewayFilterFactory.class
                 && config instanceof StripPrefixGatewayFilterFactory.Config strip) {
-            int parts = strip.getParts();
+            int parts = Math.max(0, strip.getParts());
             draft.path.add((path, variables) -> stripPrefix(path, parts));
         } else if (type == PrefixPathGatewayFilterFactory.class
                 && config instanceof PrefixPathGatewayFilterFactory.Config prefix
@@ -160,17 +182,20 @@ public final class RouteCompiler {
             UriTemplate template = new UriTemplate(String.valueOf(prefix.getPrefix()));
             draft.prefixed = true;
             draft.pathVariables |= !template.getVariableNames().isEmpty();
-            draft.path.add((path, variables) -> template.expand(variables).getRawPath() + path);
+            draft.path.add(
+                    (path, variables) -> absolute(template.expand(variables).getRawPath() + path));
         } else if (type == SetPathGatewayFilterFactory.class
                 && config instanceof SetPathGatewayFilterFactory.Config set) {
             UriTemplate template = new UriTemplate(String.valueOf(set.getTemplate()));
             draft.pathVariables |= !template.getVariableNames().isEmpty();
-            draft.path.add((path, variables) -> template.expand(variables).getRawPath());
+            draft.path.add(
+                    (path, variables) -> absolute(template.expand(variables).getRawPath()));
         } else if (type == RewritePathGatewayFilterFactory.class
-                && config instanceof RewritePathGatewayFilterFactory.Config rewrite) {
+                && config instanceof RewritePathGatewayFilterFactory.Config rewrite
+                && OF_A_PATH.matcher(String.valueOf(rewrite.getReplacement())).matches()) {
             Pattern pattern = Pattern.compile(String.valueOf(rewrite.getRegexp()));
             String replacement = String.valueOf(rewrite.getReplacement()).replace("$\\", "$");
-            draft.path.add((path, variables) -> pattern.matcher(path).replaceAll(replacement));
+            draft.path.add((path, variables) -> unbroken(pattern.matcher(path).replaceAll(replacement)));
         } else {
             return false;
         }
@@ -178,11 +203,20 @@ public final class RouteCompiler {
     }
 
     private static boolean headerFilter(Draft draft, Class<?> type, Object config) {
+        if (config instanceof NameConfig removed
+                && type == RemoveResponseHeaderGatewayFilterFactory.class
+                && FRAMING.contains(String.valueOf(removed.getName()).toLowerCase(Locale.ROOT))) {
+            // Reactor Netty frames an answer anew then, and not in the same way for each way of writing.
+            return false;
+        }
         if (config instanceof NameValueConfig pair) {
             String name = pair.getName();
             String value = pair.getValue();
             if (name == null || value == null || value.contains("{")) {
                 // The value has the path's variables in it.
+                return false;
+            }
+            if (FRAMING.contains(name.toLowerCase(Locale.ROOT))) {
                 return false;
             }
             if (type == AddRequestHeaderGatewayFilterFactory.class) {
@@ -218,6 +252,22 @@ public final class RouteCompiler {
             }
         }
         return false;
+    }
+
+    /** As Spring wants the path of a request that a filter has changed. */
+    private static String absolute(String path) {
+        if (!path.startsWith("/")) {
+            throw new IllegalArgumentException("path: " + path + " (expected: to begin with a slash)");
+        }
+        return path;
+    }
+
+    /** A regular expression may have taken an escape apart. */
+    private static String unbroken(String path) {
+        String rewritten = absolute(path);
+        return rewritten.indexOf('%') < 0
+                ? rewritten
+                : URI.create("backend://any" + rewritten).getRawPath();
     }
 
     /** As Spring Cloud Gateway's StripPrefix does it. */

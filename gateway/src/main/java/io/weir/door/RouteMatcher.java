@@ -15,7 +15,8 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
 
 /**
- * A route's predicates, as far as they are the usual ones: Path, Host, Method, Header, Query, each read as Spring Cloud Gateway reads it.
+ * A route's predicates, as far as they are the usual ones: Path, Host, Method, Header, Query, each read as Spring Cloud Gateway reads it. One thing
+ * differs: a method that Spring has no constant for can match, which Spring Cloud Gateway compares by identity.
  *
  * @param paths alternatives for each Path predicate
  * @param methods alternatives for each Method predicate
