@@ -80,6 +80,8 @@ class BlockHoundIT {
                         "tracing: { enabled: true, endpoint: \"" + collector.endpoint()
                                 + "\", sampling-ratio: 1, queue-capacity: 100000 }")) {
             storm.rage(EXCHANGES);
+            storm.assertAllHappened();
+            storm.assertExplained();
             storm.gateway().assertNothingHeld();
             assertTraced(storm.gateway(), collector);
         }

@@ -8,6 +8,7 @@ import io.netty.pkitesting.X509Bundle;
 import io.weir.StormPlan.Event;
 import io.weir.StormPlan.Phase;
 import io.weir.StormPlan.Seen;
+import io.weir.StormPlan.Span;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.engine.Engine;
 import java.io.DataInputStream;
@@ -28,6 +29,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -43,6 +45,7 @@ import java.util.stream.IntStream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
@@ -57,8 +60,10 @@ final class Storm implements AutoCloseable {
     static final String RETRIED = "retried";
 
     private static final int WAVE = 200;
-    /** From a wave's beginning to its moment: time to bring all to their phases. */
+    /** From a wave's beginning to its moment: time to bring all to their phases, and more where it was too short. */
     private static final long LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(180);
+
+    private static final long LONGEST_LEAD_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** Retries come within 25 to 75 ms of the first attempt's failure. */
     private static final long RETRY_LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
 
@@ -77,7 +82,7 @@ final class Storm implements AutoCloseable {
     private final Map<Integer, StormPlan> plans = new ConcurrentHashMap<>();
     private final Set<Socket> handshakes = ConcurrentHashMap.newKeySet();
     private final List<String> surprises = Collections.synchronizedList(new ArrayList<>());
-    /** By phase and pair: how often both have happened to an exchange that was there. */
+    /** By phase and pair: how often both happened at about the same moment to an exchange that was there. */
     private final Map<Phase, Map<Set<Event>, Integer>> met = new EnumMap<>(Phase.class);
 
     private final List<StormPlan> ended = new ArrayList<>();
@@ -85,7 +90,11 @@ final class Storm implements AutoCloseable {
     private final List<Integer> kinds = new ArrayList<>();
 
     private int started;
+    private long lead = LEAD_NANOS;
     private volatile Set<Event> ofConnections = Set.of();
+    /** Whose connection comes next. */
+    private volatile @Nullable StormPlan connecting;
+
     private volatile long moment;
 
     /**
@@ -158,7 +167,7 @@ final class Storm implements AutoCloseable {
 
     /** Waves until there have been so many exchanges, and then, but not for ever, until every pair has met every phase. */
     void rage(int exchanges) throws Exception {
-        while (started < exchanges || (!missing().isEmpty() && started < 2 * exchanges)) {
+        while (started < exchanges || (!missing().isEmpty() && started < 4 * exchanges)) {
             wave(WAVE);
         }
     }
@@ -176,15 +185,15 @@ final class Storm implements AutoCloseable {
         if ((kind & 2) != 0) {
             ofAll.add(Event.SHUTDOWN);
         }
-        Set<Event> connecting = EnumSet.noneOf(Event.class);
+        Set<Event> ofHandshakes = EnumSet.noneOf(Event.class);
         if ((kind & 4) != 0) {
-            connecting.add(Event.ERROR);
+            ofHandshakes.add(Event.ERROR);
         }
         if ((kind & 8) != 0) {
-            connecting.add(Event.COMPLETE);
+            ofHandshakes.add(Event.COMPLETE);
         }
-        ofConnections = connecting;
-        moment = System.nanoTime() + LEAD_NANOS;
+        ofConnections = ofHandshakes;
+        moment = System.nanoTime() + lead;
         List<StormPlan> wave = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             StormPlan plan = draw(started++, ofAll);
@@ -199,9 +208,13 @@ final class Storm implements AutoCloseable {
                 .toList();
         QueueingBulkhead bulkhead = gateway.backend(PLAIN).bulkhead();
         bulkhead.resize(WAVE, WAVE);
+        gateway.backend(SECURE).bulkhead().resize(WAVE, WAVE);
 
         CountDownLatch over = new CountDownLatch(wave.size());
-        wave.stream().filter(plan -> plan.phase != Phase.QUEUED).forEach(plan -> call(plan, over));
+        wave.stream()
+                .filter(plan -> plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING)
+                .forEach(plan -> call(plan, over));
+        connect(wave.stream().filter(plan -> plan.phase == Phase.CONNECTING).toList(), over);
         // All permits are taken: who comes now waits.
         awaitUntilMoment(() -> holders.stream().allMatch(plan -> plan.reached) && flushingHoldNoPermit(wave));
         bulkhead.resize(Math.max(1, bulkhead.inUse()), WAVE);
@@ -212,24 +225,31 @@ final class Storm implements AutoCloseable {
 
         List<StormPlan> there = wave.stream().filter(plan -> plan.reached).toList();
         boolean inTime = System.nanoTime() < moment - TimeUnit.MILLISECONDS.toNanos(2);
-        if (ofAll.contains(Event.RESIZE)) {
-            Thread.ofVirtual().start(() -> resize(bulkhead));
-        }
+        // In time, which a virtual thread is not while hundreds wake up.
+        Thread resizes = Thread.ofPlatform().start(() -> {
+            if (ofAll.contains(Event.RESIZE)) {
+                resize(there);
+            }
+        });
         if (ofAll.contains(Event.SHUTDOWN)) {
             waitUntil(moment);
+            long from = System.nanoTime();
             gateway.bean(Engine.class).endAll();
+            there.forEach(plan -> plan.happened(Event.SHUTDOWN, from));
         }
         assertThat(over.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS))
                 .as(
                         "all of a wave have an end: %s",
                         wave.stream().filter(plan -> plan.seen == null).toList())
                 .isTrue();
+        resizes.join();
         await().until(() -> gateway.bean(Engine.class).inFlight() == 0);
         closeHandshakes();
         gateway.assertNothingHeld();
         if (inTime) {
             there.forEach(plan -> count(plan, wave));
         }
+        lead = inTime ? Math.max(LEAD_NANOS, lead * 9 / 10) : Math.min(LONGEST_LEAD_NANOS, lead * 3 / 2);
         wave.forEach(plan -> plans.remove(plan.id));
         ended.addAll(wave);
     }
@@ -243,8 +263,8 @@ final class Storm implements AutoCloseable {
         Door door = random.nextBoolean() ? Door.COMPILED : Door.GENERAL;
         Set<Event> events = EnumSet.copyOf(phase.own());
         events = drawn(events, Math.max(0, 2 - ofAll.size()));
-        if (phase == Phase.CONNECTING && ofConnections.size() + ofAll.size() >= 2) {
-            // What befalls all is enough.
+        if (phase == Phase.CONNECTING && ofConnections.size() + ofAll.size() >= 2 && random.nextBoolean()) {
+            // What befalls all is enough for some.
             events = EnumSet.noneOf(Event.class);
         }
         events.addAll(ofAll);
@@ -259,34 +279,53 @@ final class Storm implements AutoCloseable {
         return drawn;
     }
 
-    private void resize(QueueingBulkhead bulkhead) {
+    /** One after the other, so that it is known whose each connection is. */
+    private void connect(List<StormPlan> plans, CountDownLatch over) {
+        for (StormPlan plan : plans) {
+            connecting = plan;
+            call(plan, over);
+            awaitUntilMoment(() -> plan.reached);
+        }
+        connecting = null;
+    }
+
+    private void resize(List<StormPlan> there) {
         waitUntil(moment);
-        int before = bulkhead.maxConcurrentCalls();
-        bulkhead.resize(1, WAVE);
-        bulkhead.resize(before + 5, WAVE);
-        bulkhead.resize(Math.max(1, before / 2), WAVE);
+        for (String backend : List.of(PLAIN, SECURE)) {
+            long from = System.nanoTime();
+            QueueingBulkhead bulkhead = gateway.backend(backend).bulkhead();
+            int before = bulkhead.maxConcurrentCalls();
+            bulkhead.resize(1, WAVE);
+            bulkhead.resize(before + 5, WAVE);
+            bulkhead.resize(Math.max(1, before / 2), WAVE);
+            there.stream()
+                    .filter(plan -> plan.backend().equals(backend))
+                    .forEach(plan -> plan.happened(Event.RESIZE, from));
+        }
     }
 
     private void count(StormPlan plan, List<StormPlan> wave) {
-        Set<Event> events = EnumSet.noneOf(Event.class);
-        events.addAll(plan.events);
-        if (plan.phase == Phase.CONNECTING) {
-            events.addAll(ofConnections);
-        }
-        if (plan.phase == Phase.QUEUED) {
-            for (Event event : List.of(Event.ERROR, Event.COMPLETE)) {
-                if (wave.stream().anyMatch(other -> other.phase == Phase.AWAITING && other.has(event))) {
-                    events.add(event);
-                }
+        for (Set<Event> pair : pairs()) {
+            List<List<Span>> both =
+                    pair.stream().map(event -> spans(plan, event, wave)).toList();
+            if (both.getFirst().stream().anyMatch(one -> both.getLast().stream().anyMatch(one::meets))) {
+                ofPhase(plan.phase).merge(pair, 1, Integer::sum);
             }
         }
-        for (Event one : events) {
-            for (Event other : events) {
-                if (one.compareTo(other) < 0) {
-                    ofPhase(plan.phase).merge(EnumSet.of(one, other), 1, Integer::sum);
-                }
-            }
+    }
+
+    /** When it happened to an exchange that was there, or to those in front of it in the queue. */
+    private static List<Span> spans(StormPlan plan, Event event, List<StormPlan> wave) {
+        if (plan.phase != Phase.QUEUED || (event != Event.ERROR && event != Event.COMPLETE)) {
+            Span span = plan.when(event);
+            return span == null ? List.of() : List.of(span);
         }
+        return wave.stream()
+                .filter(other -> other.phase == Phase.AWAITING && other.reached)
+                .map(other -> other.when(event))
+                .filter(Objects::nonNull)
+                .filter(span -> !plan.isOverBefore(span))
+                .toList();
     }
 
     private Map<Set<Event>, Integer> ofPhase(Phase phase) {
@@ -304,6 +343,7 @@ final class Storm implements AutoCloseable {
             } catch (RuntimeException e) {
                 surprises.add(plan + ": " + e);
             } finally {
+                plan.ended();
                 over.countDown();
             }
         });
@@ -334,8 +374,12 @@ final class Storm implements AutoCloseable {
 
     private static void leave(StormPlan plan, TestCaller caller) {
         waitUntil(plan.hasOwn() ? plan.at(Event.CANCEL) : plan.latest());
+        long from = System.nanoTime();
         try {
             caller.reset();
+            if (plan.has(Event.CANCEL)) {
+                plan.happened(Event.CANCEL, from);
+            }
         } catch (IOException e) {
             // It is closed already.
         }
@@ -397,6 +441,7 @@ final class Storm implements AutoCloseable {
             }
             for (Event event : order) {
                 waitUntil(plan.at(event));
+                long from = System.nanoTime();
                 if (event == Event.CANCEL) {
                     socket.setSoLinger(true, 0);
                     socket.close();
@@ -404,6 +449,7 @@ final class Storm implements AutoCloseable {
                     socket.getOutputStream().write(frame(8, 0, 0, new byte[] {0, 1, 0, 0}));
                     socket.getOutputStream().write(frame(8, 0, 1, new byte[] {0, 1, 0, 0}));
                 }
+                plan.happened(event, from);
             }
         } catch (IOException e) {
             // It is closed already.
@@ -443,8 +489,13 @@ final class Storm implements AutoCloseable {
         if (!plan.has(Event.TIMEOUT)) {
             return "20s";
         }
-        long left = plan.at(Event.TIMEOUT) - System.nanoTime();
-        return Math.max(1, TimeUnit.NANOSECONDS.toMillis(left)) + "ms";
+        // A waiter's time is over when what is left is less than the backend needs.
+        long needed =
+                plan.phase == Phase.QUEUED ? gateway.backend(PLAIN).observer().uncongestedNanos() : 0;
+        long now = System.nanoTime();
+        long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(plan.at(Event.TIMEOUT) + needed - now));
+        plan.timesOutAt(now + TimeUnit.MILLISECONDS.toNanos(millis) - needed);
+        return millis + "ms";
     }
 
     // ---------------------------------------------------------------- the backends
@@ -504,11 +555,15 @@ final class Storm implements AutoCloseable {
         boolean completes = plan.has(Event.COMPLETE);
         if (completes && !(errs && plan.at(Event.ERROR) < plan.at(Event.COMPLETE))) {
             waitUntil(plan.at(Event.COMPLETE));
+            long from = System.nanoTime();
             conversation.write(rest);
+            plan.happened(Event.COMPLETE, from);
         }
         if (errs) {
             waitUntil(plan.at(Event.ERROR));
+            long from = System.nanoTime();
             conversation.reset();
+            plan.happened(Event.ERROR, from);
         } else if (!completes) {
             // Held until the gateway closes it.
             conversation.in().transferTo(OutputStream.nullOutputStream());
@@ -520,44 +575,66 @@ final class Storm implements AutoCloseable {
             while (true) {
                 Socket socket = secure.accept();
                 handshakes.add(socket);
-                Thread.ofVirtual().start(() -> shakeHands(socket));
+                StormPlan plan = System.nanoTime() < moment ? connecting : null;
+                if (plan != null) {
+                    plan.reached = true;
+                }
+                Thread.ofVirtual().start(() -> shakeHands(socket, plan));
             }
         } catch (IOException e) {
             // Closed: there is nothing to accept any more.
         }
     }
 
-    private void shakeHands(Socket socket) {
+    /**
+     * The other end of a connection.
+     *
+     * @param plan whose it is; null if its exchange came too late to be counted
+     */
+    private void shakeHands(Socket socket, @Nullable StormPlan plan) {
         try (socket) {
             socket.setSoTimeout((int) TestGateway.PATIENCE.toMillis());
             Set<Event> events = ofConnections;
-            long jitter = Math.floorMod(socket.getPort() * 7_919L, 3_000_000L) - 1_500_000;
-            // The whole wave is here when its moment comes.
-            plans.values().stream()
-                    .filter(plan -> plan.phase == Phase.CONNECTING)
-                    .forEach(plan -> plan.reached = true);
             if (events.isEmpty()) {
                 InputStream in = socket.getInputStream();
                 in.transferTo(OutputStream.nullOutputStream());
                 return;
             }
-            waitUntil(moment + jitter);
-            if (events.contains(Event.COMPLETE)) {
+            boolean completes = events.contains(Event.COMPLETE);
+            waitUntil(plan == null ? moment : plan.at(completes ? Event.COMPLETE : Event.ERROR));
+            if (completes) {
                 try (SSLSocket secured =
                         (SSLSocket) tls.getSocketFactory().createSocket(socket, "127.0.0.1", 0, false)) {
                     secured.setUseClientMode(false);
-                    secured.startHandshake();
+                    shakeHands(secured, plan);
                     if (!events.contains(Event.ERROR)) {
                         answerSecured(secured);
                         return;
                     }
                 }
             }
+            long from = System.nanoTime();
             socket.setSoLinger(true, 0);
+            socket.close();
+            if (plan != null) {
+                plan.happened(Event.ERROR, from);
+            }
         } catch (IOException e) {
             // The gateway has closed it, as it may.
         } finally {
             handshakes.remove(socket);
+        }
+    }
+
+    /** In the middle of it the gateway may close the connection: then both have met. */
+    private static void shakeHands(SSLSocket secured, @Nullable StormPlan plan) throws IOException {
+        long from = System.nanoTime();
+        try {
+            secured.startHandshake();
+        } finally {
+            if (plan != null) {
+                plan.happened(Event.COMPLETE, from);
+            }
         }
     }
 
@@ -618,8 +695,9 @@ final class Storm implements AutoCloseable {
             outcomes.add("shutting-down");
         }
         switch (plan.phase) {
-            // What happens to others lets them up.
-            case QUEUED -> outcomes.add("2xx");
+            // What happens to others lets them up, possibly to a connection that is reset behind another one's whole
+            // answer.
+            case QUEUED -> outcomes.addAll(List.of("2xx", "connection-lost"));
             // Without time for another attempt, the first one stands.
             case RETRYING -> outcomes.addAll(List.of("2xx", "5xx"));
             // A reset in the handshake, a reset behind it, an answer, or the wave's end.
@@ -636,7 +714,7 @@ final class Storm implements AutoCloseable {
         return outcomes;
     }
 
-    /** How often which pair met which phase; a dash where it cannot. */
+    /** How often both of a pair happened at about the same moment to an exchange that was there; a dash where they cannot. */
     String table() {
         StringBuilder table = new StringBuilder("%-20s".formatted("both at once"));
         for (Phase phase : Phase.values()) {
@@ -661,6 +739,23 @@ final class Storm implements AutoCloseable {
     /** Every pair has met every phase that it can meet. */
     void assertComplete() {
         assertThat(missing()).as("pairs that did not occur:%n%s", table()).isEmpty();
+    }
+
+    /** Everything has happened in every phase in which it can. */
+    void assertAllHappened() {
+        List<String> missing = new ArrayList<>();
+        for (Phase phase : Phase.values()) {
+            for (Event event : Event.values()) {
+                boolean happened = ended.stream()
+                        .anyMatch(plan -> plan.phase == phase
+                                && plan.reached
+                                && !spans(plan, event, ended).isEmpty());
+                if (phase.meets(event) && !happened) {
+                    missing.add(event + " in " + phase);
+                }
+            }
+        }
+        assertThat(missing).as("what did not happen").isEmpty();
     }
 
     private List<String> missing() {

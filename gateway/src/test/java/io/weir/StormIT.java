@@ -15,12 +15,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * 20 000 exchanges through both doors, to each of which two things happen at once in a drawn phase of its life: nothing is lost, nothing is
- * held, nobody takes half an answer for a whole one, and each ends for a reason that was drawn.
+ * held, nobody takes half an answer for a whole one, and each ends for a reason that was drawn. There are up to four times as many until every
+ * pair has met in every phase in which it can, which a busy machine makes rarer.
  *
  * <p>{@code -Dstorm.seed=} draws the same again.
  */
 @ExtendWith(Leaks.class)
-@Timeout(300)
+@Timeout(600)
 class StormIT {
 
     private static final Logger ROOT = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);

@@ -4,6 +4,7 @@ import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -73,22 +74,36 @@ final class StormPlan {
         LEFT
     }
 
-    private static final long JITTER_NANOS = 1_500_000;
+    private static final long JITTER_NANOS = 1_000_000;
+    /** The gateway has a wave to see to at that moment: it may learn of either first. */
+    private static final long TOGETHER_NANOS = 4_000_000;
+
     private static final long LAST_NANOS = 100_000_000;
 
     final int id;
     final Door door;
     final Phase phase;
-    /** What is to happen to it; to {@link Phase#QUEUED} and {@link Phase#CONNECTING} also what happens to others around it. */
+    /** What is to happen to it, but for what its connection in {@link Phase#CONNECTING} does, and the calls in front of it in {@link Phase#QUEUED}. */
     final Set<Event> events;
 
     final AtomicInteger attempts = new AtomicInteger();
     private final long latest;
     private final Map<Event, Long> at = new EnumMap<>(Event.class);
+    private final Map<Event, Span> happened = new ConcurrentHashMap<>();
 
     volatile boolean reached;
     volatile @Nullable Seen seen;
     volatile int status;
+    private volatile long endedAt;
+
+    /** From when to when something happened, in {@link System#nanoTime}. */
+    record Span(long from, long to) {
+
+        /** Whether both were at about the same moment. */
+        boolean meets(Span other) {
+            return from - other.to <= TOGETHER_NANOS && other.from - to <= TOGETHER_NANOS;
+        }
+    }
 
     StormPlan(int id, Door door, Phase phase, Set<Event> events, long moment, RandomGenerator random) {
         this.id = id;
@@ -118,6 +133,38 @@ final class StormPlan {
     /** When it is to happen. */
     long at(Event event) {
         return at.getOrDefault(event, Long.MAX_VALUE);
+    }
+
+    /** It has happened to it, from then until now. */
+    void happened(Event event, long from) {
+        happened.put(event, new Span(from, System.nanoTime()));
+    }
+
+    /** Its deadline is due then, unless it ends before. */
+    void timesOutAt(long due) {
+        happened.put(Event.TIMEOUT, new Span(due, due));
+    }
+
+    /** The caller knows its end. */
+    void ended() {
+        endedAt = System.nanoTime();
+    }
+
+    /** When it happened to it; null if it did not, or only when it was over. */
+    @Nullable
+    Span when(Event event) {
+        Span span = happened.get(event);
+        return span == null || isOverBefore(span) ? null : span;
+    }
+
+    /** Whether the caller knew the end before. Of its own leaving the gateway may learn a moment later. */
+    boolean isOverBefore(Span span) {
+        return !happened.containsKey(Event.CANCEL) && span.from() - endedAt > 0;
+    }
+
+    /** The backend that it is at. */
+    String backend() {
+        return phase == Phase.CONNECTING ? Storm.SECURE : Storm.PLAIN;
     }
 
     /** Its path in the access log. */
