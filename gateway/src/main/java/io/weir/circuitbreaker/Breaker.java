@@ -44,8 +44,6 @@ public final class Breaker {
      * was decided before may come behind the operator's, and Resilience4j lets it. Written with this one's monitor held.
      */
     private volatile @Nullable State forced;
-    /** What has taken its place; guarded by this one's monitor. An operator may have this one in hand still. */
-    private @Nullable Breaker successor;
 
     /**
      * A breaker around Resilience4j's.
@@ -92,17 +90,12 @@ public final class Breaker {
         stayForced(predecessor);
     }
 
-    /** Takes over only what an operator forced, and what one forces there later, from a breaker with other settings. */
+    /** Takes over only what an operator forced, from a breaker with other settings. */
     public void stayForced(Breaker predecessor) {
-        predecessor.handOver(this);
-    }
-
-    private synchronized void handOver(Breaker next) {
-        successor = next;
-        switch (state()) {
+        switch (predecessor.state()) {
             case CLOSED, OPEN, HALF_OPEN -> {}
-            case FORCED_OPEN -> next.forceOpen();
-            case DISABLED, METRICS_ONLY -> next.forceClosed();
+            case FORCED_OPEN -> forceOpen();
+            case DISABLED, METRICS_ONLY -> forceClosed();
         }
     }
 
@@ -262,9 +255,6 @@ public final class Breaker {
     private synchronized void force(@Nullable State state) {
         forced = state;
         move(state == null ? State.CLOSED : state);
-        if (successor != null) {
-            successor.force(state);
-        }
     }
 
     /** Something has moved Resilience4j's breaker: if not the operator, it goes back. */

@@ -373,20 +373,22 @@ class BreakerTest {
         assertForced(breaker, open);
     }
 
-    @Test
-    void forcesWhatHasTakenItsPlace() {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void takesOverWhatWasForced(boolean open) {
         Breaker first = breaker(null);
         Breaker second = breaker(null);
         Breaker third = breaker(null);
+        force(first, open);
+
         second.continueFrom(first);
         third.stayForced(second);
 
-        first.forceClosed();
-        assertForced(second, false);
-        assertForced(third, false);
-
-        first.release();
+        assertForced(second, open);
+        assertForced(third, open);
+        third.release();
         assertThat(third.state()).isEqualTo(State.CLOSED);
+        assertForced(second, open);
     }
 
     @Test
