@@ -124,8 +124,10 @@ class GrpcIT {
 
     @AfterAll
     static void stop() {
-        gateway.close();
+        // Before the gateway, whose end is that of the event loops, which are its too: one that is ending may never
+        // close it.
         backend.disposeNow();
+        gateway.close();
     }
 
     // ---------------------------------------------------------------- messages
