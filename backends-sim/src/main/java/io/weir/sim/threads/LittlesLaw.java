@@ -25,7 +25,6 @@ final class LittlesLaw {
     private final long[] queueNanos = new long[SLICES];
     private final long[] serviceNanos = new long[SLICES];
     private long newestSlice;
-    private long arrived;
     private long retired;
 
     LittlesLaw(Duration window, LongSupplier nanoTime) {
@@ -54,13 +53,11 @@ final class LittlesLaw {
     /** A request was let in. */
     synchronized void arrived() {
         arrivals[slice()]++;
-        arrived++;
     }
 
     /** A request that had been let in was put out again, unserved: it never was in the system. */
     synchronized void withdrawn() {
         arrivals[slice()]--;
-        arrived--;
     }
 
     /** A request is done. */
@@ -70,10 +67,6 @@ final class LittlesLaw {
         queueNanos[slice] += inQueueNanos;
         serviceNanos[slice] += inServiceNanos;
         retired++;
-    }
-
-    synchronized long totalArrived() {
-        return arrived;
     }
 
     synchronized long totalRetired() {

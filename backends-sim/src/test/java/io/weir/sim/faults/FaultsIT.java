@@ -46,7 +46,7 @@ class FaultsIT {
     void latencyDelaysTheAnswer() throws Exception {
         sim.fault("{\"kind\":\"latency\",\"distribution\":\"uniform\",\"min\":\"300ms\",\"max\":\"400ms\"}");
 
-        assertThat(timeOf("/records")).isBetween(Duration.ofMillis(300), Duration.ofMillis(3000));
+        assertThat(timeOf("/records")).isGreaterThanOrEqualTo(Duration.ofMillis(300));
         assertThat(hits("latency")).isPositive();
         sim.heal();
         await().untilAsserted(() -> assertThat(timeOf("/records")).isLessThan(Duration.ofMillis(300)));
