@@ -111,7 +111,7 @@ public final class Breaker {
         if (state == State.OPEN && callersProbe && recovery.isDue(nowNanos)) {
             return true;
         }
-        if (!breaker.tryAcquirePermission()) {
+        if (!tryAcquire(state)) {
             return false;
         }
         // Open for long enough to have half-opened just now, or on its way to what an operator forced.
@@ -128,7 +128,7 @@ public final class Breaker {
         if (state == State.DISABLED) {
             return Permission.CALL;
         }
-        return breaker.tryAcquirePermission() && state != State.FORCED_OPEN ? Permission.CALL : Permission.REFUSED;
+        return tryAcquire(state) && state != State.FORCED_OPEN ? Permission.CALL : Permission.REFUSED;
     }
 
     /** Takes the permission for one of the gateway's own probes, if one is due. */
@@ -278,7 +278,22 @@ public final class Breaker {
         return breaker;
     }
 
-    private boolean halfOpen() {
+    /** Of an open one, this may half-open it. */
+    private boolean tryAcquire(State state) {
+        if (state != State.OPEN) {
+            return breaker.tryAcquirePermission();
+        }
+        synchronized (this) {
+            return breaker.tryAcquirePermission();
+        }
+    }
+
+    /**
+     * One at a time, and none beside an operator's force: Resilience4j sets the timer that ends a half-open state before it knows that
+     * the state will be taken, and lets the timer run if it is not. Of two probes that half-open at once, the second's would open the
+     * breaker long after the first's had closed it.
+     */
+    private synchronized boolean halfOpen() {
         if (state() == State.OPEN) {
             try {
                 breaker.transitionToHalfOpenState();

@@ -24,6 +24,8 @@
  * What an operator forces is kept beside Resilience4j's state, and comes before it: Resilience4j has no transition that is
  * conditional on the state that it was decided in, and permits one from forced to open, half-open or closed, so that one that was decided
  * just before could undo the force. Such a one is undone itself, by who made it, and no call sees it.
+ * Whatever may half-open it holds its monitor: Resilience4j's half-open state has a timer from its making on, which nobody ends where
+ * another transition is first, and which would open the breaker {@code max-wait-duration-in-half-open-state} later, whatever it is then.
  *
  * <p>Why not Envoy's outlier ejection or HAProxy's error-limit with checks: both take the backend out for a time that
  * is set beforehand, and lose that much traffic after the heal.

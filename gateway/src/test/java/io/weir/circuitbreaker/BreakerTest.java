@@ -5,12 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.github.resilience4j.circuitbreaker.internal.SchedulerFactory;
 import io.weir.circuitbreaker.Breaker.Permission;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -32,6 +37,10 @@ class BreakerTest {
 
     /** A window of twenty calls, ten to begin with, five when half-open, probes every 200 ms without jitter. */
     private static CircuitBreaker resilience4j() {
+        return resilience4j(Duration.ofSeconds(5));
+    }
+
+    private static CircuitBreaker resilience4j(Duration halfOpen) {
         CircuitBreakerProperties properties = new CircuitBreakerProperties(
                 50,
                 50,
@@ -41,7 +50,7 @@ class BreakerTest {
                 10,
                 5,
                 Duration.ofMinutes(10),
-                Duration.ofSeconds(5),
+                halfOpen,
                 Set.of(500),
                 Set.of(14),
                 true);
@@ -273,6 +282,43 @@ class BreakerTest {
         succeed(breaker, 4);
 
         assertThat(breaker.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void isNotOpenedByTheTimerOfAProbeThatWasSecond() throws Exception {
+        Duration halfOpen = Duration.ofSeconds(3);
+        AtomicInteger reopened = new AtomicInteger();
+        try (ExecutorService loops = Executors.newFixedThreadPool(2)) {
+            for (int i = 0; i < 500; i++) {
+                Breaker breaker = breaker(resilience4j(halfOpen), null);
+                fail(breaker, 10);
+                Permission first = breaker.acquire(clock.addAndGet(INTERVAL));
+                Permission second = breaker.acquire(clock.addAndGet(INTERVAL));
+                assertThat(List.of(first, second)).containsOnly(Permission.PROBE);
+                CyclicBarrier together = new CyclicBarrier(2);
+
+                Future<?> other = loops.submit(() -> succeedTogether(breaker, first, together));
+                loops.submit(() -> succeedTogether(breaker, second, together)).get(20, TimeUnit.SECONDS);
+                other.get(20, TimeUnit.SECONDS);
+                succeed(breaker, 5);
+
+                assertThat(breaker.state()).isEqualTo(State.CLOSED);
+                breaker.whenOpened(reopened::incrementAndGet);
+            }
+        }
+        // Its one thread comes to this behind all of theirs.
+        SchedulerFactory.getInstance()
+                .getScheduler()
+                .schedule(() -> {}, halfOpen.toMillis(), TimeUnit.MILLISECONDS)
+                .get(20, TimeUnit.SECONDS);
+
+        assertThat(reopened).hasValue(0);
+    }
+
+    private static Void succeedTogether(Breaker breaker, Permission probe, CyclicBarrier together) throws Exception {
+        together.await(20, TimeUnit.SECONDS);
+        breaker.succeeded(probe, FAST);
+        return null;
     }
 
     @Test
