@@ -81,6 +81,7 @@ class DrainIT {
 
             await().until(() -> drain.phase() == Phase.REFUSING);
             for (Door door : Door.values()) {
+                gateway.assertTold(door, "orders", door.path("orders", "announced"), 200, "2xx");
                 TestCaller half = caller(begun, door);
                 half.send("\r\n");
                 TestCaller.Answer refused = half.answer();

@@ -50,6 +50,29 @@ class LastAnswerIT {
         assertTold(door, "failed", 500, "5xx");
     }
 
+    /** Whose connection lives on only if both sides say so. */
+    @Door.Each
+    void tellsAnAnswerToACallerOfHttp10(Door door) throws IOException {
+        String path = door.path(BACKEND, "old");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send("GET " + path + " HTTP/1.0\r\n\r\n");
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.text()).isEqualTo("ok");
+            assertThat(caller.in().read()).as("after the last byte").isEqualTo(-1);
+        }
+        gateway.assertTold(door, BACKEND, path, 200, "2xx");
+
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            for (int i = 0; i < 3; i++) {
+                caller.send("GET " + path + i + " HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+                TestCaller.Answer answer = caller.answer();
+                assertThat(answer.header("connection")).isEqualTo("keep-alive");
+                assertThat(answer.text()).isEqualTo("ok");
+                gateway.assertTold(door, BACKEND, path + i, 200, "2xx");
+            }
+        }
+    }
+
     @Door.Each
     void answersAllRequestsInFrontOfTheLastOne(Door door) throws IOException {
         String path = door.path(BACKEND, "pipelined");

@@ -19,6 +19,7 @@ import io.netty.util.AsciiString;
 import io.weir.deadline.CallerTimeout;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
+import io.weir.edge.LastAnswer;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.RequestTrailers;
@@ -172,6 +173,9 @@ final class Inbound implements RequestFacts {
             } else {
                 head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
+        } else if (HttpVersion.HTTP_1_0.equals(request.version()) && request.isKeepAlive()) {
+            // It stays connected only if it is told so.
+            head.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
         }
     }
 
@@ -245,12 +249,9 @@ final class Inbound implements RequestFacts {
         }
     }
 
-    /**
-     * Whether the connection is there, or is gone because the answer that has just been written was its last one: then it was closed behind it. A write that
-     * fails tells so itself.
-     */
+    /** Whether the connection is there, or is gone because the answer that has just been written was its last one: then it was closed behind it. */
     boolean isThere() {
-        return channel.isActive() || !response.isKeepAlive();
+        return channel.isActive() || LastAnswer.isFlushed(channel);
     }
 
     /** Tells the exchange when what was written is flushed, or cannot be. The answer has been completed towards Reactor Netty. */

@@ -419,7 +419,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         answering = false;
         served = true;
         outstanding--;
-        context.write(message, promise);
+        context.write(message, closing ? LastAnswer.noting(promise) : promise);
         if (closing) {
             // Reactor Netty closes it once this is flushed.
             state = State.REFUSING;
