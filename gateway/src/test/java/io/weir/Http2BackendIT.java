@@ -1,5 +1,6 @@
 package io.weir;
 
+import static io.weir.Refusals.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -9,6 +10,7 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.weir.edge.Leaks;
+import io.weir.outcome.Reason;
 import io.weir.upstream.TrailingFields;
 import java.io.IOException;
 import java.util.List;
@@ -201,6 +203,19 @@ class Http2BackendIT {
         await().untilAsserted(() ->
                 assertThat(gateway.backend(BACKEND).pool().acquired()).isZero());
         assertThat(gateway.backend(BACKEND).pool().idle()).isBetween(1, 20);
+    }
+
+    /** It says in its settings that it knows none; whoever asks for one all the same cannot open its breaker. */
+    @Door.Each
+    void refusesAWebSocketThatTheBackendDoesNotKnow(Door door) throws IOException {
+        String path = door.path(BACKEND, "websocket");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path);
+
+            assertRefused(gateway, door, BACKEND, path, caller.answer(), Reason.BAD_REQUEST);
+        }
+        assertThat(PROTOCOLS).isEmpty();
+        gateway.assertFed(BACKEND, 0, 0, 0);
     }
 
     /** A body of unknown length with a field behind it; gives the answer's body and what came behind that. */

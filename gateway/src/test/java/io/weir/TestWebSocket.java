@@ -49,14 +49,20 @@ final class TestWebSocket {
         this.subprotocol = subprotocol;
     }
 
-    /** Asks for one, and is let in. */
-    static TestWebSocket open(TestCaller caller, String path, String... fields) throws IOException {
+    /** Asks for one. */
+    static void ask(TestCaller caller, String path, String... fields) throws IOException {
         String[] all = Arrays.copyOf(fields, fields.length + 4);
         all[fields.length] = "Upgrade: websocket";
         all[fields.length + 1] = "Connection: Upgrade";
         all[fields.length + 2] = "Sec-WebSocket-Version: 13";
         all[fields.length + 3] = "Sec-WebSocket-Key: " + KEY;
-        TestCaller.Answer answer = caller.request("GET", path, all);
+        caller.send(TestCaller.head("GET", path, all));
+    }
+
+    /** Asks for one, and is let in. */
+    static TestWebSocket open(TestCaller caller, String path, String... fields) throws IOException {
+        ask(caller, path, fields);
+        TestCaller.Answer answer = caller.answer();
         assertThat(answer.status()).as(answer.text()).isEqualTo(101);
         assertThat(answer.header("sec-websocket-accept")).isEqualTo(accept(KEY));
         return new TestWebSocket(caller.in(), caller::send, true, answer.header("sec-websocket-protocol"));

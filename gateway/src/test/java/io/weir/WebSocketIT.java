@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import io.weir.edge.Leaks;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -289,53 +288,14 @@ class WebSocketIT {
         }
     }
 
-    /** But for its body, which Reactor Netty's client has thrown away by then. And nothing else is added: no {@code Server-Timing}, by default. */
-    @Door.Each
-    void passesOnThatTheBackendOpensNone(Door door) throws Exception {
-        backend.behave((request, conversation) -> conversation.write(
-                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=shop\r\nX-Multi: one\r\nX-Multi: two\r\n"
-                        + "Content-Type: text/plain\r\nContent-Length: 6\r\n\r\nlog in"));
-        String path = door.path(BACKEND, "refused");
-        try (TestCaller caller = TestCaller.to(gateway.port())) {
-            TestCaller.Answer answer = caller.request(
-                    "GET",
-                    path,
-                    "Upgrade: websocket",
-                    "Connection: Upgrade",
-                    "Sec-WebSocket-Version: 13",
-                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-                    "X-Request-Id: " + path);
-
-            assertThat(answer.status()).isEqualTo(401);
-            assertThat(answer.headers())
-                    .isEqualTo(Map.of(
-                            "www-authenticate", "Basic realm=shop",
-                            "x-multi", "one, two",
-                            "content-type", "text/plain",
-                            "content-length", "0",
-                            "via", "1.1 weir",
-                            "x-request-id", path));
-            // The connection is as good as before.
-            backend.behave(TestBackend.ECHO);
-            assertThat(caller.request("GET", path + "/next").text()).isEqualTo(path + "/next");
-        }
-        gateway.assertTold(door, BACKEND, path, 401, "4xx");
-        gateway.assertFed(BACKEND, 2, 0, 0);
-    }
-
     /** As with Spring Cloud Gateway, whose filters of answers come when the WebSocket is over. */
     @Door.Each
     void passesNoFilterOfAnswers(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         String path = door.path("filtered", "1");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            TestCaller.Answer opened = caller.request(
-                    "GET",
-                    path,
-                    "Upgrade: websocket",
-                    "Connection: Upgrade",
-                    "Sec-WebSocket-Version: 13",
-                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==");
+            TestWebSocket.ask(caller, path);
+            TestCaller.Answer opened = caller.answer();
             assertThat(opened.status()).isEqualTo(101);
             assertThat(opened.headers()).doesNotContainKeys("x-a", "x-b");
         }

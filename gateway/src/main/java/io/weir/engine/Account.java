@@ -31,6 +31,7 @@ public abstract sealed class Account permits Exchange {
     @Nullable
     String detail;
 
+    boolean tunnel;
     boolean fellBack;
 
     @Nullable
@@ -90,9 +91,14 @@ public abstract sealed class Account permits Exchange {
         return webSocket;
     }
 
-    /** Whether it is a stream or a WebSocket. */
+    /** Whether it counts as a stream: it is one, or asks for a WebSocket. */
     final boolean isStream() {
         return stream;
+    }
+
+    /** Whether its answer may go on for as long as it moves: a stream's, or an open WebSocket, but not the answer that refuses one. */
+    final boolean hasOpenEnd() {
+        return tunnel || route.mode() == Mode.STREAM;
     }
 
     /** Why the gateway answered by itself, or fell back; null: the backend's answer was passed on. */

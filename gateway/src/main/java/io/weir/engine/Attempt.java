@@ -182,7 +182,7 @@ abstract class Attempt {
         status = code;
         head = headers;
         BackendFailure failure = Failure.ofHead(backend, code, headers);
-        if (failure != null || exchange.isStream()) {
+        if (failure != null || exchange.hasOpenEnd()) {
             judge(failure, now);
         }
         if (isWhole(code, headers)) {
@@ -202,7 +202,7 @@ abstract class Attempt {
             return true;
         }
         long bytes = ContentLength.of(headers);
-        return bytes == 0 || (!exchange.isStream() && bytes >= 0 && bytes <= WHOLE_ANSWER_MAX_BYTES);
+        return bytes == 0 || (!exchange.hasOpenEnd() && bytes >= 0 && bytes <= WHOLE_ANSWER_MAX_BYTES);
     }
 
     /** A small answer is complete. */
@@ -274,11 +274,12 @@ abstract class Attempt {
         traceAnswered(HttpResponseStatus.SWITCHING_PROTOCOLS.code());
         verdict.succeeded(backendNanos(now));
         answering = true;
+        exchange.tunnel = true;
         exchange.begun(HttpResponseStatus.SWITCHING_PROTOCOLS.code(), now);
         exchange.caller().upgrade(subprotocol, tunnel);
     }
 
-    /** The backend answered a WebSocket's handshake with something else: that is its answer. Its body is lost. */
+    /** The backend answered a WebSocket's handshake over HTTP/2 with something else: that is its answer. Its body is lost. */
     final void answeredWithoutUpgrade(HttpResponse answer) {
         long now = exchange.now();
         int code = answer.status().code();
@@ -319,7 +320,7 @@ abstract class Attempt {
     final long dueNanos(long now) {
         long due = backendDueNanos(now);
         if (answering) {
-            return exchange.isStream() ? Math.min(due, backend.streamIdleNanos() - stoodStillNanos(now)) : due;
+            return exchange.hasOpenEnd() ? Math.min(due, backend.streamIdleNanos() - stoodStillNanos(now)) : due;
         }
         if (!connected()) {
             due = Math.min(due, startedAt + backend.connectTimeoutNanos() - now);
@@ -343,7 +344,7 @@ abstract class Attempt {
     /** Something may be due. */
     final void check(long now) {
         if (answering) {
-            if (exchange.isStream() && stoodStillNanos(now) >= backend.streamIdleNanos()) {
+            if (exchange.hasOpenEnd() && stoodStillNanos(now) >= backend.streamIdleNanos()) {
                 exchange.breakOff(Reason.DEADLINE_EXCEEDED, "the stream stands still");
                 return;
             }

@@ -293,9 +293,9 @@ public final class Exchange extends Account {
         }
     }
 
-    /** Whether the deadline spans what it is at: of a stream, only what comes before the answer. */
+    /** Whether the deadline spans what it is at: of an answer with an open end, only what comes before it. */
     private boolean isBounded() {
-        return !stream || (phase != Phase.ANSWERING && phase != Phase.FLUSHING);
+        return !hasOpenEnd() || (phase != Phase.ANSWERING && phase != Phase.FLUSHING);
     }
 
     /** The deadline has passed. */

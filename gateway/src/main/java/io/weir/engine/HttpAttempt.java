@@ -26,7 +26,7 @@ import reactor.netty.http.client.HttpClientResponse;
  * callbacks touch volatile fields only and hop. What arrives after {@link #cancel()} is closed and released where it
  * arrives.
  */
-final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
+class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
 
     private @Nullable Subscription subscription;
     private @Nullable HttpClientResponse response;
@@ -57,8 +57,13 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
     }
 
     @Override
-    void cancel() {
+    final void cancel() {
         cancelled = true;
+        abandon();
+    }
+
+    /** Ends what it has come to. */
+    void abandon() {
         Relay down = download;
         Collector collecting = collector;
         if (down != null) {
@@ -94,7 +99,7 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
     }
 
     @Override
-    boolean connected() {
+    final boolean connected() {
         return request != null;
     }
 
@@ -156,9 +161,7 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
 
     private Publisher<Void> send(HttpClientRequest head, NettyOutbound out) {
         ChannelOperations<?, ?> operations = (ChannelOperations<?, ?>) head;
-        // Now, since a connection whose answer is complete does not know it any more.
-        connectionLoop = operations.channel().eventLoop();
-        request = operations;
+        asksOn(operations);
         if (cancelled) {
             return Mono.never();
         }
@@ -183,7 +186,15 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
         return out.sendObject(relay);
     }
 
-    private Publisher<Void> received(HttpClientResponse head, Connection from) {
+    /** There is a connection, and the request is about to be sent on it. */
+    final void asksOn(Connection connected) {
+        // Now, since a connection whose answer is complete does not know it any more.
+        connectionLoop = connected.channel().eventLoop();
+        request = connected;
+    }
+
+    /** The answer's head came, on the connection's event loop. */
+    final Mono<Void> received(HttpClientResponse head, Connection from) {
         EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
             take(head, from);
@@ -193,7 +204,8 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
         return Mono.empty();
     }
 
-    private void take(HttpClientResponse head, Connection from) {
+    /** Takes the answer's head to the exchange. */
+    void take(HttpClientResponse head, Connection from) {
         headTaken = true;
         response = head;
         connection = from;
@@ -249,7 +261,7 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
     }
 
     /** On the exchange's event loop, unless it is cancelled before. */
-    void run(Runnable event) {
+    final void run(Runnable event) {
         EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
             if (!cancelled) {
@@ -265,7 +277,7 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
     }
 
     /** What came after the body; Reactor Netty has it by the time that the body completes. */
-    HttpHeaders trailers() {
+    final HttpHeaders trailers() {
         HttpClientResponse from = response;
         if (from == null || from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH)) {
             return EmptyHttpHeaders.INSTANCE;
@@ -275,7 +287,7 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
         return found[0];
     }
 
-    boolean isCancelled() {
+    final boolean isCancelled() {
         return cancelled;
     }
 
@@ -307,9 +319,13 @@ final class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.L
     private void close(Connection mine) {
         EventLoop of = connectionLoop();
         if (of.inEventLoop()) {
-            mine.dispose();
+            dispose(mine);
         } else {
-            of.execute(mine::dispose);
+            of.execute(() -> dispose(mine));
         }
+    }
+
+    void dispose(Connection mine) {
+        mine.dispose();
     }
 }

@@ -1,33 +1,37 @@
 package io.weir.engine;
 
-import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
+import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.outcome.Reason;
+import io.weir.upstream.HandshakeAnswer;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
-import org.reactivestreams.Subscription;
-import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
+import reactor.netty.http.HttpOperations;
+import reactor.netty.http.client.HttpClientRequest;
+import reactor.netty.http.client.HttpClientResponse;
 import reactor.netty.http.client.WebsocketClientSpec;
 import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * A try to open a WebSocket at the backend, and the tunnel that it becomes.
+ * A try to open a WebSocket at the backend, and the tunnel that it becomes; or an answer like any other, if the backend opens none.
  *
  * <p>Frames pass as they are, pings and pongs included; a side that closes has its status passed on to the other. Extensions are not
  * offered, so that frames need not be translated.
  *
+ * <p>Limitation: of an answer over HTTP/2 that opens none only the head is passed on, since Reactor Netty's client drops the rest unseen.
+ *
  * <p>Concurrency: as in {@link HttpAttempt}. Frames flow on the two connections' event loops; what they leave behind for the exchange
  * is volatile.
  */
-final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connection> {
+final class WebSocketAttempt extends HttpAttempt {
 
     /** The largest frame that passes. */
     static final int MAX_FRAME_BYTES = 1024 * 1024;
@@ -37,10 +41,9 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
 
-    private @Nullable Subscription subscription;
-    private @Nullable Connection connection;
-    private volatile boolean cancelled;
-    private volatile boolean connected;
+    private @Nullable Connection opened;
+    private volatile @Nullable HttpOperations<?, ?> handshake;
+    private volatile @Nullable HandshakeAnswer answer;
     private volatile long lastMoved;
     private volatile long bytes;
     private volatile @Nullable WebsocketOutbound callerSide;
@@ -52,48 +55,89 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
 
     @Override
     void start() {
-        Caller caller = exchange.caller();
-        String protocols = caller.headers().get(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
+        String protocols = exchange.caller().headers().get(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
         WebsocketClientSpec.Builder spec =
                 WebsocketClientSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
         if (protocols != null) {
             spec.protocols(protocols);
         }
-        lastMoved = exchange.now();
         backend.pool()
                 .client()
-                .headers(this::writeHandshake)
+                .doOnRequest(this::prepare)
                 .websocket(spec.build())
                 .uri(target())
                 .connect()
+                .flatMap(answered -> received((HttpClientResponse) answered, answered))
                 .subscribe(this);
     }
 
-    private void writeHandshake(HttpHeaders headers) {
+    /** There is a connection, on whose event loop this is called, and the handshake is about to be sent. */
+    private void prepare(HttpClientRequest head, Connection on) {
+        asksOn(on);
+        handshake = (HttpOperations<?, ?>) on;
+        HttpHeaders headers = head.requestHeaders();
+        headers.clear();
         writeHead(headers);
         // The handshake is the gateway's own; so are its key and what it offers.
         headers.remove(HttpHeaderNames.SEC_WEBSOCKET_KEY)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_VERSION)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_EXTENSIONS)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
+        if (!(on.channel() instanceof Http2StreamChannel)) {
+            answer = HandshakeAnswer.await(on);
+        }
     }
 
     @Override
-    void cancel() {
-        cancelled = true;
+    void take(HttpClientResponse head, Connection from) {
+        HandshakeAnswer awaited = answer;
+        if (awaited != null && awaited.isRefused()) {
+            super.take(head, from);
+        } else if (isCancelled()) {
+            from.dispose();
+        } else {
+            opened = from;
+            lastMoved = exchange.now();
+            tunnelOpened(((WebsocketInbound) from.inbound()).selectedSubprotocol(), this::tunnel);
+        }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+        run(() -> {
+            HttpOperations<?, ?> asked = handshake;
+            if (asked == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {
+                failed(failure);
+            } else if (refused.response() != null) {
+                answeredWithoutUpgrade(refused.response());
+            } else if (asked.hasSentHeaders()) {
+                failed(failure);
+            } else {
+                // It has said in its settings that it opens none. No fault of its own: whoever asks it for one should
+                // know.
+                exchange.refuse(Reason.BAD_REQUEST, "the backend opens no WebSockets over HTTP/2");
+            }
+        });
+    }
+
+    @Override
+    void abandon() {
+        Connection open = opened;
+        if (open == null) {
+            super.abandon();
+            return;
+        }
         WebsocketOutbound towardsCaller = callerSide;
         if (towardsCaller != null) {
             end(towardsCaller);
         }
-        Connection open = connection;
-        if (open != null) {
-            end((WebsocketOutbound) open.outbound());
-        } else {
-            Subscription current = subscription;
-            if (current != null) {
-                current.cancel();
-            }
-        }
+        end((WebsocketOutbound) open.outbound());
+    }
+
+    /** Reactor Netty has put the handshake in the place of the request. No such connection is ever given back. */
+    @Override
+    void dispose(Connection mine) {
+        Connection.from(mine.channel()).dispose();
     }
 
     /** Closes a side; by force if it takes no more, and so not the close frame that waits behind what it has not taken. */
@@ -110,6 +154,9 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
     /** The tunnel ends with a close frame on both sides. */
     @Override
     boolean tellsCaller(Reason why) {
+        if (opened == null) {
+            return false;
+        }
         closing = why == Reason.SHUTTING_DOWN
                 ? WebSocketCloseStatus.ENDPOINT_UNAVAILABLE
                 : new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
@@ -117,93 +164,25 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
     }
 
     @Override
-    boolean connected() {
-        return connected;
-    }
-
-    @Override
-    long callerNanos(long now) {
-        return 0;
-    }
-
-    @Override
-    boolean waitsForUpload() {
-        return false;
-    }
-
-    @Override
     long lastMovedNanos() {
-        return lastMoved;
+        return opened == null ? super.lastMovedNanos() : lastMoved;
     }
 
     @Override
     long answerBytes() {
-        return bytes;
-    }
-
-    @Override
-    boolean heldUpByCaller() {
-        return false;
-    }
-
-    @Override
-    public void onSubscribe(Subscription s) {
-        subscription = s;
-        s.request(Long.MAX_VALUE);
-    }
-
-    @Override
-    public void onNext(Connection opened) {
-        connected = true;
-        run(() -> opened(opened));
-    }
-
-    private void opened(Connection open) {
-        if (cancelled) {
-            open.dispose();
-            return;
-        }
-        connection = open;
-        WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
-        tunnelOpened(fromBackend.selectedSubprotocol(), this::tunnel);
-    }
-
-    @Override
-    public void onComplete() {}
-
-    @Override
-    public void onError(Throwable failure) {
-        run(() -> {
-            if (cancelled) {
-                return;
-            }
-            if (failure instanceof WebSocketClientHandshakeException refused && refused.response() != null) {
-                answeredWithoutUpgrade(refused.response());
-            } else {
-                failed(failure);
-            }
-        });
-    }
-
-    private void run(Runnable event) {
-        EventLoop loop = exchange.loop();
-        if (loop.inEventLoop()) {
-            event.run();
-        } else {
-            loop.execute(event);
-        }
+        return opened == null ? super.answerBytes() : bytes;
     }
 
     /** Passes frames in both directions; completes when both sides are closed. */
     private Publisher<Void> tunnel(WebsocketInbound fromCaller, WebsocketOutbound toCaller) {
-        Connection open = connection;
+        Connection open = opened;
         if (open == null) {
             throw new IllegalStateException("no tunnel is open");
         }
         callerSide = toCaller;
         WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
         WebsocketOutbound toBackend = (WebsocketOutbound) open.outbound();
-        if (cancelled) {
+        if (isCancelled()) {
             return close(toCaller, closing);
         }
         Mono<Void> up = toBackend.sendObject(frames(fromCaller, false)).then().onErrorComplete();
@@ -213,10 +192,10 @@ final class WebSocketAttempt extends Attempt implements CoreSubscriber<Connectio
                 down.then(passClose(fromBackend, toCaller, BAD_GATEWAY)));
     }
 
-    private Frames frames(WebsocketInbound from, boolean answer) {
+    private Frames frames(WebsocketInbound from, boolean down) {
         return new Frames(from.receiveFrames(), frame -> {
             lastMoved = exchange.now();
-            if (answer) {
+            if (down) {
                 long soFar = bytes + frame.content().readableBytes();
                 bytes = soFar;
             }

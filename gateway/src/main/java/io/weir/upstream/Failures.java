@@ -2,6 +2,7 @@ package io.weir.upstream;
 
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.codec.CodecException;
+import io.netty.handler.codec.http.websocketx.WebSocketHandshakeException;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import io.weir.outcome.Reason;
@@ -48,6 +49,7 @@ public final class Failures {
         return failure instanceof IOException
                 || failure instanceof CodecException
                 || failure instanceof Http2Exception
+                || failure instanceof WebSocketHandshakeException
                 || failure instanceof IllegalArgumentException;
     }
 }

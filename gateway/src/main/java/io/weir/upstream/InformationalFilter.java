@@ -9,8 +9,8 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
 
 /**
- * Drops informational answers that Reactor Netty would take for the final one: all but 100, which it drops itself, and
- * 101, which is final. One per connection.
+ * Drops informational answers, which Reactor Netty would take for the final one, or 100 at least for that to a WebSocket's handshake; all but 101, which is
+ * final. One per connection.
  */
 final class InformationalFilter extends ChannelInboundHandlerAdapter {
 
@@ -21,7 +21,6 @@ final class InformationalFilter extends ChannelInboundHandlerAdapter {
         if (message instanceof HttpResponse response) {
             HttpResponseStatus status = response.status();
             dropping = status.codeClass() == HttpStatusClass.INFORMATIONAL
-                    && status.code() != HttpResponseStatus.CONTINUE.code()
                     && status.code() != HttpResponseStatus.SWITCHING_PROTOCOLS.code();
         }
         if (!dropping) {
