@@ -71,6 +71,15 @@ record Recorder(
     }
 
     @Override
+    public void failed(String route, Refusal refusal, long totalNanos, RequestFacts facts) {
+        edge.failed(route, refusal.reason(), totalNanos);
+        String traceId = tracing == null ? facts.traceId() : tracing.failed(route, refusal, totalNanos, facts);
+        if (log != null) {
+            log.failed(route, refusal, totalNanos, facts, traceId);
+        }
+    }
+
+    @Override
     public void answered(String route, int status, long totalNanos, RequestFacts facts) {
         edge.answered(route, status, totalNanos);
         String traceId = tracing == null ? facts.traceId() : tracing.answered(route, status, totalNanos, facts);

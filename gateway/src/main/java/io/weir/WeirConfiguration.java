@@ -323,13 +323,13 @@ class WeirConfiguration {
     }
 
     @Bean
-    BackendAnswerFilter backendAnswerFilter() {
-        return new BackendAnswerFilter();
+    BackendAnswerFilter backendAnswerFilter(GeneralDoor door) {
+        return new BackendAnswerFilter(door);
     }
 
     @Bean
-    RefusalHandler refusalHandler(GeneralDoor door, Recorder recorder) {
-        return new RefusalHandler(door, recorder);
+    RefusalHandler refusalHandler(GeneralDoor door) {
+        return new RefusalHandler(door);
     }
 
     @Bean

@@ -379,6 +379,7 @@ class TracingIT {
                 .contains(
                         entry("http.response.status_code", 302L),
                         entry("weir.outcome", "3xx"),
+                        entry("weir.route", Door.GENERAL.id("moved")),
                         entry("weir.door", "general"));
     }
 

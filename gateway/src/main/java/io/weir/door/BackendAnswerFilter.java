@@ -1,16 +1,29 @@
 package io.weir.door;
 
+import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.GATEWAY_ROUTE_ATTR;
+
 import org.springframework.cloud.gateway.filter.GatewayFilterChain;
 import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.NettyWriteResponseFilter;
+import org.springframework.cloud.gateway.route.Route;
 import org.springframework.core.Ordered;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Writes the backend's answer when all filters have seen its head, where NettyWriteResponseFilter writes its own. */
+/**
+ * Stands outside all of a route's filters, where NettyWriteResponseFilter does: on the way in it takes note of the route, which its filters may fail on; on the way out, when they have seen
+ * the head of the backend's answer, it writes the body.
+ */
 public final class BackendAnswerFilter implements GlobalFilter, Ordered {
+
+    private final GeneralDoor door;
+
+    /** The filter of a door. */
+    public BackendAnswerFilter(GeneralDoor door) {
+        this.door = door;
+    }
 
     @Override
     public int getOrder() {
@@ -19,6 +32,8 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
 
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
+        Route route = exchange.getRequiredAttribute(GATEWAY_ROUTE_ATTR);
+        door.visit(exchange).matched(route.getId());
         return chain.filter(exchange).then(Mono.defer(() -> {
             GeneralCaller caller = exchange.getAttribute(GeneralCaller.ATTRIBUTE);
             Flux<DataBuffer> body = caller == null ? null : caller.takeBody();

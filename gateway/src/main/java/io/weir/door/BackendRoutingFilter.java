@@ -41,11 +41,10 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
     public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
         URI url = exchange.getRequiredAttribute(GATEWAY_REQUEST_URL_ATTR);
         org.springframework.cloud.gateway.route.Route matched = exchange.getRequiredAttribute(GATEWAY_ROUTE_ATTR);
-        GeneralDoor.Visit visit = door.visit(exchange);
-        visit.matched(matched.getId());
         if (!SCHEME.equals(url.getScheme()) || isAlreadyRouted(exchange)) {
             return chain.filter(exchange);
         }
+        GeneralDoor.Visit visit = door.visit(exchange);
         setAlreadyRouted(exchange);
         Route route = visit.routes().route(matched.getId());
         if (route == null) {

@@ -10,6 +10,13 @@ public interface EdgeOutcomes {
     void refused(Refusal refusal, RequestFacts facts);
 
     /**
+     * A request was refused on its route, and never had an exchange: a filter failed.
+     *
+     * @param route the id of its route
+     */
+    void failed(String route, Refusal refusal, long totalNanos, RequestFacts facts);
+
+    /**
      * A request was answered by Spring Cloud Gateway itself: by an unprotected route, or by a filter.
      *
      * @param route the id of its route

@@ -3,6 +3,7 @@ package io.weir.door;
 import io.netty.util.AttributeKey;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
+import io.weir.outcome.Refusal;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +32,7 @@ public final class GeneralDoor {
      * The door.
      *
      * @param serverTiming whether answers carry {@code Server-Timing}
-     * @param outcomes told of requests that Spring Cloud Gateway answers itself
+     * @param outcomes told of requests that have no exchange
      * @param nanoClock the engine's clock
      */
     public GeneralDoor(boolean serverTiming, EdgeOutcomes outcomes, LongSupplier nanoClock) {
@@ -96,14 +97,9 @@ public final class GeneralDoor {
             return caller;
         }
 
-        /** The route that Spring Cloud Gateway has found. */
+        /** The route that Spring Cloud Gateway has found, whose filters are next. */
         void matched(String id) {
             route = id;
-        }
-
-        /** Its outcome has been told. */
-        void told() {
-            told = true;
         }
     }
 
@@ -135,13 +131,28 @@ public final class GeneralDoor {
         };
     }
 
+    /** A request is refused that has no exchange. */
+    void refused(Visit visit, Refusal refusal) {
+        visit.told = true;
+        String route = visit.route;
+        if (route == null || refusal.reason() == Reason.NO_ROUTE) {
+            outcomes.refused(refusal, visit.inbound());
+        } else {
+            outcomes.failed(route, refusal, nanosOf(visit), visit.inbound());
+        }
+    }
+
     private void answered(Visit visit) {
         if (!visit.told) {
-            visit.told();
+            visit.told = true;
             String route = visit.route == null ? FrontDoor.NONE : visit.route;
             int status = visit.inbound().response().status().code();
-            outcomes.answered(route, status, nanoClock.getAsLong() - visit.arrivedAt(), visit.inbound());
+            outcomes.answered(route, status, nanosOf(visit), visit.inbound());
         }
+    }
+
+    private long nanosOf(Visit visit) {
+        return nanoClock.getAsLong() - visit.arrivedAt();
     }
 
     /** The chain's end and the caller's leaving, told to the exchange if there is one by then. */

@@ -24,12 +24,10 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
     private static final Logger log = LoggerFactory.getLogger(RefusalHandler.class);
 
     private final GeneralDoor door;
-    private final EdgeOutcomes outcomes;
 
     /** The handler of a door. */
-    public RefusalHandler(GeneralDoor door, EdgeOutcomes outcomes) {
+    public RefusalHandler(GeneralDoor door) {
         this.door = door;
-        this.outcomes = outcomes;
     }
 
     @Override
@@ -55,8 +53,7 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         }
         if (failure instanceof Refused refused) {
             if (caller == null) {
-                outcomes.refused(refused.refusal(), visit.inbound());
-                visit.told();
+                door.refused(visit, refused.refusal());
             }
             return write(web, visit.inbound(), refused.refusal());
         }
@@ -73,8 +70,7 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
                     failure);
         }
         if (caller == null) {
-            outcomes.refused(refusal, visit.inbound());
-            visit.told();
+            door.refused(visit, refusal);
         } else {
             Exchange exchange = caller.exchange();
             exchange.abandoned(refusal.reason());

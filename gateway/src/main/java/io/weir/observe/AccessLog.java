@@ -1,7 +1,6 @@
 package io.weir.observe;
 
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.weir.engine.Caller;
 import io.weir.engine.Exchange;
@@ -129,21 +128,24 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     }
 
     /**
-     * A request was refused before there was an exchange: it is malformed, or no route matches.
+     * A request was refused before it had a route: it is malformed, or none matches.
      *
      * @param traceId of its trace; null if there is none
      */
     public void refused(Refusal refusal, RequestFacts facts, @Nullable String traceId) {
-        try {
-            Reason reason = refusal.reason();
-            JsonLine line = begin(0);
-            facts(line, facts, null);
-            outcome(line, reason.status().code(), reason.word(), null, refusal.detail());
-            identity(line, facts, null, traceId);
-            accept(line.end());
-        } catch (RuntimeException e) {
-            lost(e);
-        }
+        failed(null, refusal, 0, facts, traceId);
+    }
+
+    /**
+     * A request was refused on its route, and never had an exchange: a filter failed.
+     *
+     * @param route the route's id; null: it had none
+     * @param traceId of its trace; null if there is none
+     */
+    public void failed(
+            @Nullable String route, Refusal refusal, long totalNanos, RequestFacts facts, @Nullable String traceId) {
+        Reason reason = refusal.reason();
+        told(route, reason.status().code(), reason.word(), refusal.detail(), totalNanos, facts, traceId);
     }
 
     /**
@@ -153,13 +155,27 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
      * @param traceId of its trace; null if there is none
      */
     public void answered(String route, int status, long totalNanos, RequestFacts facts, @Nullable String traceId) {
+        String outcome = Outcomes.words().get(Outcomes.index(status));
+        told(route, status, outcome, null, totalNanos, facts, traceId);
+    }
+
+    private void told(
+            @Nullable String route,
+            int status,
+            String outcome,
+            @Nullable String detail,
+            long totalNanos,
+            RequestFacts facts,
+            @Nullable String traceId) {
         try {
             JsonLine line = begin(totalNanos);
-            facts(line, facts, null);
-            line.text(ROUTE, route, WORD_CHARS);
-            outcome(line, status, Outcomes.words().get(Outcomes.index(status)), null, null);
-            identity(line, facts, null, traceId);
-            line.millis(TOTAL_MS, totalNanos);
+            facts(line, facts);
+            known(line, ROUTE, route, WORD_CHARS);
+            outcome(line, status, outcome, null, detail);
+            identity(line, facts, traceId);
+            if (route != null) {
+                line.millis(TOTAL_MS, totalNanos);
+            }
             accept(line.end());
         } catch (RuntimeException e) {
             lost(e);
@@ -190,20 +206,19 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     byte[] line(Exchange exchange) {
         Caller caller = exchange.caller();
-        HttpHeaders headers = caller.headers();
         RequestFacts facts = caller instanceof RequestFacts known ? known : null;
         JsonLine line = begin(exchange.totalNanos());
         if (facts == null) {
             line.text(METHOD, caller.method().name(), WORD_CHARS);
         } else {
-            facts(line, facts, headers);
+            facts(line, facts);
         }
         line.text(ROUTE, exchange.route().id(), WORD_CHARS);
         line.text(BACKEND, exchange.backend().name(), WORD_CHARS);
         outcome(line, exchange.status(), Outcomes.of(exchange), exchange.fallbackReason(), exchange.detail());
         if (facts != null) {
             ExchangeTrace trace = exchange.trace();
-            identity(line, facts, headers, trace == null ? facts.traceId() : trace.traceId());
+            identity(line, facts, trace == null ? facts.traceId() : trace.traceId());
         }
         line.number(ATTEMPTS, exchange.attempts());
         line.millis(QUEUE_MS, exchange.queueNanos());
@@ -220,12 +235,10 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         return line;
     }
 
-    private static void facts(JsonLine line, RequestFacts facts, @Nullable HttpHeaders headers) {
+    private static void facts(JsonLine line, RequestFacts facts) {
         known(line, METHOD, facts.requestMethod(), WORD_CHARS);
         known(line, PATH, withoutQuery(facts.requestPath()), PATH_CHARS);
-        if (headers != null) {
-            known(line, HOST, headers.get(HttpHeaderNames.HOST), TEXT_CHARS);
-        }
+        known(line, HOST, facts.requestHeaders().get(HttpHeaderNames.HOST), TEXT_CHARS);
         known(line, PROTOCOL, facts.protocol(), WORD_CHARS);
         known(line, DOOR, facts.door(), WORD_CHARS);
     }
@@ -240,12 +253,9 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         known(line, DETAIL, detail, TEXT_CHARS);
     }
 
-    private static void identity(
-            JsonLine line, RequestFacts facts, @Nullable HttpHeaders headers, @Nullable String traceId) {
+    private static void identity(JsonLine line, RequestFacts facts, @Nullable String traceId) {
         known(line, CLIENT, facts.callerAddress(), WORD_CHARS);
-        if (headers != null) {
-            known(line, USER_AGENT, headers.get(HttpHeaderNames.USER_AGENT), TEXT_CHARS);
-        }
+        known(line, USER_AGENT, facts.requestHeaders().get(HttpHeaderNames.USER_AGENT), TEXT_CHARS);
         known(line, REQUEST_ID, facts.requestId(), TEXT_CHARS);
         known(line, TRACE_ID, traceId, WORD_CHARS);
     }

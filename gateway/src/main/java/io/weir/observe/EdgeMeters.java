@@ -90,11 +90,24 @@ public final class EdgeMeters implements AutoCloseable {
      * @param route the route's id
      */
     public void answered(String route, int status, long totalNanos) {
+        record(route, Outcomes.index(status), totalNanos);
+    }
+
+    /**
+     * A request was refused on a route, and never had an exchange: a filter failed.
+     *
+     * @param route the route's id
+     */
+    public void failed(String route, Reason reason, long totalNanos) {
+        record(route, Outcomes.index(reason), totalNanos);
+    }
+
+    private void record(String route, int outcome, long totalNanos) {
         Answered of = answered.get(route);
         if (of == null) {
             of = answered.computeIfAbsent(route, id -> new Answered(book.open()));
         }
-        Timer timer = timer(of.page, of.timers, Outcomes.index(status), route, GENERAL);
+        Timer timer = timer(of.page, of.timers, outcome, route, GENERAL);
         if (timer != null) {
             timer.record(totalNanos, TimeUnit.NANOSECONDS);
         }

@@ -91,14 +91,25 @@ public final class Tracing implements AutoCloseable {
     }
 
     /**
-     * A request was refused, and had no exchange.
+     * A request was refused before it had a route.
      *
      * @param nanos what it took
      * @return the id of its trace; null if there is none
      */
     public @Nullable String refused(Refusal refusal, long nanos, RequestFacts facts) {
+        return failed("", refusal, nanos, facts);
+    }
+
+    /**
+     * A request was refused on its route, and had no exchange: a filter failed.
+     *
+     * @param route the route's id
+     * @param nanos what it took
+     * @return the id of its trace; null if there is none
+     */
+    public @Nullable String failed(String route, Refusal refusal, long nanos, RequestFacts facts) {
         Reason reason = refusal.reason();
-        return over("", Outcomes.index(reason), reason.status().code(), refusal.detail(), nanos, facts);
+        return over(route, Outcomes.index(reason), reason.status().code(), refusal.detail(), nanos, facts);
     }
 
     /**

@@ -239,6 +239,24 @@ class AccessLogTest {
     }
 
     @Test
+    void tellsOfARouteWhoseFilterFailed() throws InterruptedException {
+        Fixture.Facts facts = new Fixture.Facts() {
+            @Override
+            public HttpHeaders requestHeaders() {
+                return new DefaultHttpHeaders().set("Host", "shop.example");
+            }
+        };
+
+        log.failed("rewritten", Refusal.of(Reason.INTERNAL_ERROR, null), 1_500_000, facts, null);
+
+        JsonNode line = json(sink.next());
+        assertThat(line.get("route").stringValue()).isEqualTo("rewritten");
+        assertThat(line.get("host").stringValue()).isEqualTo("shop.example");
+        assertThat(line.get("outcome").stringValue()).isEqualTo("internal-error");
+        assertThat(line.get("total_ms").doubleValue()).isEqualTo(1.5);
+    }
+
+    @Test
     void writesLinesInTheOrderOfTheirEnds() throws InterruptedException {
         for (int i = 0; i < 500; i++) {
             Fixture.Facts facts = new Fixture.Facts();

@@ -62,6 +62,7 @@ class EdgeMetersTest {
             meters.answered("plain-route", 200, 5_000_000);
             meters.answered("plain-route", 204, 7_000_000);
             meters.answered("redirect", 302, 0);
+            meters.failed("plain-route", Reason.INTERNAL_ERROR, 1_000_000);
 
             Timer plain = registry.get(Meters.REQUESTS.meterName())
                     .tags("backend", "none", "route", "plain-route", "door", "general", "outcome", "2xx")
@@ -69,6 +70,8 @@ class EdgeMetersTest {
             assertThat(plain.count()).isEqualTo(2);
             assertThat(plain.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(12);
             assertThat(Fixture.value(registry, Meters.REQUESTS, "route", "redirect", "outcome", "3xx"))
+                    .isEqualTo(1);
+            assertThat(Fixture.value(registry, Meters.REQUESTS, "route", "plain-route", "outcome", "internal-error"))
                     .isEqualTo(1);
         }
     }

@@ -203,12 +203,15 @@ final class Fixture implements AutoCloseable {
     static Caller caller(HttpHeaders headers, @Nullable RequestFacts facts) {
         EmbeddedChannel channel = new EmbeddedChannel();
         InvocationHandler handler = (proxy, method, arguments) -> {
-            if (facts != null && method.getDeclaringClass().equals(RequestFacts.class)) {
+            String name = method.getName();
+            if (facts != null
+                    && method.getDeclaringClass().equals(RequestFacts.class)
+                    && !name.equals("requestHeaders")) {
                 return method.invoke(facts, arguments);
             }
-            return switch (method.getName()) {
+            return switch (name) {
                 case "channel" -> channel;
-                case "headers" -> headers;
+                case "headers", "requestHeaders" -> headers;
                 case "method" -> HttpMethod.GET;
                 case "answer" -> {
                     ((ByteBuf) arguments[2]).release();
