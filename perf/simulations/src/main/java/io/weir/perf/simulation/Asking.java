@@ -1,7 +1,9 @@
 package io.weir.perf.simulation;
 
+import static io.gatling.javaapi.core.CoreDsl.atOnceUsers;
 import static io.gatling.javaapi.core.CoreDsl.constantUsersPerSec;
 import static io.gatling.javaapi.core.CoreDsl.details;
+import static io.gatling.javaapi.core.CoreDsl.nothingFor;
 import static io.gatling.javaapi.core.CoreDsl.rampUsersPerSec;
 import static io.gatling.javaapi.core.CoreDsl.scenario;
 
@@ -21,11 +23,22 @@ abstract class Asking extends Simulation {
     static final String OVERLOAD = "overload";
     static final String AFTER = "after ";
 
+    /** Less than any warm-up. */
+    private static final Duration TICK = Duration.ofSeconds(1);
+
     private final Plan plan = new Plan();
     private final Callers callers = new Callers(plan);
 
     final List<Plan.Phase> phases() {
         return plan.phases();
+    }
+
+    /**
+     * One who asks nothing, and comes a second after the schedule's beginning: that is then known, and phases count from it. Whoever comes at the beginning itself is late by
+     * some tenths of a second, in which Gatling gets under way; an overload would come that much before it is looked for.
+     */
+    final PopulationBuilder clock() {
+        return scenario("clock").exec(callers.begin(TICK)).injectOpen(nothingFor(TICK), atOnceUsers(1));
     }
 
     /** Callers of {@code weir.NAME.path}, {@code weir.NAME.rate} of them a second, and {@code weir.overload.rate} in an overload. */

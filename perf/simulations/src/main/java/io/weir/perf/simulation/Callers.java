@@ -46,15 +46,25 @@ final class Callers {
         System.out.flush();
     }
 
-    /** Time since the load began: with the first caller, up to half a second after {@code before}. {@code perf/run} is told. */
-    private synchronized Duration sinceBegin() {
+    /** The first to come here says that the load began so long ago; {@code perf/run} is told. */
+    ChainBuilder begin(Duration ago) {
+        return exec(session -> {
+            begun(ago);
+            return session;
+        });
+    }
+
+    private synchronized void begun(Duration ago) {
         if (!begun) {
             begun = true;
-            beganNanos = System.nanoTime();
-            System.out.println("weir: load begins " + System.currentTimeMillis());
+            beganNanos = System.nanoTime() - ago.toNanos();
+            System.out.println("weir: load begins " + (System.currentTimeMillis() - ago.toMillis()));
             System.out.flush();
         }
-        return Duration.ofNanos(System.nanoTime() - beganNanos);
+    }
+
+    private synchronized Duration sinceBegin() {
+        return begun ? Duration.ofNanos(System.nanoTime() - beganNanos) : Duration.ZERO;
     }
 
     /** For the simulation's {@code after}. */
@@ -70,10 +80,7 @@ final class Callers {
 
     /** One request; Gatling's report and the assertions have it by that name. */
     ChainBuilder ask(String name, String path, String inReport) {
-        return exec(session -> {
-                    sinceBegin();
-                    return session.set(SENT, System.nanoTime());
-                })
+        return exec(session -> session.set(SENT, System.nanoTime()))
                 .exec(http(inReport)
                         .get(path)
                         .requestTimeout(Plan.patience())

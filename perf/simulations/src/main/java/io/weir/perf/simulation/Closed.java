@@ -10,6 +10,7 @@ import static io.gatling.javaapi.core.CoreDsl.scenario;
 import io.gatling.javaapi.core.Assertion;
 import io.gatling.javaapi.core.ChainBuilder;
 import io.gatling.javaapi.core.PopulationBuilder;
+import io.gatling.javaapi.core.ScenarioBuilder;
 import io.gatling.javaapi.core.Simulation;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -45,11 +46,11 @@ abstract class Closed extends Simulation {
 
     private PopulationBuilder population(Round round, Duration begins) {
         ChainBuilder ask = callers.ask(Plan.text("request"), round.path(), round.name());
+        ScenarioBuilder scenario = scenario(round.name()).exec(callers.begin(Duration.ZERO));
         if (round.once()) {
-            return scenario(round.name()).exec(ask).injectOpen(nothingFor(begins), atOnceUsers(round.callers()));
+            return scenario.exec(ask).injectOpen(nothingFor(begins), atOnceUsers(round.callers()));
         }
-        return scenario(round.name())
-                .exec(during(round.asking()).on(ask))
+        return scenario.exec(during(round.asking()).on(ask))
                 .injectClosed(
                         constantConcurrentUsers(0).during(begins),
                         constantConcurrentUsers(round.callers()).during(COMING));

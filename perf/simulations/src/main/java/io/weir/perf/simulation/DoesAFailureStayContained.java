@@ -16,7 +16,7 @@ public final class DoesAFailureStayContained extends Asking {
 
     /** For Gatling. */
     public DoesAFailureStayContained() {
-        setUp(callers(NEIGHBOUR, false), callers(SICK, true))
+        setUp(clock(), callers(NEIGHBOUR, false), callers(SICK, true))
                 .protocols(Callers.protocol())
                 .assertions(assertions());
     }

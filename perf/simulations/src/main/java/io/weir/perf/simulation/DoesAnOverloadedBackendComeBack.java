@@ -10,7 +10,7 @@ public final class DoesAnOverloadedBackendComeBack extends Asking {
 
     /** For Gatling. */
     public DoesAnOverloadedBackendComeBack() {
-        setUp(callers(CALLER, true)).protocols(Callers.protocol()).assertions(assertions());
+        setUp(clock(), callers(CALLER, true)).protocols(Callers.protocol()).assertions(assertions());
     }
 
     private List<Assertion> assertions() {

@@ -10,7 +10,7 @@ public final class DoesAnythingLeak extends Asking {
 
     /** For Gatling. */
     public DoesAnythingLeak() {
-        setUp(callers(NEIGHBOUR, false), callers("sick", false))
+        setUp(clock(), callers(NEIGHBOUR, false), callers("sick", false))
                 .protocols(Callers.protocol())
                 .assertions(assertions());
     }

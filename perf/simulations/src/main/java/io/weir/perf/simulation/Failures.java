@@ -33,8 +33,9 @@ public final class Failures extends UnsynchronizedAppenderBase<ILoggingEvent> {
         return outcome(message);
     }
 
+    /** By what follows the request's name, which may be a fault's. */
     static String outcome(String message) {
-        String lower = message.toLowerCase(Locale.ROOT);
+        String lower = message.substring(message.indexOf("' failed") + 1).toLowerCase(Locale.ROOT);
         if (lower.contains("timeout") || lower.contains("timed out")) {
             return lower.contains("connect") && !lower.contains("request timeout") ? "connect-timeout" : "timeout";
         }

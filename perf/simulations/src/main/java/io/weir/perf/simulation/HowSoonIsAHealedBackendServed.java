@@ -10,7 +10,7 @@ public final class HowSoonIsAHealedBackendServed extends Asking {
 
     /** For Gatling. */
     public HowSoonIsAHealedBackendServed() {
-        setUp(callers(CALLER, false)).protocols(Callers.protocol()).assertions(assertions());
+        setUp(clock(), callers(CALLER, false)).protocols(Callers.protocol()).assertions(assertions());
     }
 
     private List<Assertion> assertions() {

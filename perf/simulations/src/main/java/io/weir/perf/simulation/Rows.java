@@ -10,6 +10,7 @@ import java.nio.file.Path;
 final class Rows implements AutoCloseable {
 
     private final BufferedWriter out;
+    private boolean closed;
 
     Rows(Path file) {
         try {
@@ -19,12 +20,15 @@ final class Rows implements AutoCloseable {
         }
     }
 
-    /** A request's row. Neither name holds a comma or a quote. */
-    void add(long atMillis, long micros, String request, String outcome) {
+    /** A request's row, unless this is closed; whether it is not. Neither name holds a comma or a quote. */
+    boolean add(long atMillis, long micros, String request, String outcome) {
         String row = atMillis + "," + micros + "," + request + "," + outcome + "\n";
         try {
             synchronized (out) {
-                out.write(row);
+                if (!closed) {
+                    out.write(row);
+                }
+                return !closed;
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -35,6 +39,7 @@ final class Rows implements AutoCloseable {
     public void close() {
         try {
             synchronized (out) {
+                closed = true;
                 out.close();
             }
         } catch (IOException e) {

@@ -14,7 +14,8 @@ class FailuresTest {
         "Request 'a' failed for user 1: i.n.c.AbstractChannel$AnnotatedConnectException: Connection refused, connect-failed",
         "Request 'a' failed for user 1: j.n.SocketException: Connection reset, reset",
         "Request 'a' failed for user 1: j.i.IOException: Premature close, reset",
-        "Request 'a' failed for user 1: something else, failed"
+        "Request 'a' failed for user 1: something else, failed",
+        "Request 'sick: after reset' failed for user 1: something else, failed"
     })
     void tellsWhyThereWasNoAnswer(String message, String outcome) {
         assertThat(Failures.outcome(message)).isEqualTo(outcome);
