@@ -8,6 +8,7 @@ import io.weir.perf.run.Request;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -188,6 +189,12 @@ class Containment implements Experiment {
                     fleet);
             return;
         }
+        bench.note(String.format(
+                Locale.ROOT,
+                "protected: config/local.yml. unprotected: the same gateway with config/unprotected.yml, no deadline, breaker or bulkhead, and %1$d callers' connections for"
+                        + " all, which its backends have to share as the third front's have its %1$d threads. threads: Spring MVC. p99 is of all requests, however they"
+                        + " ended.",
+                extent.shared()));
         bench.doing("PostgreSQL starts");
         String database = fleet.database();
         Backends backends = null;

@@ -68,7 +68,7 @@ final class EventLoop implements Experiment {
         new Rounds(bench, "DoesOneEventLoopDoWhatOneThreadDoes")
                 .warmUp(path, USERS, Duration.ofSeconds(8))
                 .then(label, path, USERS, each(bench.quick()))
-                .ask(service, label, "delay", Rounds.AtEnd.NOTHING);
+                .ask(service, label, "delay");
         bench.stop(service);
     }
 }

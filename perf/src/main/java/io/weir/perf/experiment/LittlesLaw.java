@@ -107,7 +107,8 @@ final class LittlesLaw implements Experiment {
             }
             if (limits.isEmpty()) {
                 suggestion[0] = fleet.meter(gateway, "weir_law_suggested_limit", "backend=\"mvc\"");
-                if (suggestion[0] < 1) {
+                // A gauge that knows nothing yet is no number.
+                if (!(suggestion[0] >= 1)) {
                     throw new RunFailure("the gateway suggests no limit");
                 }
             } else {
@@ -120,7 +121,6 @@ final class LittlesLaw implements Experiment {
         });
         waiting.put(timeline.name(timeline.size() - 1), waitingShare(fleet, gateway));
         Gatling.Result result = gatling.awaitEnd();
-        bench.fact("suggested.limit", suggestion[0], "calls");
         figures(timeline, limits, waiting, result.requests(), bench);
     }
 

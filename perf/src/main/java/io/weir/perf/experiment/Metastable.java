@@ -67,7 +67,7 @@ final class Metastable implements Experiment {
 
     private static Timeline timeline(boolean quick) {
         return new Timeline()
-                .then(Timeline.WARM_UP, Duration.ofSeconds(quick ? 10 : 30))
+                .then(Timeline.WARM_UP, Duration.ofSeconds(quick ? 20 : 30))
                 .then(Timeline.CALM, Duration.ofSeconds(10))
                 .then(Timeline.OVERLOAD, OVERLOAD)
                 .then(Timeline.AFTER + Timeline.OVERLOAD, Duration.ofSeconds(quick ? 20 : 60));
@@ -140,7 +140,7 @@ final class Metastable implements Experiment {
         }
         bench.fact(label + ".after.success", Request.percent(after, Request::succeeded), "%");
         double back = Recovery.secondsUntilServed(after, timeline.begin(3));
-        bench.fact(label + ".back", Double.isNaN(back) ? 0 : 1, "1: it came back");
+        bench.fact(label + ".back", Double.isNaN(back) ? 0 : 1, "(1: it came back)");
         if (!Double.isNaN(back)) {
             bench.fact(label + ".back.seconds", back, "s");
         }

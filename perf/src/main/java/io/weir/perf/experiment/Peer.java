@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What Weir is set beside, and Weir. Each has a file in {@code perf/peers}, but for the bare proxy, which has nothing to be set. */
 enum Peer {
@@ -51,6 +52,11 @@ enum Peer {
             return openFiles / 2 - 100;
         }
 
+        /** For nginx, which parts with callers when a sixteenth of them is left. */
+        int connections() {
+            return openFiles + openFiles / 8;
+        }
+
         String uri(String path) {
             return "http://127.0.0.1:" + port + path;
         }
@@ -69,6 +75,13 @@ enum Peer {
     /** Whether it can be started here. */
     boolean installed() {
         return program.isEmpty() || Bench.has(program);
+    }
+
+    /** The version of a program of its own; those on a JVM are this project's, or are said in {@code pom.xml}. */
+    Optional<String> version() {
+        return program.isEmpty()
+                ? Optional.empty()
+                : Optional.of(Bench.saysFirst(program, this == ENVOY ? "--version" : "-v"));
     }
 
     /** Why it is left out, and what to do about it. */
@@ -153,8 +166,8 @@ enum Peer {
                             "GONE_PORT", Integer.toString(places.gone()),
                             "SICK_PORT", Integer.toString(places.sick()),
                             "CORES", Integer.toString(places.cores()),
-                            "OPEN_FILES", Integer.toString(places.openFiles()),
                             "EXCHANGES", Integer.toString(places.exchanges()),
+                            "CONNECTIONS", Integer.toString(places.connections()),
                             "DIR", directory.toString())
                     .entrySet()) {
                 text = text.replace("${" + value.getKey() + '}', value.getValue());

@@ -10,21 +10,39 @@ import java.util.List;
  * Clients at a pool of threads, each asking again as soon as it is answered. The figures are the service's own, measured by Little's law: active requests λ · W, the dead time's share of the response
  * time, requests retired.
  */
-final class PoolSize implements Experiment {
+class PoolSize implements Experiment {
 
-    private record Pool(int clients, int threads) {
+    record Pool(int clients, int threads) {
 
         String label() {
             return clients + "x" + threads;
         }
     }
 
-    private static final List<Pool> ALL = List.of(new Pool(1, 1), new Pool(10, 1), new Pool(10, 4), new Pool(10, 8));
-    private static final Duration WARM_UP = Duration.ofSeconds(5);
+    private static final String RETIRED = "sim_pool_retired_total";
 
-    /** A second longer than the service's window, so that its figures at the end are the step's. */
-    private static Duration each(boolean quick) {
-        return Duration.ofSeconds(quick ? 8 : 60);
+    /**
+     * How much of it.
+     *
+     * @param each a second longer than the service's window, so that its figures at the end are the step's
+     */
+    record Extent(List<Pool> pools, Duration warmUp, Duration each) {
+
+        static Extent of(boolean quick) {
+            return new Extent(
+                    List.of(new Pool(1, 1), new Pool(10, 1), new Pool(10, 4), new Pool(10, 8)),
+                    Duration.ofSeconds(5),
+                    Duration.ofSeconds(quick ? 8 : 60));
+        }
+
+        private Duration window() {
+            return each.minusSeconds(1);
+        }
+    }
+
+    /** How much of it is done. */
+    Extent extent(boolean quick) {
+        return Extent.of(quick);
     }
 
     @Override
@@ -39,12 +57,16 @@ final class PoolSize implements Experiment {
 
     @Override
     public int steps(boolean quick) {
-        return 2 * ALL.size();
+        return 2 * extent(quick).pools().size();
     }
 
     @Override
     public Duration length(boolean quick) {
-        return each(quick).plus(WARM_UP).plusSeconds(20).multipliedBy(ALL.size());
+        Extent extent = extent(quick);
+        return extent.each()
+                .plus(extent.warmUp())
+                .plusSeconds(20)
+                .multipliedBy(extent.pools().size());
     }
 
     @Override
@@ -56,19 +78,31 @@ final class PoolSize implements Experiment {
     public void run(Bench bench) throws InterruptedException {
         Simulators simulators = new Simulators(bench);
         Fleet fleet = new Fleet(bench);
-        for (Pool pool : ALL) {
-            Duration window = each(bench.quick()).minusSeconds(1);
+        Extent extent = extent(bench.quick());
+        for (Pool pool : extent.pools()) {
             Fleet.Server service = simulators.ofStack(
                     "mvc-jdbc",
                     "/delay?ms=1",
                     "--sim.pool.workers=" + pool.threads(),
-                    "--sim.pool.window=" + window.toSeconds() + "s");
+                    "--sim.pool.window=" + extent.window().toSeconds() + "s");
             new Rounds(bench, "HowManyThreadsLeaveNobodyWaiting")
-                    .warmUp("/work", pool.clients(), WARM_UP)
-                    .then(pool.label(), "/work", pool.clients(), each(bench.quick()))
-                    .ask(service, pool.label(), "work", step -> {
-                        if (step.equals(pool.label())) {
-                            figures(bench, fleet, step, service);
+                    .warmUp("/work", pool.clients(), extent.warmUp())
+                    .then(pool.label(), "/work", pool.clients(), extent.each())
+                    .ask(service, pool.label(), "work", new Rounds.AtStep() {
+
+                        private double retired;
+
+                        @Override
+                        public void begins(String step) {
+                            retired = fleet.meter(service, RETIRED);
+                        }
+
+                        @Override
+                        public void ends(String step) {
+                            if (step.equals(pool.label())) {
+                                figures(bench, fleet, step, service);
+                                bench.fact(step + ".retired", fleet.meter(service, RETIRED) - retired, "requests");
+                            }
                         }
                     });
             bench.stop(service);
@@ -78,6 +112,5 @@ final class PoolSize implements Experiment {
     private static void figures(Bench bench, Fleet fleet, String step, Fleet.Server service) {
         bench.fact(step + ".active", fleet.meter(service, "sim_pool_active_average"), "requests");
         bench.fact(step + ".dead-time", fleet.meter(service, "sim_pool_dead_time_ratio"), "of 1");
-        bench.fact(step + ".retired", fleet.meter(service, "sim_pool_retired_total"), "requests");
     }
 }

@@ -7,6 +7,7 @@ import io.weir.perf.run.Request;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -14,7 +15,6 @@ import java.util.TreeMap;
 final class Rounds {
 
     private static final Duration PATIENCE = Duration.ofMinutes(5);
-    private static final String WARM_UP = "warm-up";
     private static final Duration COMING = Duration.ofSeconds(1);
     private static final Duration CEASING = Duration.ofSeconds(2);
 
@@ -29,8 +29,10 @@ final class Rounds {
      *
      * @param x what it is plotted over; empty: nothing
      * @param once whether each caller asks once, all of them at the beginning; otherwise again as soon as it is answered
+     * @param comingToo whether the time in which callers come is part of the step
      */
-    private record Round(String label, String x, String path, int callers, Duration length, boolean once) {
+    private record Round(
+            String label, String x, String path, int callers, Duration length, boolean once, boolean comingToo) {
 
         String name() {
             return x.isEmpty() ? label : label + '@' + x;
@@ -38,7 +40,7 @@ final class Rounds {
 
         /** Before it, in which callers come: what is measured is measured with all of them there. */
         Duration before() {
-            return once ? Duration.ZERO : COMING;
+            return once || comingToo ? Duration.ZERO : COMING;
         }
 
         /** Before it, the step, and the time in which callers cease to ask. */
@@ -61,41 +63,57 @@ final class Rounds {
 
     /** One that is not looked at: a cold JVM is not what is compared. */
     Rounds warmUp(String path, int callers, Duration length) {
-        all.add(new Round(WARM_UP, "", path, callers, length, false));
+        all.add(new Round(Bench.WARM_UP, "", path, callers, length, false, false));
         return this;
     }
 
     /** Callers who ask again and again. */
     Rounds then(String label, String path, int callers, Duration length) {
-        all.add(new Round(label, "", path, callers, length, false));
+        all.add(new Round(label, "", path, callers, length, false, false));
+        return this;
+    }
+
+    /** Callers who ask again and again, from the moment on in which they come. */
+    Rounds fromTheFirst(String label, String path, int callers, Duration length) {
+        all.add(new Round(label, "", path, callers, length, false, true));
         return this;
     }
 
     /** Callers who ask again and again, as one of a series over their number. */
     Rounds then(String label, int callers, String path, Duration length) {
-        all.add(new Round(label, Integer.toString(callers), path, callers, length, false));
+        all.add(new Round(label, Integer.toString(callers), path, callers, length, false, false));
         return this;
     }
 
     /** Callers who ask once. */
     Rounds once(String label, String path, int callers, Duration length) {
-        all.add(new Round(label, "", path, callers, length, true));
+        all.add(new Round(label, "", path, callers, length, true, false));
         return this;
     }
 
-    /** What is done at the end of each step. */
-    @FunctionalInterface
-    interface AtEnd {
+    /** What is done at each step. */
+    interface AtStep {
 
-        /** Nothing. */
-        AtEnd NOTHING = _ -> {};
+        /** It has begun. */
+        void begins(String step);
 
-        /** With the step's name. */
-        void of(String step);
+        /** It has ended. */
+        void ends(String step);
     }
 
-    /** Asks a service. What must hold and does not fails the run. */
-    void ask(Fleet.Server service, String run, String request, AtEnd atEnd) throws InterruptedException {
+    /** Asks a service. */
+    void ask(Fleet.Server service, String run, String request) throws InterruptedException {
+        ask(service, run, request, new AtStep() {
+            @Override
+            public void begins(String step) {}
+
+            @Override
+            public void ends(String step) {}
+        });
+    }
+
+    /** Asks a service. What must hold and does not fails the run; a step in which not all have asked is no result. */
+    void ask(Fleet.Server service, String run, String request, AtStep atStep) throws InterruptedException {
         Gatling gatling = bench.load(new Gatling.Load(
                 simulation,
                 run,
@@ -121,23 +139,31 @@ final class Rounds {
             bench.sleepUntil(begins);
             bench.stepAt(begins, round.label(), round.x());
             begun.put(round.name(), begins);
+            atStep.begins(round.name());
             if (round.equals(all.getLast())) {
                 gatling.mayEnd();
             }
             bench.sleepUntil(begins + round.length().toMillis());
             bench.endStep();
-            atEnd.of(round.name());
+            atStep.ends(round.name());
             at += round.whole().toMillis();
         }
         Gatling.Result result = gatling.awaitEnd();
         for (Round round : all) {
             long from = begun.getOrDefault(round.name(), 0L);
             long to = from + round.length().toMillis();
-            requests.put(
-                    round.name(),
-                    result.requests().stream()
-                            .filter(one -> one.atMillis() >= from && one.atMillis() < to)
-                            .toList());
+            List<Request> sent = result.requests().stream()
+                    .filter(one -> one.atMillis() >= from && one.atMillis() < to)
+                    .toList();
+            requests.put(round.name(), sent);
+            if (round.once() ? sent.size() != round.callers() : sent.isEmpty()) {
+                bench.invalidate(String.format(
+                        Locale.ROOT,
+                        "%s: %d requests were sent in the step (expected: %s)",
+                        round.name(),
+                        sent.size(),
+                        round.once() ? Integer.toString(round.callers()) : "some"));
+            }
         }
     }
 

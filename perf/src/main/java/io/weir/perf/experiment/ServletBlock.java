@@ -62,7 +62,7 @@ final class ServletBlock implements Experiment {
                 .once("block", "/block", blocking, Duration.ofSeconds(blocking * JOB_SECONDS + 4))
                 .once("deferred", "/deferred", REQUESTS, Duration.ofSeconds(6))
                 .once("completable", "/completable", REQUESTS, Duration.ofSeconds(6));
-        rounds.ask(service, "one-thread", "job", Rounds.AtEnd.NOTHING);
+        rounds.ask(service, "one-thread", "job");
         bench.fact("block.each", seconds(rounds.of("block")) / blocking, "s");
         bench.fact("deferred.all", seconds(rounds.of("deferred")), "s");
         bench.fact("completable.all", seconds(rounds.of("completable")), "s");

@@ -74,7 +74,7 @@ class SideBySide implements Experiment {
         static Extent of(boolean quick) {
             return new Extent(
                     List.of(Peer.values()),
-                    Duration.ofSeconds(quick ? 6 : 60),
+                    Duration.ofSeconds(quick ? 20 : 60),
                     Duration.ofSeconds(quick ? 3 : 10),
                     quick ? 1 : 3,
                     Duration.ofSeconds(quick ? 2 : 10),
@@ -164,6 +164,11 @@ class SideBySide implements Experiment {
         bench.property("compare", present.stream().map(Peer::label).collect(Collectors.joining(",")));
         missing().forEach(bench::note);
         boolean wrk = Bench.has(WRK);
+        present.forEach(peer ->
+                peer.version().ifPresent(version -> bench.property(peer.label() + ".version", version)));
+        if (wrk) {
+            bench.property("wrk.version", Bench.saysFirst(WRK, "-v"));
+        }
         int openFiles = bench.openFiles(Peer.OPEN_FILES);
         // A process has other files too, and its callers are not the only ones.
         int waiting = Math.min(extent.waiting(), openFiles / 2 - 500);
@@ -176,7 +181,12 @@ class SideBySide implements Experiment {
                     extent.waiting(),
                     Peer.OPEN_FILES));
         }
+        bench.note("The backends share the generator's cores.");
         bench.property("warm-up", extent.warmUp().toSeconds() + " s for each peer");
+        if (bench.quick()) {
+            bench.note(
+                    "Each peer was warmed up for the same time; what runs on a JVM (weir, plain-gateway, bare) is not at its fastest after the time of a quick run.");
+        }
         try (Socket gone = new Socket()) {
             // Bound, and listening to nobody: nobody else gets that port, and nobody connects to himself there.
             gone.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
@@ -274,7 +284,7 @@ class SideBySide implements Experiment {
             throws InterruptedException {
         List<Double> rates = new ArrayList<>();
         Duration before = bench.used(child);
-        long began = System.nanoTime();
+        double seconds = 0;
         long requests = 0;
         for (int i = 0; i < extent.rounds(); i++) {
             try {
@@ -285,19 +295,24 @@ class SideBySide implements Experiment {
                 }
                 rates.add(result.perSecond());
                 requests += result.requests();
+                // Without wrk's own start and end, in which nobody asks.
+                seconds += result.requests() / result.perSecond();
             } catch (IllegalStateException e) {
                 bench.note(fact + ": no figure, since some requests got no answer.");
                 return;
             }
         }
         Duration used = bench.used(child).minus(before);
-        double[] sorted =
-                rates.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-        double busy = 100.0 * used.toNanos() / (System.nanoTime() - began) / bench.cores();
+        double busy = busyPercent(used, seconds, bench.cores());
         // Of a peer that had time left the load was measured: it is held against nothing.
-        bench.fact(fact + (busy < BUSY_PERCENT ? ".rate.at-least" : ".rate"), sorted[sorted.length / 2], "1/s");
+        bench.fact(fact + (busy < BUSY_PERCENT ? ".rate.at-least" : ".rate"), Recovery.median(rates), "1/s");
         bench.fact(fact + ".busy", busy, "% of its cores");
         bench.fact(fact + ".cpu", used.toNanos() / 1000.0 / requests, "µs each");
+    }
+
+    /** Of so many cores, in the time in which it was asked. */
+    static double busyPercent(Duration used, double seconds, int cores) {
+        return 100 * used.toNanos() / 1e9 / seconds / cores;
     }
 
     private static void trouble(Peer peer, Places places, Fleet.Server sick, Extent extent, Bench bench, Fleet fleet)
@@ -380,7 +395,7 @@ class SideBySide implements Experiment {
         long until = bench.now() + WAIT.toMillis();
         // Not all at once: that would be an overload, which some protect themselves against.
         for (int portion = 1; portion <= PORTIONS; portion++) {
-            callers.add(bench.launchGenerator(
+            callers.add(bench.launchCaller(
                     "wrk-waiting-" + portion,
                     Bench.withOpenFiles(
                             Peer.OPEN_FILES,

@@ -8,6 +8,7 @@ import io.weir.perf.run.Request;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -102,6 +103,7 @@ final class Soak implements Experiment {
         fleet.ready(mvc, "/delay?ms=1");
         fleet.ready(reactive, "/delay?ms=1");
         fleet.ready(gateway, "/mvc/delay?ms=1");
+        fleet.manageable(gateway);
         double countedBefore = fleet.meter(gateway, "weir_requests_seconds_count");
         Gatling.Result result = ask(bench, fleet, gateway, mvc);
         settled(bench, fleet, gateway, countedBefore, result);
@@ -166,10 +168,10 @@ final class Soak implements Experiment {
         double counted = fleet.meter(gateway, "weir_requests_seconds_count") - countedBefore;
         bench.fact("requests.sent", result.requests().size(), "");
         bench.fact("requests.counted", counted, "");
-        if (counted != result.requests().size()) {
-            bench.fail("the gateway has counted " + (long) counted + " requests of "
-                    + result.requests().size() + " that were sent");
-        }
+        bench.mustHold(
+                "the gateway has counted the " + result.requests().size() + " requests that were sent",
+                counted == result.requests().size(),
+                Long.toString((long) counted));
     }
 
     /** By somebody, soon. */
@@ -178,9 +180,10 @@ final class Soak implements Experiment {
                 .filter(one -> one.outcome().equals("timeout"))
                 .toList();
         bench.fact("requests.without.end", endless.size(), "");
-        if (!endless.isEmpty()) {
-            bench.fail(endless.size() + " callers have waited for longer than any deadline");
-        }
+        bench.mustHold(
+                "no caller has waited for longer than any deadline",
+                endless.isEmpty(),
+                Integer.toString(endless.size()));
         double neighbour = Request.percent(
                 result.requests().stream()
                         .filter(one -> one.name().equals(NEIGHBOUR))
@@ -199,9 +202,7 @@ final class Soak implements Experiment {
             value = fleet.meter(gateway, gauge, labels);
         }
         bench.fact("left." + gauge, value, "");
-        if (value != 0) {
-            bench.fail(gauge + " is " + value + " when nobody asks any more (expected: 0)");
-        }
+        bench.mustHold(gauge + " is 0 when nobody asks any more", value == 0, Double.toString(value));
     }
 
     private static void flat(Bench bench) {
@@ -209,11 +210,15 @@ final class Soak implements Experiment {
         double memory = bench.sampled("gateway", "rss", 3) / bench.sampled("gateway", "rss", 2);
         bench.fact("gateway.threads.more", threads, "in the last third");
         bench.fact("gateway.memory.ratio", memory, "last third to the one before");
-        if (threads > 2) {
-            bench.fail("the gateway has " + threads + " more threads in the last third (expected: at most 2)");
-        }
-        if (!bench.quick() && memory > 1.1) {
-            bench.fail("the gateway has " + memory + " times the memory in the last third (expected: at most 1.1)");
+        bench.mustHold(
+                "the gateway has at most 2 threads more in the last third",
+                threads <= 2,
+                String.format(Locale.ROOT, "%.1f", threads));
+        if (!bench.quick()) {
+            bench.mustHold(
+                    "the gateway has at most 1.1 times the memory in the last third",
+                    memory <= 1.1,
+                    String.format(Locale.ROOT, "%.3f", memory));
         }
     }
 }

@@ -25,15 +25,16 @@ final class Stacks implements Experiment {
     private static final String PATH = "/records";
 
     private static List<Integer> callers(boolean quick) {
-        return quick ? List.of(4, 50, 200, 500) : List.of(4, 10, 25, 50, 100, 200, 300, 500);
+        return quick ? List.of(4, 50, 200, 500) : List.of(4, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500);
     }
 
     private static Duration each(boolean quick) {
-        return Duration.ofSeconds(quick ? 4 : 60);
+        return Duration.ofSeconds(quick ? 4 : 120);
     }
 
+    /** The original's two seconds leave most of a JVM's work to be compiled, which is then the first steps'. */
     private static Duration warmUp(boolean quick) {
-        return Duration.ofSeconds(quick ? 8 : 30);
+        return Duration.ofSeconds(quick ? 15 : 30);
     }
 
     @Override
@@ -77,7 +78,7 @@ final class Stacks implements Experiment {
             for (int callers : callers(bench.quick())) {
                 rounds.then(stack, callers, PATH, each(bench.quick()));
             }
-            rounds.ask(service, stack, "records", Rounds.AtEnd.NOTHING);
+            rounds.ask(service, stack, "records");
             bench.stop(service);
             Map<Integer, Long> ofStack = new TreeMap<>();
             for (int callers : callers(bench.quick())) {

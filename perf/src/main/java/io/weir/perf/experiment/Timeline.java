@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 /** Phases one after the other, which the load and the experiment go through at the same times. */
 final class Timeline {
 
-    static final String WARM_UP = "warm-up";
+    static final String WARM_UP = Bench.WARM_UP;
     static final String CALM = "calm";
     static final String OVERLOAD = "overload";
     static final String AFTER = "after ";

@@ -10,7 +10,8 @@ import java.util.Locale;
 
 /**
  * Tomcat's three limits and 150 users who keep their connections, at a service of 100 ms: more than it has threads for wait in Tomcat; more than it may have connections for wait in
- * the kernel, connected and unanswered; more than may wait there cannot connect. The last settings are not the original's: they show that third overflow.
+ * the kernel, connected and unanswered; more than may wait there cannot connect. Who gives up is not taken from the kernel's queue, so after their patience's time callers
+ * find it full, and cannot connect either. The last settings are not the original's: there some cannot from the beginning.
  */
 final class TomcatKnobs implements Experiment {
 
@@ -78,8 +79,10 @@ final class TomcatKnobs implements Experiment {
             Rounds rounds = new Rounds(bench, "WhatDoClientsSeeWhenTomcatOverflows")
                     .patience(PATIENCE)
                     .warmUp(PATH, knobs.threads(), Duration.ofSeconds(6))
-                    .then(knobs.label(), PATH, USERS, each(bench.quick()));
-            rounds.ask(service, knobs.label(), "delay", Rounds.AtEnd.NOTHING);
+                    // Those who are first in the kernel's queue are not to be missed: later callers find it full of who
+                    // has left.
+                    .fromTheFirst(knobs.label(), PATH, USERS, each(bench.quick()));
+            rounds.ask(service, knobs.label(), "delay");
             bench.stop(service);
             List<Request> requests = rounds.of(knobs.label());
             double served = requests.stream().filter(Request::succeeded).count();

@@ -46,6 +46,6 @@ final class VirtualHikari implements Experiment {
                 .warmUp("/connections?guard=none", 10, Duration.ofSeconds(5))
                 .then("none", "/connections?guard=none", CALLERS, each(bench.quick()))
                 .then("semaphore", "/connections?guard=semaphore", CALLERS, each(bench.quick()))
-                .ask(service, "ten-connections", "connections", Rounds.AtEnd.NOTHING);
+                .ask(service, "ten-connections", "connections");
     }
 }

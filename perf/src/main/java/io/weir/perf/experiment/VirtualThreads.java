@@ -5,6 +5,7 @@ import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Fleet;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * A hundred callers of a service that asks two others for 200 ms each, in six ways. {@code tomcat-20} and {@code tomcat-50} have so many platform threads, each of which waits for both answers, one
@@ -61,13 +62,17 @@ final class VirtualThreads implements Experiment {
         Fleet.Server asked = simulators.beside("asked", "webflux-r2dbc", "/delay?ms=1");
         double slowest = ask(bench, simulators, asked, 20).mean("tomcat-20");
         Rounds others = ask(bench, simulators, asked, 50);
+        double fifty = others.mean("tomcat-50");
         double virtual = others.mean("virtual");
-        if (!(slowest > others.mean("tomcat-50") && others.mean("tomcat-50") > virtual)) {
-            bench.fail("the fewer threads wait, the longer it takes: tomcat-20 > tomcat-50 > virtual");
-        }
-        if (!(virtual > others.mean("virtual-parallel"))) {
-            bench.fail("asking both at once takes less time than one after the other: virtual > virtual-parallel");
-        }
+        double parallel = others.mean("virtual-parallel");
+        bench.mustHold(
+                "the fewer threads there are to wait, the longer it takes: tomcat-20 > tomcat-50 > virtual",
+                slowest > fifty && fifty > virtual,
+                String.format(Locale.ROOT, "%.0f, %.0f, %.0f ms", slowest, fifty, virtual));
+        bench.mustHold(
+                "asking both at once takes less time than one after the other: virtual > virtual-parallel",
+                virtual > parallel,
+                String.format(Locale.ROOT, "%.0f, %.0f ms", virtual, parallel));
     }
 
     private static Rounds ask(Bench bench, Simulators simulators, Fleet.Server asked, int threads)
@@ -83,7 +88,7 @@ final class VirtualThreads implements Experiment {
         ALL.stream()
                 .filter(way -> way.threads() == threads)
                 .forEach(way -> rounds.then(way.label(), way.path(), CALLERS, each(bench.quick())));
-        rounds.ask(service, threads + "-threads", "fanout", Rounds.AtEnd.NOTHING);
+        rounds.ask(service, threads + "-threads", "fanout");
         bench.stop(service);
         return rounds;
     }

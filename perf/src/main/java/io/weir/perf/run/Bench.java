@@ -2,7 +2,9 @@ package io.weir.perf.run;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -13,9 +15,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -38,6 +43,15 @@ public final class Bench implements AutoCloseable {
             "ulimit -n \"$0\" 2>/dev/null || ulimit -n \"$(ulimit -H -n)\" 2>/dev/null || :";
 
     private static final String NOT_COMPLETED = "it did not come to its end";
+
+    /** The label of a step that is not looked at. */
+    public static final String WARM_UP = "warm-up";
+
+    /** Where ports for servers begin that are free. */
+    private static final int FIRST_PORT = 10_000;
+
+    /** Those that were given: who asks twice gets two. */
+    private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
 
     private final Path root;
     private final boolean quick;
@@ -69,7 +83,7 @@ public final class Bench implements AutoCloseable {
     private long stepBegan;
 
     /** A step that has ended, by its number. */
-    private record Step(int number, long began, long ended) {}
+    private record Step(int number, String label, long began, long ended) {}
 
     Bench(
             Path root,
@@ -165,7 +179,7 @@ public final class Bench implements AutoCloseable {
     private void endStep(long at) {
         if (!label.isEmpty()) {
             raw.step(stepNumber, label, x, stepBegan, at);
-            steps.add(new Step(stepNumber, stepBegan, at));
+            steps.add(new Step(stepNumber, label, stepBegan, at));
             label = "";
             step.set(0);
         }
@@ -190,8 +204,12 @@ public final class Bench implements AutoCloseable {
         raw.property(name, value);
     }
 
-    /** A figure that the experiment has computed. */
+    /** A figure that the experiment has computed; if it is no number, a note says so. */
     public void fact(String name, double value, String unit) {
+        if (!Double.isFinite(value)) {
+            note(name + ": no figure.");
+            return;
+        }
         raw.fact(name, String.format(Locale.ROOT, "%.3f", value), unit);
     }
 
@@ -201,8 +219,20 @@ public final class Bench implements AutoCloseable {
         raw.property("notes", String.join(" ", notes));
     }
 
-    /** What had to hold and does not; the run fails, and goes on. */
-    public void fail(String what) {
+    /**
+     * What has to hold, apart from Gatling's assertions. If it does not, the run fails, and goes on; the report says so either way.
+     *
+     * @param measured what was found
+     */
+    public void mustHold(String what, boolean holds, String measured) {
+        raw.assertion("", what, holds, measured);
+        if (!holds) {
+            fail(what + " (measured: " + measured + ")");
+        }
+    }
+
+    /** What has to hold and does not, and was written down. */
+    void fail(String what) {
         failures.add(what);
     }
 
@@ -225,16 +255,11 @@ public final class Bench implements AutoCloseable {
                     run + ": the generator has sent " + result.missing() + " requests fewer than it had planned, and "
                             + result.requests().size() + " in all");
         }
-        double cores = sampler.cores(process);
-        fact("generator." + run + ".cores", cores, "busy, of " + generatorCores());
-        if (cores > SATURATED * generatorCores()) {
-            invalidate(String.format(
-                    Locale.ROOT,
-                    "%s: the generator itself was saturated, %.1f of its %d cores were busy (expected: at most %.0f %%)",
-                    run,
-                    cores,
-                    generatorCores(),
-                    100 * SATURATED));
+        judgeCores(run, process);
+        if (Double.isNaN(result.delayMillis())) {
+            invalidate(
+                    run + ": whether the generator itself was late is not known, since it has written down no wake-up");
+            return;
         }
         fact("generator." + run + ".delay.p99", result.delayMillis(), "ms");
         if (result.delayMillis() > LATE_MILLIS) {
@@ -244,6 +269,31 @@ public final class Bench implements AutoCloseable {
                     run,
                     result.delayMillis(),
                     LATE_MILLIS));
+        }
+    }
+
+    /** By the step in which it was busiest: over all of them its pauses would hide that one. */
+    private void judgeCores(String run, String process) {
+        OptionalDouble busiest = steps.stream()
+                .filter(one -> !one.label().equals(WARM_UP))
+                .map(one -> sampler.cores(process, one.number()))
+                .flatMapToDouble(OptionalDouble::stream)
+                .max();
+        if (busiest.isEmpty()) {
+            invalidate(
+                    run + ": whether the generator itself was saturated is not known, since nothing was sampled of it");
+            return;
+        }
+        double cores = busiest.getAsDouble();
+        fact("generator." + run + ".cores", cores, "busy, of " + generatorCores() + ", in its busiest step");
+        if (cores > SATURATED * generatorCores()) {
+            invalidate(String.format(
+                    Locale.ROOT,
+                    "%s: the generator itself was saturated, %.1f of its %d cores were busy in a step (expected: at most %.0f %%)",
+                    run,
+                    cores,
+                    generatorCores(),
+                    100 * SATURATED));
         }
     }
 
@@ -274,11 +324,16 @@ public final class Bench implements AutoCloseable {
 
     /** Waits until it holds. */
     public void await(String what, BooleanSupplier condition) throws InterruptedException {
-        long end = System.nanoTime() + START.toNanos();
+        await(what, START, condition);
+    }
+
+    /** Waits until it holds, for so long at the most. */
+    void await(String what, Duration atMost, BooleanSupplier condition) throws InterruptedException {
+        long end = System.nanoTime() + atMost.toNanos();
         while (!condition.getAsBoolean()) {
             check();
             if (System.nanoTime() > end) {
-                throw new RunFailure("not within " + START.toSeconds() + " s: " + what);
+                throw new RunFailure("not within " + atMost.toSeconds() + " s: " + what);
             }
             progress.tick();
             Thread.sleep(50);
@@ -320,12 +375,20 @@ public final class Bench implements AutoCloseable {
         return limits.generatorsOwn() ? limits.generator().size() : limits.host();
     }
 
-    /** A port that is free. */
+    /** A port that is free, and that the kernel gives to no outgoing connection before it is used: those are many here. */
     public static int freePort() {
-        try (ServerSocket free = new ServerSocket(0)) {
-            return free.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        int end = Proc.firstOutgoingPort();
+        while (true) {
+            int port = end > FIRST_PORT ? ThreadLocalRandom.current().nextInt(FIRST_PORT, end) : 0;
+            try (ServerSocket free = new ServerSocket(port)) {
+                if (GIVEN.add(free.getLocalPort())) {
+                    return free.getLocalPort();
+                }
+            } catch (BindException e) {
+                // Somebody has it: another one.
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
     }
 
@@ -340,7 +403,7 @@ public final class Bench implements AutoCloseable {
         return launch(name, command, environment, cores, false);
     }
 
-    /** Starts a process that is there only for others: it is limited like them, and has no cores of its own. */
+    /** Starts a process that is there only for others: it is limited like them, has no cores of its own, and is not sampled. */
     public Child launchBeside(String name, List<String> command) {
         return launch(name, command, Map.of(), limits.processes().getLast(), true);
     }
@@ -348,6 +411,11 @@ public final class Bench implements AutoCloseable {
     /** Starts a process on the generator's cores: the load, or what is as light and only there for it. */
     public Child launchGenerator(String name, List<String> command) {
         return launch(name, command, Map.of(), limits.generator(), false);
+    }
+
+    /** Starts one of many on the generator's cores: too many to be sampled each by itself. */
+    public Child launchCaller(String name, List<String> command) {
+        return launch(name, command, Map.of(), limits.generator(), true);
     }
 
     /** A command that may have so many files open, or as many as this user is allowed. */
@@ -390,10 +458,15 @@ public final class Bench implements AutoCloseable {
         }
     }
 
-    /** The processor time that a process and those that it has started have used. */
+    /**
+     * The processor time that a process and those that it has started have used.
+     *
+     * @throws RunFailure if that is not known, since it has ended
+     */
     public Duration used(Child child) {
-        return Duration.of(
-                Proc.ofAll(child.pid(), Set.of()).map(Proc::cpuMicros).orElse(0L), ChronoUnit.MICROS);
+        return Proc.ofAll(child.pid(), Set.of())
+                .map(proc -> Duration.of(proc.cpuMicros(), ChronoUnit.MICROS))
+                .orElseThrow(() -> new RunFailure(child.name() + ": its processor time is not known"));
     }
 
     /** The memory of a process and of those that it has started: {@code rss} and {@code pss}, in bytes. */
@@ -403,7 +476,7 @@ public final class Bench implements AutoCloseable {
     }
 
     private Child launch(
-            String name, List<String> command, Map<String, String> environment, List<Integer> cores, boolean beside) {
+            String name, List<String> command, Map<String, String> environment, List<Integer> cores, boolean unseen) {
         List<String> limited = new ArrayList<>();
         // Out of the terminal's reach: Ctrl-C is for this process, which then ends the others in order.
         if (has("setsid")) {
@@ -430,15 +503,18 @@ public final class Bench implements AutoCloseable {
             if (stopping) {
                 child.close();
             }
-            if (beside) {
-                sampler.watchAlone(child);
-            } else {
-                sampler.watch(child);
+            if (!unseen) {
+                sampler.watch(name, child.pid());
             }
             return child;
         } catch (IOException e) {
             throw new RunFailure(name + " does not start: " + e.getMessage(), e);
         }
+    }
+
+    /** Has a process watched that was not started here, with those that it starts. */
+    void watch(String name, long pid) {
+        sampler.watch(name, pid);
     }
 
     /** Has a gateway's meters written down too. */
@@ -514,6 +590,23 @@ public final class Bench implements AutoCloseable {
     /** The experiment has come to its end. */
     void completed() {
         completed = true;
+    }
+
+    /** The first words that a program says of itself. */
+    public static String saysFirst(String... command) {
+        try {
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
+            process.getOutputStream().close();
+            return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .map(String::strip)
+                    .filter(line -> !line.isEmpty())
+                    .findFirst()
+                    .orElse("unknown");
+        } catch (IOException e) {
+            return "unknown";
+        }
     }
 
     /** Whether a program is there. */

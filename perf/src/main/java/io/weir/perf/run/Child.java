@@ -70,9 +70,16 @@ public final class Child implements AutoCloseable {
         return process.pid();
     }
 
-    /** The processor time that it has used. */
+    /**
+     * The processor time that it has used.
+     *
+     * @throws IllegalStateException if that is not known, since it has ended
+     */
     public Duration used() {
-        return process.toHandle().info().totalCpuDuration().orElse(Duration.ZERO);
+        return process.toHandle()
+                .info()
+                .totalCpuDuration()
+                .orElseThrow(() -> new IllegalStateException(name + ": its processor time is not known"));
     }
 
     boolean alive() {
@@ -163,16 +170,23 @@ public final class Child implements AutoCloseable {
         process.destroy();
     }
 
-    /** Waits for its end, and ends it by force if it takes too long. */
+    /** Waits for its end and that of those that it has started, and ends them by force if they take too long. */
     void awaitEnd() {
         try {
             if (!process.waitFor(GRACE.toMillis(), TimeUnit.MILLISECONDS)) {
                 process.destroyForcibly().waitFor();
             }
+            // There are some if it was killed, or has died.
+            Proc.ofSession(pid()).forEach(ProcessHandle::destroy);
+            long end = System.nanoTime() + GRACE.toNanos();
+            while (!Proc.ofSession(pid()).isEmpty() && System.nanoTime() < end) {
+                Thread.sleep(50);
+            }
         } catch (InterruptedException e) {
             process.destroyForcibly();
             Thread.currentThread().interrupt();
         }
+        Proc.ofSession(pid()).forEach(ProcessHandle::destroyForcibly);
     }
 
     private void kill() {

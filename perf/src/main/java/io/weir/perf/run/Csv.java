@@ -1,21 +1,27 @@
 package io.weir.perf.run;
 
-import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
+import org.apache.commons.csv.CSVFormat;
+import org.apache.commons.csv.CSVParser;
+import org.apache.commons.csv.CSVPrinter;
+import org.apache.commons.csv.CSVRecord;
 
 /** A file of comma-separated values with a header line (RFC 4180). Thread-safe. */
 final class Csv implements AutoCloseable {
 
-    private final BufferedWriter out;
+    private static final CSVFormat FORMAT =
+            CSVFormat.RFC4180.builder().setRecordSeparator('\n').get();
+
+    private final CSVPrinter out;
 
     Csv(Path file, String... header) {
         try {
-            this.out = Files.newBufferedWriter(file);
+            this.out = FORMAT.print(file, StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -23,24 +29,13 @@ final class Csv implements AutoCloseable {
     }
 
     void row(Object... values) {
-        StringBuilder row = new StringBuilder();
-        for (Object value : values) {
-            row.append(row.isEmpty() ? "" : ",").append(quoted(String.valueOf(value)));
-        }
-        row.append('\n');
         try {
             synchronized (out) {
-                out.append(row);
+                out.printRecord(values);
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    private static String quoted(String value) {
-        return value.indexOf(',') < 0 && value.indexOf('"') < 0 && value.indexOf('\n') < 0
-                ? value
-                : '"' + value.replace("\"", "\"\"") + '"';
     }
 
     @Override
@@ -54,29 +49,21 @@ final class Csv implements AutoCloseable {
         }
     }
 
-    /** The values of a line. */
-    static List<String> values(String line) {
-        List<String> values = new ArrayList<>();
-        StringBuilder value = new StringBuilder();
-        boolean quoted = false;
-        for (int i = 0; i < line.length(); i++) {
-            char c = line.charAt(i);
-            if (c == '"') {
-                boolean doubled = quoted && i + 1 < line.length() && line.charAt(i + 1) == '"';
-                if (doubled) {
-                    value.append(c);
-                    i++;
-                } else {
-                    quoted = !quoted;
-                }
-            } else if (c == ',' && !quoted) {
-                values.add(value.toString());
-                value.setLength(0);
-            } else {
-                value.append(c);
-            }
+    /** The rows of a file, the first first; a header is one of them. To be closed. */
+    static Stream<List<String>> rows(Path file) {
+        try {
+            CSVParser parser = CSVParser.parse(file, StandardCharsets.UTF_8, FORMAT);
+            return parser.stream().map(CSVRecord::toList).onClose(() -> close(parser));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        values.add(value.toString());
-        return values;
+    }
+
+    private static void close(CSVParser parser) {
+        try {
+            parser.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

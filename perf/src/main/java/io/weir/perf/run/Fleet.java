@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.DoubleStream;
 
 /** Starts what experiments are about, each a process of its own from its built jar: the database, simulated backends, the gateway, the thread-per-request front. */
 public final class Fleet {
@@ -92,14 +93,20 @@ public final class Fleet {
         if (!matcher.find()) {
             throw new IllegalStateException("it has said so");
         }
+        Path data = bench.temporary().resolve("database/data");
         try {
+            // What serves is not what was started, nor does that have it for its child.
+            bench.watch(
+                    "postgres",
+                    Long.parseLong(Files.readAllLines(data.resolve("postmaster.pid"))
+                            .getFirst()
+                            .strip()));
             bench.raw()
                     .property(
                             "postgres.version",
-                            Files.readString(bench.temporary().resolve("database/data/PG_VERSION"))
-                                    .strip());
+                            Files.readString(data.resolve("PG_VERSION")).strip());
         } catch (IOException e) {
-            bench.raw().property("postgres.version", "unknown");
+            throw new RunFailure("PostgreSQL's files are not where they are expected: " + e, e);
         }
         return matcher.group(1);
     }
@@ -232,23 +239,34 @@ public final class Fleet {
                 throw new RunFailure(backend.name() + " does not understand " + what + ", status " + status);
             }
         } catch (IOException e) {
-            throw new RunFailure(backend.name() + " cannot be told " + what + ": " + e.getMessage(), e);
+            throw new RunFailure(backend.name() + " cannot be told " + what + ": " + e, e);
         }
     }
 
-    /** The sum of one of the gateway's meters, over the lines that have all of these labels. */
-    public double meter(Server gateway, String name, String... labels) {
-        URI uri = URI.create(gateway.management() + "/actuator/prometheus");
+    /**
+     * The sum of one of a server's meters, over the lines that have all of these labels.
+     *
+     * @throws RunFailure if it has no such line: of a meter that is not there, nothing is known
+     */
+    public double meter(Server server, String name, String... labels) {
+        URI uri = URI.create(server.management() + "/actuator/prometheus");
+        String what = server.name() + " does not tell "
+                + String.join(" ", name, String.join(" ", labels)).strip();
         try {
-            return send(HttpRequest.newBuilder(uri).timeout(PATIENCE).build())
-                    .body()
+            HttpResponse<String> answer =
+                    send(HttpRequest.newBuilder(uri).timeout(PATIENCE).build());
+            double[] values = answer.body()
                     .lines()
                     .filter(line -> line.startsWith(name + "{") || line.startsWith(name + " "))
                     .filter(line -> List.of(labels).stream().allMatch(line::contains))
                     .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-                    .sum();
+                    .toArray();
+            if (values.length == 0) {
+                throw new RunFailure(what + ", status " + answer.statusCode());
+            }
+            return DoubleStream.of(values).sum();
         } catch (IOException e) {
-            throw new RunFailure("the gateway does not tell " + name + ": " + e.getMessage(), e);
+            throw new RunFailure(what + ": " + e, e);
         }
     }
 
@@ -266,7 +284,7 @@ public final class Fleet {
                 throw new RunFailure("the gateway does not take a limit of " + calls + ", status " + status);
             }
         } catch (IOException e) {
-            throw new RunFailure("the gateway does not take a limit: " + e.getMessage(), e);
+            throw new RunFailure("the gateway does not take a limit: " + e, e);
         }
     }
 }

@@ -5,10 +5,13 @@ import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -22,6 +25,9 @@ public final class Gatling {
     private static final Pattern PLANNED = Pattern.compile("^weir: (\\d+) requests planned$", Pattern.MULTILINE);
     private static final int ASSERTIONS_FAILED = 2;
     private static final String DELAY = "generator-delay";
+
+    /** Its report of millions of requests takes minutes. */
+    private static final Duration REPORTING = Duration.ofMinutes(15);
 
     private final Bench bench;
     private final String label;
@@ -46,7 +52,7 @@ public final class Gatling {
      * @param requests all of them, in no order
      * @param failed the assertions that do not hold
      * @param missing requests that were planned and not made; 0 where none were planned, since callers ask again when they are answered
-     * @param delayMillis 99 % of the generator's wake-ups were less late than this
+     * @param delayMillis 99 % of the generator's wake-ups in the steps were no later than this; not a number if there are none
      */
     public record Result(List<Request> requests, List<String> failed, long missing, double delayMillis) {}
 
@@ -98,7 +104,7 @@ public final class Gatling {
     /** Waits until all requests have ended, and takes what was written. */
     public Result awaitEnd() throws InterruptedException {
         child.release();
-        bench.await("Gatling ends", () -> !child.alive());
+        bench.await("Gatling ends", REPORTING, () -> !child.alive());
         bench.forget(child);
         if (child.exitValue() != 0 && child.exitValue() != ASSERTIONS_FAILED) {
             throw new RunFailure("Gatling ended with status " + child.exitValue() + ":\n    " + child.lastLines());
@@ -129,20 +135,23 @@ public final class Gatling {
         List<Request> requests = new ArrayList<>();
         List<Request> delays = new ArrayList<>();
         Map<Long, Long> worst = new TreeMap<>();
-        try (Stream<String> lines = Files.lines(rows)) {
-            lines.forEach(line -> {
-                List<String> values = Csv.values(line);
+        Map<String, String> words = new HashMap<>();
+        try (Stream<List<String>> all = Csv.rows(rows)) {
+            all.forEach(values -> {
                 Request request = new Request(
-                        Long.parseLong(values.get(0)), Long.parseLong(values.get(1)), values.get(2), values.get(3));
+                        Long.parseLong(values.get(0)),
+                        Long.parseLong(values.get(1)),
+                        same(words, values.get(2)),
+                        same(words, values.get(3)));
                 if (request.outcome().equals(DELAY)) {
-                    delays.add(request);
+                    if (bench.stepAt(request.atMillis()) > 0) {
+                        delays.add(request);
+                    }
                     worst.merge(request.atMillis() / 1000, request.micros(), Math::max);
                 } else {
                     requests.add(request);
                 }
             });
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
         worst.forEach((second, micros) -> bench.raw()
                 .meter(bench.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6));
@@ -157,9 +166,14 @@ public final class Gatling {
                 List.copyOf(requests),
                 List.copyOf(failed),
                 missing(child.said(), requests.size()),
-                Request.percentile(delays, 99));
+                delays.isEmpty() ? Double.NaN : Request.percentile(delays, 99));
         bench.judgeGenerator(label, child.name(), result);
         return result;
+    }
+
+    /** The one text for all rows that say the same: there are millions. */
+    private static String same(Map<String, String> words, String word) {
+        return words.computeIfAbsent(word, Function.identity());
     }
 
     /** How many of those that a simulation says to have planned are not there. */

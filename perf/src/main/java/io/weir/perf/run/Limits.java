@@ -144,11 +144,11 @@ record Limits(
         }
         return String.format(
                 Locale.ROOT,
-                "The host has %d cores, where %d were asked for each process: the %d processes under test and the generator shared them all%s. Times"
+                "The host has %d cores, where %d were asked for each process: the %s under test and the generator shared them all%s. Times"
                         + " and throughput are those of all together; compare only within this run.",
                 host,
                 asked,
-                processes.size(),
+                processes.size() == 1 ? "process" : processes.size() + " processes",
                 quota ? ", with equal weights" : "");
     }
 

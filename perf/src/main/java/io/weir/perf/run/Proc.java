@@ -25,6 +25,7 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
     private static final long MICROS_PER_TICK = 10_000;
 
     private static final String ESTABLISHED = " 01 ";
+    private static final String ROLLUP = "smaps_rollup";
 
     /**
      * As it is now; empty if it has ended.
@@ -34,28 +35,83 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
     static Optional<Proc> of(long pid, Set<String> established) {
         Path home = Path.of("/proc", Long.toString(pid));
         try {
-            String stat = Files.readString(home.resolve("stat"));
-            // Behind the name, which may hold spaces: fields from the third on.
-            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
-            return Optional.of(new Proc(
-                    (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * MICROS_PER_TICK,
-                    size(home, "Rss:"),
-                    Integer.parseInt(fields[17]),
-                    connections(home, established)));
+            return Optional.of(of(home, size(home.resolve(ROLLUP), "Rss:"), established));
         } catch (IOException e) {
             return Optional.empty();
         }
     }
 
-    /** With those that it has started, such as workers, together; pages that they share count for each. */
+    private static Proc of(Path home, long rssBytes, Set<String> established) throws IOException {
+        String[] fields = fields(home);
+        return new Proc(
+                (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * MICROS_PER_TICK,
+                rssBytes,
+                Integer.parseInt(fields[17]),
+                connections(home, established));
+    }
+
+    /** With those that it has started, such as workers, together; pages that they share count once. */
     static Optional<Proc> ofAll(long pid, Set<String> established) {
-        return tree(pid)
-                .flatMap(one -> of(one, established).stream())
-                .reduce((first, second) -> new Proc(
-                        first.cpuMicros + second.cpuMicros,
-                        first.rssBytes + second.rssBytes,
-                        first.threads + second.threads,
-                        first.connections + second.connections));
+        List<Long> all = tree(pid).toList();
+        return all.size() == 1
+                ? of(pid, established)
+                : all.stream()
+                        .flatMap(one -> One.of(one, established).stream())
+                        .reduce(One::plus)
+                        .map(One::whole);
+    }
+
+    /** One of several, with what is its own apart from what it may share: looked at often, so without a walk through all its pages. */
+    private record One(Proc own, long sharedBytes) {
+
+        static Optional<One> of(long pid, Set<String> established) {
+            Path home = Path.of("/proc", Long.toString(pid));
+            try {
+                Path status = home.resolve("status");
+                return Optional.of(new One(
+                        Proc.of(home, size(status, "RssAnon:"), established),
+                        size(status, "RssFile:") + size(status, "RssShmem:")));
+            } catch (IOException e) {
+                return Optional.empty();
+            }
+        }
+
+        One plus(One other) {
+            return new One(
+                    new Proc(
+                            own.cpuMicros + other.own.cpuMicros,
+                            own.rssBytes + other.own.rssBytes,
+                            own.threads + other.own.threads,
+                            own.connections + other.own.connections),
+                    Math.max(sharedBytes, other.sharedBytes));
+        }
+
+        Proc whole() {
+            return new Proc(own.cpuMicros, own.rssBytes + sharedBytes, own.threads, own.connections);
+        }
+    }
+
+    /** Those of a session that go on: what its first process has started, and theirs, also if that has ended. */
+    static List<ProcessHandle> ofSession(long session) {
+        return ProcessHandle.allProcesses()
+                .filter(process -> session(process.pid()) == session)
+                .toList();
+    }
+
+    private static long session(long pid) {
+        try {
+            String[] fields = fields(Path.of("/proc", Long.toString(pid)));
+            // One that has ended, and that nobody has asked for its status, is none any more.
+            return fields[0].equals("Z") ? 0 : Long.parseLong(fields[3]);
+        } catch (IOException e) {
+            return 0;
+        }
+    }
+
+    /** Of its stat behind the name, which may hold spaces: from the third on, its state. */
+    private static String[] fields(Path home) throws IOException {
+        String stat = Files.readString(home.resolve("stat"));
+        return stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
     }
 
     private static Stream<Long> tree(long pid) {
@@ -79,7 +135,8 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
                     .map(one -> Path.of("/proc", Long.toString(one)))
                     .map(home -> {
                         try {
-                            return new Memory(size(home, "Rss:"), size(home, "Pss:"));
+                            Path rollup = home.resolve(ROLLUP);
+                            return new Memory(size(rollup, "Rss:"), size(rollup, "Pss:"));
                         } catch (IOException e) {
                             return new Memory(0, 0);
                         }
@@ -92,8 +149,8 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
         }
     }
 
-    private static long size(Path home, String what) throws IOException {
-        for (String line : Files.readAllLines(home.resolve("smaps_rollup"))) {
+    private static long size(Path file, String what) throws IOException {
+        for (String line : Files.readAllLines(file)) {
             if (line.startsWith(what)) {
                 return Long.parseLong(line.replaceAll("\\D", "")) * 1024;
             }
@@ -135,8 +192,13 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
         return count;
     }
 
-    /** The numbers of the cores that this process may use. */
+    /** The numbers of the cores that this process may use: no more than it is granted where a quota is below their number. */
     static List<Integer> cores() {
+        List<Integer> allowed = allowed();
+        return allowed.subList(0, Math.min(allowed.size(), Runtime.getRuntime().availableProcessors()));
+    }
+
+    private static List<Integer> allowed() {
         try {
             for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
                 if (line.startsWith("Cpus_allowed_list:")) {
@@ -147,6 +209,19 @@ record Proc(long cpuMicros, long rssBytes, int threads, int connections) {
             // Not Linux.
         }
         return range("0-" + (Runtime.getRuntime().availableProcessors() - 1));
+    }
+
+    /** The first of the ports that the kernel gives to outgoing connections; 0 if that is not known. */
+    static int firstOutgoingPort() {
+        try {
+            // Not read in parts: this file has no second one.
+            String range = Files.readAllLines(Path.of("/proc/sys/net/ipv4/ip_local_port_range"))
+                    .getFirst();
+            return Integer.parseInt(range.strip().split("\\s+", 2)[0]);
+        } catch (IOException e) {
+            // Not Linux.
+            return 0;
+        }
     }
 
     /** What {@code 0-2,5} stands for. */

@@ -86,8 +86,8 @@ final class Raw implements AutoCloseable {
         requests.row(step, request.atMillis(), request.micros(), request.name(), request.outcome());
     }
 
-    void process(int step, String process, Proc proc) {
-        processes.row(step, now(), process, proc.cpuMicros(), proc.rssBytes(), proc.threads(), proc.connections());
+    void process(int step, long at, String process, Proc proc) {
+        processes.row(step, at, process, proc.cpuMicros(), proc.rssBytes(), proc.threads(), proc.connections());
     }
 
     void meter(int step, long at, String meter, String labels, Object value) {

@@ -27,12 +27,12 @@ public record Request(long atMillis, long micros, String name, String outcome) {
         return of.isEmpty() ? 0 : 100.0 * of.stream().filter(which).count() / of.size();
     }
 
-    /** The time that so many percent stay below, in milliseconds; of nothing: 0. */
+    /** The smallest time that so many percent do not exceed, in milliseconds; of nothing: 0. */
     public static double percentile(Collection<Request> of, double percent) {
         long[] sorted = of.stream().mapToLong(Request::micros).toArray();
         Arrays.sort(sorted);
         return sorted.length == 0
                 ? 0
-                : sorted[(int) Math.min(sorted.length - 1L, (long) (sorted.length * percent / 100))] / 1000.0;
+                : sorted[Math.max(0, (int) Math.ceil(sorted.length * percent / 100) - 1)] / 1000.0;
     }
 }

@@ -4,6 +4,7 @@ import io.weir.perf.report.Report;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
@@ -86,7 +87,7 @@ public final class Run {
         } catch (IllegalArgumentException e) {
             System.err.println("perf/run: " + e.getMessage());
             return 2;
-        } catch (RunFailure e) {
+        } catch (RunFailure | UncheckedIOException e) {
             System.err.println("perf/run: " + e.getMessage());
             return 1;
         } catch (InterruptedException e) {
@@ -150,6 +151,10 @@ public final class Run {
         if (urls.size() == 1) {
             throw new IllegalArgumentException(
                     urls.keySet().iterator().next() + " alone (expected: both --target URL and --faults URL)");
+        }
+        if (cpus > 0 && !urls.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "--cpus with --target (expected: one of them; what runs elsewhere is not limited)");
         }
         if (urls.isEmpty()) {
             return new Wish(List.copyOf(experiments), quick, cpus, list, Optional.empty());
@@ -249,12 +254,12 @@ public final class Run {
             PrintStream out)
             throws InterruptedException {
         checkJars(root);
+        Raw raw = new Raw(directory);
         Cgroups cgroups = new Cgroups();
         Limits limits = target.isPresent()
                 ? Limits.ofGenerator(Proc.cores())
                 : Limits.divide(Proc.cores(), cpus, experiment.processes(), Bench.has("taskset"), cgroups.available());
-        Raw raw = new Raw(directory);
-        describe(raw, experiment, quick, limits, root);
+        describe(raw, experiment, quick, target, limits, root);
         Progress progress = new Progress(
                 out,
                 Boolean.getBoolean("weir.terminal"),
@@ -299,15 +304,20 @@ public final class Run {
         }
     }
 
-    private static void describe(Raw raw, Experiment experiment, boolean quick, Limits limits, Path root) {
+    private static void describe(
+            Raw raw, Experiment experiment, boolean quick, Optional<Target> target, Limits limits, Path root) {
         raw.property("experiment", experiment.name());
         raw.property("question", experiment.question());
         raw.property("mode", quick ? "quick" : "full");
         raw.property("command", System.getProperty("weir.command", "perf/run " + experiment.name()));
         raw.property("began", Instant.ofEpochMilli(raw.began()));
         raw.property("java", System.getProperty("java.vendor.version", "") + " " + Runtime.version());
-        raw.property("gateway.version", version(root.resolve("gateway/target/weir-gateway.jar")));
-        raw.property("gateway.commit", System.getProperty("weir.commit", commit(root)));
+        if (target.isPresent()) {
+            raw.property("gateway.url", target.orElseThrow().gateway());
+        } else {
+            raw.property("gateway.version", version(root.resolve("gateway/target/weir-gateway.jar")));
+            raw.property("gateway.commit", System.getProperty("weir.commit", commit(root)));
+        }
         raw.property("gatling", gatling(root));
         raw.property("host", host());
         raw.property("cpus.asked", limits.asked());

@@ -8,6 +8,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -39,11 +40,11 @@ final class Sampler implements AutoCloseable {
             "weir_law_waiting_ratio");
 
     private static final Duration PATIENCE = Duration.ofSeconds(2);
+    private static final String CPU = "cpu";
 
     private final Raw raw;
     private final IntSupplier step;
     private final Map<String, Long> processes = new ConcurrentSkipListMap<>();
-    private final Set<String> alone = ConcurrentHashMap.newKeySet();
     private final Map<String, Integer> gateways = new ConcurrentSkipListMap<>();
     private final Map<String, Used> used = new ConcurrentHashMap<>();
     private final Map<String, LongSummaryStatistics> sums = new ConcurrentHashMap<>();
@@ -62,14 +63,8 @@ final class Sampler implements AutoCloseable {
     }
 
     /** With those that it starts. */
-    void watch(Child child) {
-        processes.put(child.name(), child.pid());
-    }
-
-    /** Without those that it starts: they share most of what they have. */
-    void watchAlone(Child child) {
-        alone.add(child.name());
-        watch(child);
+    void watch(String name, long pid) {
+        processes.put(name, pid);
     }
 
     void scrape(String gateway, int managementPort) {
@@ -96,12 +91,13 @@ final class Sampler implements AutoCloseable {
         throw why == null ? new RunFailure(nothing) : new RunFailure(nothing + ": " + why, why);
     }
 
-    /** How many cores a process has kept busy, from its first sample to its last. */
-    double cores(String process) {
-        Used used = this.used.get(process);
+    /** How many cores a process has kept busy in a step, from its first sample to its last; empty if it was not sampled twice. */
+    OptionalDouble cores(String process, int ofStep) {
+        Used used = this.used.get(key(process, CPU, ofStep));
         return used == null || used.toMillis() == used.fromMillis()
-                ? 0
-                : (used.toMicros() - used.fromMicros()) / 1000.0 / (used.toMillis() - used.fromMillis());
+                ? OptionalDouble.empty()
+                : OptionalDouble.of(
+                        (used.toMicros() - used.fromMicros()) / 1000.0 / (used.toMillis() - used.fromMillis()));
     }
 
     /** Processor time at a process's first sample and at its last. */
@@ -111,12 +107,12 @@ final class Sampler implements AutoCloseable {
         return ofStep + " " + process + " " + what;
     }
 
-    private void note(String process, Proc proc) {
+    /** What a process is like at that time. */
+    void note(String process, long at, Proc proc) {
         int now = step.getAsInt();
-        raw.process(now, process, proc);
-        long at = raw.now();
+        raw.process(now, at, process, proc);
         used.merge(
-                process,
+                key(process, CPU, now),
                 new Used(at, proc.cpuMicros(), at, proc.cpuMicros()),
                 (first, last) -> new Used(first.fromMillis(), first.fromMicros(), last.toMillis(), last.toMicros()));
         add(key(process, "threads", now), proc.threads());
@@ -138,8 +134,7 @@ final class Sampler implements AutoCloseable {
         try {
             Set<String> established = Proc.established();
             processes.forEach(
-                    (name, pid) -> (alone.contains(name) ? Proc.of(pid, established) : Proc.ofAll(pid, established))
-                            .ifPresent(proc -> note(name, proc)));
+                    (name, pid) -> Proc.ofAll(pid, established).ifPresent(proc -> note(name, raw.now(), proc)));
             for (int port : gateways.values()) {
                 scrape(port);
             }

@@ -106,10 +106,8 @@ final class Tables {
     }
 
     private static List<List<String>> rows(Path raw, String file) {
-        try (Stream<String> lines = Files.lines(raw.resolve(file + ".csv"))) {
-            return lines.skip(1).map(Csv::values).toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        try (Stream<List<String>> rows = Csv.rows(raw.resolve(file + ".csv"))) {
+            return rows.skip(1).toList();
         }
     }
 }

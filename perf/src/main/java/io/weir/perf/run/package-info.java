@@ -31,13 +31,13 @@
  * reports, {@code logs/}. Times are milliseconds since the run began.
  *
  * <h2>What is no result</h2>
- * A run fails if an assertion does not hold, and if it is not valid: if it did not come to its end, or if the generator was late or saturated itself. It must send as many
- * requests as its simulation has planned. It must not keep more than 80 % of its cores busy. Its thread that wants to wake every 10 ms must not be more than
- * 50 ms late more often than once in a hundred times.
+ * A run fails if an assertion does not hold, and if it is not valid: if it did not come to its end, or if the generator was late or saturated itself, or nobody knows
+ * whether it was. It must send as many requests as its simulation has planned. It must not keep more than 80 % of its cores busy in any step. Its thread that wants to
+ * wake every 10 ms must not be more than 50 ms late more often than once in a hundred times; a stop counts for each time that it holds up.
  *
  * <h2>Its end</h2>
- * At the end, at Ctrl-C, at SIGTERM and after an error everything that was started is ended, the last first, by force if it does not go within 15 s, and cgroups and
- * temporary files go too. If it is killed by force itself, what it has started is left.
+ * At the end, at Ctrl-C, at SIGTERM and after an error everything that was started is ended, the last first, by force if it does not go within 15 s, and so is what
+ * that has started, also where it died in the middle; cgroups and temporary files go too. If it is killed by force itself, what it has started is left.
  *
  * <h2>Limitations</h2>
  * Linux: elsewhere there are no limits and no samples. The generator is on the same machine; on one with few cores it shares them, and the first line of each report

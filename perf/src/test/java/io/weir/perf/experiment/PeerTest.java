@@ -6,6 +6,7 @@ import io.weir.perf.run.Bench;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +31,7 @@ class PeerTest {
     void hasAFileWithEveryPlaceFilledIn(String file) throws Exception {
         String text = Files.readString(Peer.filled(PEERS, file, PLACES, directory));
 
-        assertThat(text).doesNotContain("${PORT", "_PORT}", "${CORES}", "${DIR}", "${EXCHANGES}", "${OPEN_FILES}");
+        assertThat(text).doesNotContain("${PORT", "_PORT}", "${CORES}", "${DIR}", "${EXCHANGES}", "${CONNECTIONS}");
         assertThat(text)
                 .contains("39101", "39103", "39104", "39105")
                 .as("limits")
@@ -93,6 +94,21 @@ class PeerTest {
         List<String> all = new ArrayList<>(command);
         all.add(more);
         return all;
+    }
+
+    @Test
+    void isBusyInTheTimeInWhichItWasAsked() {
+        assertThat(SideBySide.busyPercent(Duration.ofSeconds(6), 3, 2)).isEqualTo(100);
+        assertThat(SideBySide.busyPercent(Duration.ofMillis(1500), 3, 1)).isEqualTo(50);
+    }
+
+    @Test
+    void letsNginxHaveMoreConnectionsThanItEverUses() throws Exception {
+        String text = Files.readString(Peer.filled(PEERS, "nginx.conf", PLACES, directory));
+
+        // It parts with callers when a sixteenth is left.
+        assertThat(text).contains("worker_connections 1125;");
+        assertThat(PLACES.connections() * 15 / 16).isGreaterThan(2 * PLACES.exchanges());
     }
 
     /** So that nobody has to guess which of them has the same limits. */

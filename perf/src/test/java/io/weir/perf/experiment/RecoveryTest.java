@@ -44,6 +44,13 @@ class RecoveryTest {
     }
 
     @Test
+    void theMedianOfTwoIsBetweenThem() {
+        assertThat(Recovery.median(List.of(4.0, 1.0))).isEqualTo(2.5);
+        assertThat(Recovery.median(List.of(4.0, 1.0, 2.0))).isEqualTo(2);
+        assertThat(Recovery.median(List.of(4.0))).isEqualTo(4);
+    }
+
+    @Test
     void neverIsNotANumber() {
         assertThat(Recovery.secondsUntilServed(servedFrom(9000, 300), 1000)).isNaN();
     }

@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -102,13 +105,101 @@ class BenchTest {
     void isNoResultIfFewerWereSentThanPlanned() throws Exception {
         try (Bench bench = bench()) {
             bench.judgeGenerator("front", "gatling", new Gatling.Result(List.of(), List.of(), 3, 0));
+
+            assertThat(bench.invalid())
+                    .contains("front: the generator has sent 3 requests fewer than it had planned, and 0 in all");
             bench.completed();
         }
 
-        assertThat(properties())
-                .contains(
-                        "valid=false",
-                        "invalid.why=front: the generator has sent 3 requests fewer than it had planned, and 0 in all");
+        assertThat(properties()).contains("valid=false");
+    }
+
+    @Test
+    void isNoResultIfNobodyHasLookedAtTheGenerator() {
+        try (Bench bench = bench()) {
+            bench.step("first");
+            bench.endStep();
+            bench.judgeGenerator("front", "gatling", new Gatling.Result(List.of(), List.of(), 0, Double.NaN));
+
+            assertThat(bench.invalid())
+                    .containsExactly(
+                            "front: whether the generator itself was saturated is not known, since nothing was sampled of it",
+                            "front: whether the generator itself was late is not known, since it has written down no wake-up");
+        }
+    }
+
+    @Test
+    void saysInTheReportWhatMustHoldWhetherItDoesOrNot() throws Exception {
+        try (Bench bench = bench()) {
+            bench.mustHold("nothing is lost", true, "0");
+            bench.mustHold("nobody waits", false, "2 callers, or 3");
+
+            assertThat(bench.failures()).containsExactly("nobody waits (measured: 2 callers, or 3)");
+        }
+
+        assertThat(Files.readAllLines(directory.resolve("raw/assertions.csv")))
+                .containsExactly(
+                        "run,assertion,holds,actual",
+                        "\"\",nothing is lost,true,0",
+                        "\"\",nobody waits,false,\"2 callers, or 3\"");
+    }
+
+    @Test
+    void hasNoFigureThatIsNoNumber() throws Exception {
+        try (Bench bench = bench()) {
+            bench.fact("waiting", Double.NaN, "%");
+            bench.fact("served", 2, "%");
+        }
+
+        assertThat(Files.readAllLines(directory.resolve("raw/facts.csv")))
+                .containsExactly("name,value,unit", "served,2.000,%");
+        assertThat(properties()).contains("notes=waiting: no figure.");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void findsPortsThatNoOutgoingConnectionIsGiven() throws Exception {
+        Set<Integer> ports = new HashSet<>();
+        for (int i = 0; i < 100; i++) {
+            ports.add(Bench.freePort());
+        }
+
+        assertThat(ports).hasSize(100).allMatch(port -> port < Proc.firstOutgoingPort());
+        try (ServerSocket listening = new ServerSocket(ports.iterator().next())) {
+            assertThat(listening.isBound()).isTrue();
+        }
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void endsWhatAProcessHasStartedThatDiesInTheMiddle() throws Exception {
+        long session;
+        try (Bench bench = bench()) {
+            Child child =
+                    bench.launch("broken", List.of("sh", "-c", "sleep 600 & echo started; exec sleep 600"), Map.of());
+            session = child.pid();
+            bench.await("it has started another", () -> child.said().contains("started"));
+            ProcessHandle.of(session).orElseThrow().destroyForcibly();
+
+            assertThatThrownBy(() -> bench.await("nothing", () -> false))
+                    .isInstanceOf(RunFailure.class)
+                    .hasMessageContaining("broken has ended by itself, with status 137");
+            assertThat(Proc.ofSession(session)).hasSize(1);
+        }
+
+        assertThat(Proc.ofSession(session)).isEmpty();
+    }
+
+    @Test
+    void doesNotTakeWhatIsNotKnownForNothing() throws Exception {
+        try (Bench bench = bench()) {
+            Child child = bench.launch("brief", List.of("true"), Map.of());
+            child.awaitExit();
+
+            assertThatThrownBy(() -> bench.used(child))
+                    .isInstanceOf(RunFailure.class)
+                    .hasMessage("brief: its processor time is not known");
+        }
     }
 
     @Test

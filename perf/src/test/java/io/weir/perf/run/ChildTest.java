@@ -30,6 +30,17 @@ class ChildTest {
     }
 
     @Test
+    void doesNotSayThatItUsedNothingWhereNobodyKnows() throws Exception {
+        try (Child child = Child.start("brief", List.of("true"), Map.of())) {
+            child.awaitExit();
+
+            assertThatThrownBy(child::used)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("brief: its processor time is not known");
+        }
+    }
+
+    @Test
     void isEndedWhenItIsClosed() throws Exception {
         Child child = Child.start("sleeper", List.of("sleep", "600"), Map.of());
         assertThat(child.alive()).isTrue();

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -89,19 +90,44 @@ class RunTest {
     }
 
     @Test
+    void limitsNothingThatRunsElsewhere() {
+        PrintStream err = System.err;
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        try {
+            System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+            String url = "http://127.0.0.1:1";
+
+            assertThat(Run.run(List.of(new Empty()), "empty", "--cpus", "2", "--target", url, "--faults", url))
+                    .isEqualTo(2);
+
+            assertThat(said.toString(StandardCharsets.UTF_8).lines())
+                    .containsExactly(
+                            "perf/run: --cpus with --target (expected: one of them; what runs elsewhere is not limited)");
+        } finally {
+            System.setErr(err);
+        }
+    }
+
+    @Test
     void lists() {
         assertThat(Run.run(List.of(new Empty()), "--list")).isZero();
     }
 
     @Test
-    void quotesWhatHasToBe(@TempDir Path directory) throws Exception {
+    void writesWhatIsReadAgain(@TempDir Path directory) throws Exception {
         Path file = directory.resolve("one.csv");
         try (Csv csv = new Csv(file, "a", "b")) {
             csv.row("backend=\"mvc\",state=\"open\"", 1);
+            csv.row("", "of no run");
         }
 
-        List<String> lines = Files.readAllLines(file);
-        assertThat(lines).containsExactly("a,b", "\"backend=\"\"mvc\"\",state=\"\"open\"\"\",1");
-        assertThat(Csv.values(lines.getLast())).containsExactly("backend=\"mvc\",state=\"open\"", "1");
+        assertThat(Files.readAllLines(file)).element(1).isEqualTo("\"backend=\"\"mvc\"\",state=\"\"open\"\"\",1");
+        try (Stream<List<String>> rows = Csv.rows(file)) {
+            assertThat(rows)
+                    .containsExactly(
+                            List.of("a", "b"),
+                            List.of("backend=\"mvc\",state=\"open\"", "1"),
+                            List.of("", "of no run"));
+        }
     }
 }
