@@ -14,6 +14,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.stream.Collector;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The pages, without anything from outside: what stands in them is given to the templates as text. */
@@ -22,6 +26,19 @@ final class Page {
     /** What the page says in places of its own. */
     private static final Set<String> SHOWN_APART = Set.of(
             "experiment", "mode", "question", "command", "limit.sentence", "valid", "invalid.why", "notes", "compare");
+
+    private static final List<String> OF_REQUESTS = List.of(
+            "requests",
+            "took-seconds",
+            "throughput",
+            "success-percent",
+            "mean-ms",
+            "p50-ms",
+            "p90-ms",
+            "p99-ms",
+            "max-ms");
+    private static final List<String> OF_PROCESSES =
+            List.of("cpu-percent", "cpu-micros-per-request", "rss-mb", "rss-kb-per-request", "threads", "connections");
 
     private static final Template RUN = template("run.html");
     private static final Template INDEX = template("index.html");
@@ -68,7 +85,7 @@ final class Page {
                         "command", run.property("command"),
                         "properties", properties(run),
                         "claims", claims.stream().map(Page::claim).toList(),
-                        "table", table(run, figures),
+                        "table", requests(run, figures),
                         "more",
                                 Map.of(
                                         "plots",
@@ -79,6 +96,8 @@ final class Page {
                                         facts(run),
                                         "comparison",
                                         comparison(run.comparison()),
+                                        "processes",
+                                        processes(run, figures),
                                         "assertions",
                                         run.assertions().stream()
                                                 .map(Page::assertion)
@@ -180,40 +199,50 @@ final class Page {
                 .toList();
     }
 
-    /** All that was measured of each step, for those who cannot see the plots, too. */
-    private static Map<String, Object> table(Run run, Figures figures) {
-        List<String> processes = run.processes().stream()
-                .map(Run.Sample::process)
-                .distinct()
-                .sorted()
-                .toList();
-        List<String> columns = Stream.concat(
-                        Stream.of(
-                                "requests",
-                                "took-seconds",
-                                "throughput",
-                                "success-percent",
-                                "mean-ms",
-                                "p50-ms",
-                                "p90-ms",
-                                "p99-ms",
-                                "max-ms"),
-                        processes.stream()
-                                .flatMap(process -> Stream.of(
-                                        "cpu-percent/" + process,
-                                        "cpu-micros-per-request/" + process,
-                                        "rss-mb/" + process,
-                                        "rss-kb-per-request/" + process)))
-                .toList();
-        List<Cells> rows = run.steps().stream()
-                .map(step -> new Cells(
-                        step.name(),
-                        columns.stream()
-                                .map(column -> figures.get(step, column))
-                                .map(value -> value.isNaN() ? "–" : number(OptionalDouble.of(value)))
-                                .toList()))
-                .toList();
-        return Map.of("columns", columns, "rows", rows);
+    /** All that was measured of each step's requests, for those who cannot see the plots, too; of each kind by itself, where there are several. */
+    private static Map<String, Object> requests(Run run, Figures figures) {
+        Map<String, Set<String>> names = run.requests().stream().collect(byStep(Run.Request::step, Run.Request::name));
+        return Map.of(
+                "columns",
+                OF_REQUESTS,
+                "rows",
+                run.steps().stream()
+                        .flatMap(step -> {
+                            Set<String> here = names.getOrDefault(step.id(), Set.of());
+                            return here.size() > 1
+                                    ? here.stream().map(name -> cells(figures, step, name, OF_REQUESTS))
+                                    : Stream.of(cells(figures, step, "", OF_REQUESTS));
+                        })
+                        .toList());
+    }
+
+    /** All that was seen in each step of each process. */
+    private static Map<String, Object> processes(Run run, Figures figures) {
+        Map<String, Set<String>> names =
+                run.processes().stream().collect(byStep(Run.Sample::step, Run.Sample::process));
+        return Map.of(
+                "columns",
+                OF_PROCESSES,
+                "rows",
+                run.steps().stream()
+                        .flatMap(step -> names.getOrDefault(step.id(), Set.of()).stream()
+                                .map(name -> cells(figures, step, name, OF_PROCESSES)))
+                        .toList());
+    }
+
+    private static <T> Collector<T, ?, Map<String, Set<String>>> byStep(
+            Function<T, String> step, Function<T, String> name) {
+        return Collectors.groupingBy(step, Collectors.mapping(name, Collectors.toCollection(TreeSet::new)));
+    }
+
+    /** A row of a step's figures; of all, or of what is called so. */
+    private static Cells cells(Figures figures, Run.Step step, String name, List<String> columns) {
+        return new Cells(
+                name.isEmpty() ? step.name() : step.name() + ", " + name,
+                columns.stream()
+                        .map(column -> figures.get(step, name.isEmpty() ? column : column + '/' + name))
+                        .map(value -> value.isNaN() ? "–" : number(OptionalDouble.of(value)))
+                        .toList());
     }
 
     private static Map<String, Object> comparison(Comparison comparison) {

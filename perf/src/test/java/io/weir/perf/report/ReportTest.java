@@ -106,6 +106,27 @@ class ReportTest {
     }
 
     @Test
+    void tellsRequestsOfSeveralKindsAndProcessesApart() throws IOException {
+        Path run = MadeUp.overTime(results.resolve("made-up/quick"))
+                .with(
+                        "requests.csv",
+                        "step,at_ms,micros,request,outcome",
+                        "1,100,4000,neighbour,success",
+                        "1,200,900000,sick,timeout")
+                .directory();
+
+        assertThat(Report.write(results)).isEmpty();
+
+        assertThat(run.resolve("index.html"))
+                .content()
+                .contains(
+                        "<td>calm, neighbour</td><td class=\"number\">1</td>",
+                        "<td>calm, sick</td><td class=\"number\">1</td>",
+                        "<td>calm, gateway</td><td class=\"number\">50</td><td class=\"number\">500000</td>",
+                        "<td>fault</td><td class=\"number\">0</td>");
+    }
+
+    @Test
     void saysTheLimitsFirstAndEscapesWhatItIsTold() throws IOException {
         Path run = MadeUp.overTime(results.resolve("made-up/quick")).directory();
 
