@@ -2,6 +2,7 @@ package io.weir.perf.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -106,6 +107,37 @@ class ClaimsTest {
         assertThatThrownBy(() -> claims(List.of(), List.of("made-up,*,always,because")))
                 .isInstanceOf(WrongFile.class)
                 .hasMessageContaining("whys.csv:2: condition: always (expected: ");
+    }
+
+    @Test
+    void thatComeWithTheProgramSayNoWhereTheGatewayDoesLittleMoreThanNothing() throws IOException {
+        Run overload = MadeUp.overTime(temporary)
+                .with(
+                        "run.properties",
+                        "experiment=metastable",
+                        "mode=quick",
+                        "command=perf/run metastable",
+                        "limit.sentence=Made up.",
+                        "generator.own-cores=false")
+                .with(
+                        "facts.csv",
+                        "name,value,unit",
+                        "direct.back,0,",
+                        "gateway.back,1,",
+                        "direct.overload.goodput,4.3,%",
+                        "gateway.overload.goodput,63.9,%")
+                .read();
+
+        assertThat(Claims.shipped().compare(overload, Figures.of(overload)))
+                .extracting(
+                        Claims.Line::name,
+                        Claims.Line::agreement,
+                        line -> line.why().isEmpty())
+                .containsExactly(
+                        tuple("direct.back", Claims.Agreement.YES, true),
+                        tuple("gateway.back", Claims.Agreement.YES, true),
+                        tuple("direct.overload.goodput", Claims.Agreement.YES, true),
+                        tuple("gateway.overload.goodput", Claims.Agreement.NO, false));
     }
 
     @Test
