@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Finds what the scripts of this project need, for them to source: find_jdk25 sets JDK25, find_maven sets MVN. Both
-# print one line that says what to do, and return 1, where there is nothing.
+# print one line that says what to do, and return 1, where there is nothing. need_jars builds jars.
 
 JDK25=
 MVN=()
@@ -62,4 +62,41 @@ find_maven() {
 
 java_of_maven() {
     "${MVN[@]}" -v 2>/dev/null | sed -n 's/^Java version: \(1\.\)\{0,1\}\([0-9]*\).*/\2/p'
+}
+
+# jar_of MODULE, in the root of the repository: the path of its jar.
+jar_of() {
+    printf '%s' "$1/target/weir-${1//\//-}.jar"
+}
+
+# is_current MODULE...: whether their jars are there, and nothing that they are made of is newer.
+is_current() {
+    local module jar
+    for module; do
+        jar=$(jar_of "$module")
+        [[ -f $jar && -z $(find pom.xml "$module/pom.xml" "$module/src/main" -newer "$jar" -print -quit) ]] || return 1
+    done
+}
+
+# mark_current SINCE MODULE...: of what was built after that file was made. Maven leaves a jar as it is where a newer file
+# changes nothing in it.
+mark_current() {
+    local since=$1 module
+    shift
+    for module; do
+        touch -r "$since" "$(jar_of "$module")"
+    done
+}
+
+# need_jars MODULE...: builds them if one is not current, in the root of the repository.
+need_jars() {
+    local since status=0
+    ! is_current "$@" || return 0
+    find_jdk25 && find_maven || return 1
+    echo "building $* (the first time takes minutes)"
+    since=$(mktemp)
+    "${MVN[@]}" -q -B -am -pl "$(IFS=,; printf '%s' "$*")" -Dmaven.test.skip=true package || status=$?
+    ((status != 0)) || mark_current "$since" "$@"
+    rm -f "$since"
+    return "$status"
 }
