@@ -30,14 +30,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param permittedNumberOfCallsInHalfOpenState calls let through to decide whether the backend is back; 1 to 1000.
  *     Enough to tell luck from health, few enough not to flood a backend that has just come up.
  * @param waitDurationInOpenState after this long Resilience4j half-opens by itself, whatever the probes say; 100ms to
- *     10m. It is the safety net: recovery is found by probes long before.
+ *     10m. It is the safety net: probes find recovery long before.
  * @param maxWaitDurationInHalfOpenState half-open for longer goes back to open; 100ms to 10m. Resilience4j's default
  *     of 0 waits for ever.
- * @param recordStatuses backend's statuses that count as its failure; each 400 to 599.
+ * @param recordStatuses the backend's statuses that count as its failure; each 400 to 599.
  * @param recordGrpcStatuses gRPC statuses (in headers or trailers) that count as the backend's failure; each 1 to 16.
  *     The default is DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE.
- * @param enforce whether it refuses. If not, it opens and closes all the same, every call goes through, and what would have been
- *     refused is counted ({@code weir_would_refuse_total}).
+ * @param enforce whether it refuses calls. If not, it opens and closes all the same, every call goes through, and what would have
+ *     been refused is counted ({@code weir_would_refuse_total}).
  */
 public record CircuitBreakerProperties(
         @DefaultValue("50")

@@ -14,7 +14,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param gateways DNS name with an address for each gateway, such as a headless service's; 1 to 253 characters; default:
  *     none. Without it no backend can have the scope {@code cluster}.
  * @param dnsServer DNS server that is asked, {@code address:port}; default: the machine's.
- * @param refreshInterval time between two counts; 100ms to 1m. Within seconds, and little for DNS.
+ * @param refreshInterval time between two counts; 100ms to 1m. Short enough to follow changes within seconds, and a light
+ *     load for DNS.
  */
 public record ClusterProperties(
         @Nullable @Size(min = 1, max = 253) String gateways,

@@ -27,8 +27,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     the backend needs streams, as gRPC does.
  * @param deadline time for an exchange, from the request's head to the answer's last byte; 1ms to 10m. Two seconds is
  *     longer than a page waits, and short enough that a hang does not collect callers.
- * @param deadlineEnforce whether the deadline ends an exchange, the route's shorter one included. If not, it goes on, for ten minutes
- *     at most or as long as the caller said, and what would have been ended is counted ({@code weir_would_refuse_total}).
+ * @param deadlineEnforce whether the deadline, also a route's shorter one, ends an exchange. If not, an exchange that it would
+ *     have ended is counted ({@code weir_would_refuse_total}) and goes on, for ten minutes at most or as long as the caller said.
  * @param bulkhead the cap on concurrent calls, and the queue in front of it.
  * @param maxStreams streams and WebSockets under way at once ({@code mode: stream}); 1 to 1000000. They are long, so
  *     they do not take the permits of calls.

@@ -21,12 +21,12 @@ import org.springframework.util.unit.DataSize;
  * @param maxConcurrentStreams streams at once on an HTTP/2 connection; 1 to 10000.
  * @param headTimeout time for a request's head, from its first byte (or from the connection, for the first); 100ms to
  *     5m; over it: 408. Against callers who send a byte at a time.
- * @param bodyIdleTimeout a body that brings nothing for this long ends the exchange; 100ms to 10m; {@code
- *     client-too-slow}.
- * @param readIdleTimeout an answer of which the caller takes nothing for this long ends the exchange; 100ms to 10m;
- *     {@code client-too-slow}.
- * @param keepAliveTimeout a connection idle between requests for this long is closed; 100ms to 1h. Above that of usual
- *     load balancers in front (60 s), so that they close first.
+ * @param bodyIdleTimeout an exchange whose request's body brings nothing for this long ends with {@code client-too-slow};
+ *     100ms to 10m.
+ * @param readIdleTimeout an exchange of whose answer the caller takes nothing for this long ends with {@code
+ *     client-too-slow}; 100ms to 10m.
+ * @param keepAliveTimeout a connection that is idle between requests for this long is closed; 100ms to 1h. Longer than usual
+ *     load balancers in front wait (60 s), so that they close first.
  * @param trustedProxies CIDRs whose forwarded headers ({@code X-Forwarded-*}, {@code Forwarded}) are believed; default:
  *     none.
  * @param allowEncodedSlashes whether {@code %2F} and {@code %5C} may stand in a path; they are refused otherwise, since gateway and backend

@@ -17,9 +17,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param status the static answer's status; 200 to 599.
  * @param contentType the static answer's {@code Content-Type}; default: {@code application/json}.
  * @param body the static answer's body; at most 65536 characters; default: empty.
- * @param headers further headers of the static answer.
- * @param reasons the reasons that lead here; default: all that come from a backend's trouble. A static answer is also given
- *     at the deadline, another backend is not asked then.
+ * @param headers further headers of the static answer; default: none.
+ * @param reasons the reasons for which it is given; default: all that come from a backend's trouble. At the deadline a static
+ *     answer is given, and no other backend is asked.
  * @param maxConcurrentCalls fallbacks under way at once; 1 to 1000000. A fallback has a limit of its own, or it would
  *     carry one backend's trouble to the next.
  */

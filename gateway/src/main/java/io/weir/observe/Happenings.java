@@ -107,8 +107,7 @@ public final class Happenings {
         }
         switch (transition.getToState()) {
             case OPEN -> add(Kind.BREAKER_OPENED, backend, "The breaker opened", null);
-            case HALF_OPEN ->
-                add(Kind.BREAKER_HALF_OPENED, backend, "A probe succeeded: the breaker half-opened", null);
+            case HALF_OPEN -> add(Kind.BREAKER_HALF_OPENED, backend, "The breaker half-opened", null);
             case CLOSED -> add(Kind.BREAKER_CLOSED, backend, "The breaker closed", null);
             case FORCED_OPEN, DISABLED, METRICS_ONLY -> {}
         }

@@ -14,11 +14,11 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param maxAttempts attempts in all, the first included; 2 to 10. A second attempt mends a lost connection; more
  *     mostly adds load to a backend in trouble.
- * @param attemptTimeout time for each attempt's answer to begin, without what the caller takes to bring the request; 1ms to 10m, at
- *     most the deadline; default: none but the deadline, so only what fails early is tried again.
+ * @param attemptTimeout time for each attempt's answer to begin, without the time that the caller takes to send the request; 1ms to
+ *     10m, at most the deadline; default: only the deadline, so that only what fails early is tried again.
  * @param backoff mean wait before the next attempt, doubled each time and jittered by half; 0 to 10s. So that callers who
  *     failed together do not come back together.
- * @param statuses backend's statuses that are tried again; each 500 to 599. The ones that mean "not now".
+ * @param statuses the backend's statuses that are tried again; each 500 to 599. By default those that mean "not now".
  */
 public record RetryProperties(
         @DefaultValue("2") @Min(2) @Max(10) int maxAttempts,

@@ -88,7 +88,7 @@ async function stream() {
       await read();
     } catch (error) {
       if (error instanceof Unauthorized) {
-        lost('Token wanted');
+        lost('Token needed');
         await askForToken();
         continue;
       }
