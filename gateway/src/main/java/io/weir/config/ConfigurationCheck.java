@@ -38,16 +38,7 @@ public final class ConfigurationCheck {
 
     /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
     public static Report ofArguments(String... arguments) {
-        return check(ConfigurationSources.read(arguments));
-    }
-
-    /** Checks what an environment has. Lines are those of values, as far as the environment knows them. */
-    public static Report ofEnvironment(ConfigurableEnvironment environment) {
-        return check(ConfigurationSources.of(environment));
-    }
-
-    private static Report check(ConfigurationSources sources) {
-        return findings(sources).report();
+        return findings(ConfigurationSources.read(arguments)).report();
     }
 
     /**

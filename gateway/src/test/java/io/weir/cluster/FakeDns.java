@@ -22,7 +22,6 @@ import io.netty.handler.codec.dns.DnsResponseCode;
 import io.netty.handler.codec.dns.DnsSection;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /** A DNS server on loopback that knows one name, with as many addresses as it is told. */
 public final class FakeDns implements AutoCloseable {
@@ -31,7 +30,6 @@ public final class FakeDns implements AutoCloseable {
     public static final String NAME = "gateways.test.";
 
     private final MultiThreadIoEventLoopGroup thread = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
-    private final AtomicInteger queries = new AtomicInteger();
     private final Channel channel;
     private volatile int gateways;
     private volatile boolean isDualStack;
@@ -76,11 +74,6 @@ public final class FakeDns implements AutoCloseable {
         isSilent = true;
     }
 
-    /** Queries that have come. */
-    public int queries() {
-        return queries.get();
-    }
-
     @Override
     public void close() {
         thread.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
@@ -90,7 +83,6 @@ public final class FakeDns implements AutoCloseable {
 
         @Override
         protected void channelRead0(ChannelHandlerContext context, DatagramDnsQuery query) {
-            queries.incrementAndGet();
             if (isSilent) {
                 return;
             }

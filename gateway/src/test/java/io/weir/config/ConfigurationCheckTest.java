@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
@@ -279,7 +280,7 @@ class ConfigurationCheckTest {
                 .addFirst(new MapPropertySource(
                         "test", Map.of("weir.drain.delay", "1h", "management.server.port", "-1")));
 
-        assertThat(ConfigurationCheck.ofEnvironment(environment).problems())
+        assertThat(reportOn(environment).problems())
                 .extracting(Problem::toString)
                 .containsExactly("test: weir.drain.delay: 1h (expected: 0 to 5m)");
     }
@@ -302,6 +303,10 @@ class ConfigurationCheckTest {
                         new SystemEnvironmentPropertySource(
                                 StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
         environment.getPropertySources().addLast(new MapPropertySource("test", Map.of("management.server.port", "-1")));
-        return ConfigurationCheck.ofEnvironment(environment);
+        return reportOn(environment);
+    }
+
+    private static Report reportOn(ConfigurableEnvironment environment) {
+        return ConfigurationCheck.findings(ConfigurationSources.of(environment)).report();
     }
 }

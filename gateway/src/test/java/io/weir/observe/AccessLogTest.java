@@ -324,11 +324,9 @@ class AccessLogTest {
         refuse(closing, 1);
         stuck.entered.await();
 
-        long before = System.nanoTime();
         closing.close();
 
-        assertThat(Duration.ofNanos(System.nanoTime() - before))
-                .isBetween(Duration.ofMillis(900), Duration.ofSeconds(5));
+        assertThat(stuck.closed).as("its sink is still stuck").isFalse();
         stuck.released.countDown();
     }
 

@@ -49,7 +49,7 @@ public final class Scenario {
     /** The exit code; the table goes to {@code out}. */
     static int run(PrintStream out, String... args) throws Exception {
         if (args.length < 3 || !NAMES.contains(args[0])) {
-            return fail("scenario: " + String.join(" ", args));
+            return fail(args.length == 0 || args[0].isEmpty() ? "no scenario" : args[0]);
         }
         boolean quick = false;
         List<String> without = new ArrayList<>();
@@ -59,7 +59,7 @@ public final class Scenario {
             } else if (args[i].equals("--without") && i + 1 < args.length && PROTECTIONS.containsKey(args[i + 1])) {
                 without.add(args[++i]);
             } else {
-                return fail("option: " + args[i]);
+                return fail(String.join(" ", List.of(args).subList(i, args.length)));
             }
         }
         Options options = new Options(Path.of(args[1]), Path.of(args[2]), quick, without);
@@ -76,7 +76,7 @@ public final class Scenario {
     private static int fail(String what) {
         System.err.printf(
                 Locale.ROOT,
-                "%s (expected: hang|overload|faults [--quick] [--without %s]...)%n",
+                "perf/scenario: %s (expected: hang|overload|faults [--quick] [--without %s]...)%n",
                 what,
                 String.join("|", PROTECTIONS.keySet()));
         return 2;
