@@ -21,17 +21,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
 
 /** A breaker opens for what its backend does and for nothing else, and is closed again soon after the backend has healed. */
 @Timeout(60)
-class BreakerIT {
+class BreakerIT extends GatewayTests {
 
     /** Calls before rates are computed. */
     private static final int ENOUGH = 4;
@@ -43,10 +40,6 @@ class BreakerIT {
             (request, conversation) -> conversation.answer(500, "its own fault");
 
     private static final String WINDOW = "minimum-number-of-calls: 4, sliding-window-size: 10";
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
-    private HeldCalls calls;
 
     @BeforeAll
     static void start() {
@@ -92,26 +85,6 @@ class BreakerIT {
                 .route("impatient", "impatient")
                 .route("checked", "checked")
                 .start();
-    }
-
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
-        backend.behave(calls);
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     // ---------------------------------------------------------------- what moves it

@@ -11,30 +11,22 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.bulkhead.RegisteredBulkhead;
 import io.weir.outcome.Reason;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
 /** A backend has as many calls as it may have and no more; a few wait, in order; the rest is sent away at once. */
 @Timeout(60)
-class BulkheadIT {
+class BulkheadIT extends GatewayTests {
 
     private static final int LIMIT = 2;
     private static final int WAITERS = 3;
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
-    private HeldCalls calls;
 
     @BeforeAll
     static void start() {
@@ -68,27 +60,6 @@ class BulkheadIT {
                 .route("walk-in", "walk-in")
                 .route("known", "known")
                 .start();
-    }
-
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
-        backend.behave(calls);
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-        assertThat(backend.requests()).isPositive();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     // ---------------------------------------------------------------- the cap and the queue

@@ -16,9 +16,7 @@ import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,7 +35,7 @@ import tools.jackson.databind.JsonNode;
  */
 @ExtendWith(Leaks.class)
 @Timeout(60)
-class CallersIT {
+class CallersIT extends GatewayTests {
 
     private static final String BACKEND = "orders";
     private static final String SINGLE = "single";
@@ -46,10 +44,7 @@ class CallersIT {
 
     private static final int PART = 100;
 
-    private static TestBackend backend;
     private static UnwillingPort silent;
-    private static TestGateway gateway;
-    private HeldCalls calls;
 
     @BeforeAll
     static void start() {
@@ -74,24 +69,8 @@ class CallersIT {
                 .start();
     }
 
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
-        backend.behave(calls);
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
     @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
+    static void stopOthers() {
         silent.close();
     }
 

@@ -14,9 +14,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,12 +26,9 @@ import tools.jackson.databind.JsonNode;
 
 /** One budget of time spans everything that happens to a request, and what is left of it travels on. */
 @Timeout(60)
-class DeadlineIT {
+class DeadlineIT extends GatewayTests {
 
-    private static TestBackend backend;
     private static UnwillingPort silent;
-    private static TestGateway gateway;
-    private HeldCalls calls;
 
     @BeforeAll
     static void start() {
@@ -65,24 +60,8 @@ class DeadlineIT {
                 .start();
     }
 
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
-        backend.behave(calls);
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
     @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
+    static void stopOthers() {
         silent.close();
     }
 

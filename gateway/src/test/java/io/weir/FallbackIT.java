@@ -18,17 +18,14 @@ import tools.jackson.databind.JsonNode;
 
 /** In place of a refusal a caller gets a prepared answer, or another backend's; never behind one that has begun. */
 @Timeout(60)
-class FallbackIT {
+class FallbackIT extends GatewayTests {
 
     private static final String ONE_AT_A_TIME = "bulkhead: { max-concurrent-calls: 1, queue-capacity: 0 }";
     private static final String STATIC = "fallback: { status: 203, content-type: text/plain, body: prepared, "
             + "headers: { x-prepared: \"yes\" }, max-concurrent-calls: 2 }";
 
-    private static TestBackend backend;
     private static TestBackend spare;
     private static UnwillingPort refusing;
-    private static TestGateway gateway;
-    private HeldCalls calls;
     private HeldCalls spareCalls;
 
     @BeforeAll
@@ -58,26 +55,18 @@ class FallbackIT {
     }
 
     @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
+    void spareHoldsItsCalls() {
         spareCalls = new HeldCalls();
-        backend.behave(calls);
         spare.behave(spareCalls);
     }
 
     @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
+    void spareReleasesItsCalls() {
         spareCalls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
     }
 
     @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
+    static void stopOthers() {
         spare.close();
         refusing.close();
     }

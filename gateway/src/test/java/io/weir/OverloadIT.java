@@ -15,23 +15,16 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.http.client.ReactorResourceFactory;
 import tools.jackson.databind.JsonNode;
 
 /** The gateway refuses what would be too much for itself, and goes on with what it has. */
 @Timeout(60)
-class OverloadIT {
+class OverloadIT extends GatewayTests {
 
     private static final int MAX_IN_FLIGHT = 20;
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
-    private HeldCalls calls;
 
     @BeforeAll
     static void start() {
@@ -43,26 +36,6 @@ class OverloadIT {
                 .route("orders", "orders")
                 .route("others", "others", "fallback: { body: prepared }")
                 .start();
-    }
-
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
-        backend.behave(calls);
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     @Door.Each

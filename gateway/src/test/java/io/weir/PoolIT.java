@@ -13,23 +13,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 
 /** Each backend has connections of its own: bounded, never waited for, and closed by the gateway before the backend does. */
 @Timeout(60)
-class PoolIT {
+class PoolIT extends GatewayTests {
 
     private static final int LIMIT = 3;
     private static final int STREAMS = 1;
     private static final int HEADROOM = 2;
-
-    private static TestBackend backend;
-    private static TestGateway gateway;
-    private HeldCalls calls;
 
     @BeforeAll
     static void start() {
@@ -48,26 +41,6 @@ class PoolIT {
                 .route("fickle", "fickle")
                 .route("aging", "aging")
                 .start();
-    }
-
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
-        backend.behave(calls);
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
-    @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
     }
 
     @Door.Each

@@ -11,9 +11,7 @@ import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,7 +19,7 @@ import tools.jackson.databind.JsonNode;
 
 /** What is tried again is what may be sent twice, within the deadline, one permit and the backend's budget. */
 @Timeout(60)
-class RetryIT {
+class RetryIT extends GatewayTests {
 
     private static final String GENEROUS = "retry-budget: { share: 100, floor: 1000 }";
     private static final String NEVER_OPENS =
@@ -30,10 +28,7 @@ class RetryIT {
     private static final TestBackend.Behaviour TIRED =
             (request, conversation) -> conversation.answer(503, "its own fault");
 
-    private static TestBackend backend;
     private static UnwillingPort refusing;
-    private static TestGateway gateway;
-    private HeldCalls calls;
 
     @BeforeAll
     static void start() {
@@ -68,24 +63,8 @@ class RetryIT {
                 .start();
     }
 
-    @BeforeEach
-    void calm() {
-        gateway.calm();
-        calls = new HeldCalls();
-        backend.behave(calls);
-    }
-
-    @AfterEach
-    void nothingIsHeld() throws IOException {
-        calls.release();
-        gateway.assertNothingHeld();
-        gateway.assertNeighbourUnharmed();
-    }
-
     @AfterAll
-    static void stop() {
-        gateway.close();
-        backend.close();
+    static void stopOthers() {
         refusing.close();
     }
 
