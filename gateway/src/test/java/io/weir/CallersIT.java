@@ -51,17 +51,20 @@ class CallersIT extends GatewayTests {
         backend = TestBackend.healthy();
         silent = UnwillingPort.silent();
         String patient = "circuit-breaker: { slow-call-duration-threshold: 20s }";
+        // Tests wait until the backend has no connection left.
+        String closing = "connection: { max-idle: 200ms }";
         gateway = TestGateway.setup()
                 .weir("edge: { body-idle-timeout: 400ms, read-idle-timeout: 400ms }")
-                .backend(BACKEND, backend.uri(), "deadline: 30s", patient)
+                .backend(BACKEND, backend.uri(), "deadline: 30s", patient, closing)
                 .backend(
                         SINGLE,
                         backend.uri(),
                         "deadline: 30s",
                         patient,
+                        closing,
                         "bulkhead: { max-concurrent-calls: 1, queue-capacity: 4, max-wait-duration: 20s }")
                 .backend(SILENT, silent.uri(), "deadline: 30s", patient, "connection: { connect-timeout: 20s }")
-                .backend(BRIEF, backend.uri(), "deadline: 800ms")
+                .backend(BRIEF, backend.uri(), "deadline: 800ms", closing)
                 .route(BACKEND, BACKEND)
                 .route(SINGLE, SINGLE)
                 .route(SILENT, SILENT)

@@ -12,6 +12,7 @@ import io.weir.reload.Change;
 import io.weir.reload.Change.Trigger;
 import io.weir.reload.LiveConfiguration;
 import java.io.BufferedReader;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -121,7 +122,20 @@ class DashboardIT {
                     response.headers().firstValue("content-encoding").orElse("").equals("gzip")
                             ? new GZIPInputStream(response.body(), 64)
                             : response.body();
-            this.lines = new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8));
+            this.lines = new BufferedReader(new InputStreamReader(new AsItComes(body), StandardCharsets.UTF_8));
+        }
+
+        /** A reader waits until its buffer is full as long as there is something to read, which a GZIP stream says of itself always. */
+        private static final class AsItComes extends FilterInputStream {
+
+            AsItComes(InputStream in) {
+                super(in);
+            }
+
+            @Override
+            public int available() {
+                return 0;
+            }
         }
 
         /** The next event's name and data. */

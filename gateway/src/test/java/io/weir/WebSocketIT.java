@@ -37,7 +37,8 @@ class WebSocketIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
-                .backend(BACKEND, backend.uri(), "deadline: 5s", "max-streams: 4")
+                // Each test waits until the backend has no connection left.
+                .backend(BACKEND, backend.uri(), "deadline: 5s", "max-streams: 4", "connection: { max-idle: 200ms }")
                 .backend("brief", backend.uri(), "deadline: 300ms", "stream-idle-timeout: 1500ms")
                 .route(BACKEND, BACKEND)
                 .route("brief", "brief")

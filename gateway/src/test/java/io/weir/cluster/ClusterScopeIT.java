@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.weir.TestBackend;
 import io.weir.WeirApplication;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -18,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -172,9 +174,15 @@ class ClusterScopeIT {
                 .body();
     }
 
+    /** A port below those that outgoing connections are given: until the gateway listens, other tests make many. */
     private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+        while (true) {
+            try (ServerSocket socket =
+                    new ServerSocket(ThreadLocalRandom.current().nextInt(20_000, 32_768))) {
+                return socket.getLocalPort();
+            } catch (BindException e) {
+                // It is taken: another one.
+            }
         }
     }
 
