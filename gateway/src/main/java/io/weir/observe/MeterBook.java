@@ -11,9 +11,12 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -29,9 +32,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When the configuration changes, a route or backend and its successor of the same name live side by side for a
  * while: the old one ends what it has begun. A meter registry knows names only, so the old one's end would take the new
- * one's meters with it, and a new gauge would go on telling about the old one. Here each meter belongs to the {@link
- * Page} that asked for it last: a gauge passes to the successor at once, a counter or timer goes on counting, and a
- * page's end removes what is still its own.
+ * one's meters with it, and a new gauge would go on telling about the old one. Here each meter belongs to all {@link
+ * Page}s that have asked for it: a gauge tells about the one that asked last, a counter or timer goes on counting, and the
+ * end of the last page removes it. A successor that comes to nothing gives back what it has taken over.
  */
 // Concurrency: everything is guarded by the book's monitor, which is held for as long as a meter takes to be created or
 // removed: at the start, at a change of configuration, and once for each outcome that a route has.
@@ -61,19 +64,30 @@ public final class MeterBook {
     private record Key(String name, List<String> tagValues) {}
 
     /**
-     * Something and its owner.
+     * Something that is shown.
      *
-     * @param source what it reads, kept here since a registry refers to it weakly
+     * @param claims whose it is, and what it is to show for each; it shows the last one's
+     * @param showing has it show an owner's
+     * @param removal when the last owner is gone
      */
-    private record Held(Page by, Object source, Runnable removal) {}
+    private record Held(SequencedMap<Page, Object> claims, Consumer<Object> showing, Runnable removal) {
 
-    /** What a gauge reads, whoever owns it. */
+        Held(Consumer<Object> showing, Runnable removal) {
+            this(new LinkedHashMap<>(), showing, removal);
+        }
+    }
+
+    /** What a gauge reads, whoever owns it. A registry refers to it weakly: it lives by what is {@link Held}. */
     private static final class Source implements DoubleSupplier {
 
         private volatile DoubleSupplier now;
 
         Source(DoubleSupplier now) {
             this.now = now;
+        }
+
+        void show(Object value) {
+            now = (DoubleSupplier) value;
         }
 
         @Override
@@ -156,14 +170,12 @@ public final class MeterBook {
                             .register(registry));
         }
 
-        /** Takes a gauge back, if there is one and it is this owner's. */
+        /** Takes a gauge back, if there is one of this owner's. */
         void removeGauge(Meters meter, String... tagValues) {
             synchronized (MeterBook.this) {
                 Key key = new Key(meter.meterName(), List.of(tagValues));
-                Held current = held.get(key);
-                if (current != null && current.by() == this) {
-                    removeHeld(key);
-                    keys.remove(key);
+                if (keys.remove(key)) {
+                    release(key);
                 }
             }
         }
@@ -173,23 +185,16 @@ public final class MeterBook {
             synchronized (MeterBook.this) {
                 checkOpen(name);
                 Key key = new Key(name.getCanonicalName(), List.of());
-                removeHeld(key);
-                register(name, bean);
-                hold(key, bean, () -> unregister(name));
+                claim(key, held(key, () -> new Held(shown -> register(name, shown), () -> unregister(name))), bean);
             }
         }
 
-        /** Removes what no successor has taken over. */
+        /** Removes what nobody else has asked for. */
         @Override
         public void close() {
             synchronized (MeterBook.this) {
                 closed = true;
-                for (Key key : keys) {
-                    Held current = held.get(key);
-                    if (current != null && current.by() == this) {
-                        removeHeld(key);
-                    }
-                }
+                keys.forEach(this::release);
                 keys.clear();
             }
         }
@@ -200,7 +205,8 @@ public final class MeterBook {
                     return null;
                 }
                 M created = creation.get();
-                hold(new Key(meter.meterName(), List.of(tagValues)), created, () -> registry.remove(created));
+                Key key = new Key(meter.meterName(), List.of(tagValues));
+                claim(key, held(key, () -> new Held(any -> {}, () -> registry.remove(created))), created);
                 return created;
             }
         }
@@ -210,28 +216,41 @@ public final class MeterBook {
             synchronized (MeterBook.this) {
                 checkOpen(meter);
                 Key key = new Key(meter.meterName(), List.of(tagValues));
-                Held current = held.get(key);
-                if (current != null && current.source() instanceof Source known) {
-                    // Not removed and made anew: Prometheus may be reading, would find both, and be refused.
-                    known.now = value;
-                    hold(key, known, current.removal());
-                } else {
+                // Not removed and made anew: Prometheus may be reading, would find both, and be refused.
+                Held shown = held(key, () -> {
                     Source source = new Source(value);
                     Meter created = creation.apply(source);
-                    hold(key, source, () -> registry.remove(created));
-                }
+                    return new Held(source::show, () -> registry.remove(created));
+                });
+                claim(key, shown, value);
             }
         }
 
-        private void hold(Key key, Object source, Runnable removal) {
-            held.put(key, new Held(this, source, removal));
+        private Held held(Key key, Supplier<Held> creation) {
+            Held known = held.get(key);
+            return known == null ? creation.get() : known;
+        }
+
+        private void claim(Key key, Held what, Object value) {
+            what.showing().accept(value);
+            what.claims().remove(this);
+            what.claims().put(this, value);
+            held.put(key, what);
             keys.add(key);
         }
 
-        private void removeHeld(Key key) {
-            Held current = held.remove(key);
-            if (current != null) {
-                current.removal().run();
+        private void release(Key key) {
+            Held what = held.get(key);
+            if (what == null || what.claims().isEmpty()) {
+                return;
+            }
+            boolean shown = what.claims().lastEntry().getKey() == this;
+            what.claims().remove(this);
+            if (what.claims().isEmpty()) {
+                held.remove(key);
+                what.removal().run();
+            } else if (shown) {
+                what.showing().accept(what.claims().lastEntry().getValue());
             }
         }
 

@@ -7,10 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.observe.MeterBook.Page;
 import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.management.JMException;
@@ -77,6 +79,51 @@ class MeterBookTest {
         old.increment();
 
         assertThat(Fixture.value(registry, Meters.SHED)).isEqualTo(3);
+    }
+
+    @Test
+    void goesBackToAPredecessorWhoseSuccessorComesToNothing() throws JMException {
+        Page before = book.open();
+        Counter counter = before.counter(Meters.SHED, "orders", "circuit-open");
+        Timer timer = before.timer(Meters.QUEUE_WAIT, "orders");
+        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        before.counter(Meters.CONNECTIONS_REJECTED, () -> 3);
+        before.bean(NAME, bean(1));
+        Page after = book.open();
+        after.counter(Meters.SHED, "orders", "circuit-open").increment();
+        after.timer(Meters.QUEUE_WAIT, "orders");
+        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
+        after.counter(Meters.CONNECTIONS_REJECTED, () -> 4);
+        after.bean(NAME, bean(2));
+
+        after.close();
+
+        counter.increment();
+        timer.record(Duration.ofMillis(1));
+        assertThat(Fixture.value(registry, Meters.SHED)).isEqualTo(2);
+        assertThat(registry.get("weir.queue.wait").timer().count()).isEqualTo(1);
+        assertThat(Fixture.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(10);
+        assertThat(Fixture.value(registry, Meters.CONNECTIONS_REJECTED)).isEqualTo(3);
+        assertThat(beans.getAttribute(NAME, "Limit")).isEqualTo(1);
+        before.close();
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(beans.isRegistered(NAME)).isFalse();
+    }
+
+    @Test
+    void takesAGaugeBackFromWhoAskedForItAndFromNobodyElse() {
+        Page before = book.open();
+        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        Page after = book.open();
+        after.removeGauge(Meters.PERMITS_LIMIT, "orders");
+        assertThat(Fixture.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(10);
+
+        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
+        before.removeGauge(Meters.PERMITS_LIMIT, "orders");
+        assertThat(Fixture.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        after.removeGauge(Meters.PERMITS_LIMIT, "orders");
+
+        assertThat(registry.getMeters()).isEmpty();
     }
 
     @Test
