@@ -2,6 +2,7 @@ package io.weir;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import com.fasterxml.jackson.core.JsonPointer;
 import com.fasterxml.jackson.databind.DeserializationFeature;
@@ -388,8 +389,12 @@ class KubernetesTest {
                         .containsOnly(53);
             } else {
                 assertThat(egress.getTo())
-                        .allSatisfy(
-                                to -> assertThat(to.getIpBlock().getExcept()).contains("169.254.169.254/32"));
+                        .extracting(
+                                to -> to.getIpBlock().getCidr(),
+                                to -> to.getIpBlock().getExcept())
+                        .containsExactly(
+                                tuple("0.0.0.0/0", List.of("169.254.169.254/32")),
+                                tuple("::/0", List.of("fd00:ec2::254/128", "fd20:ce::254/128")));
             }
         }
         assertThat(policy.getEgress()).hasSize(2);
