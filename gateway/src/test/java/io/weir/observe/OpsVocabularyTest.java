@@ -7,11 +7,15 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -101,6 +105,38 @@ class OpsVocabularyTest {
             assertThat(sorted).contains(reason.word());
             assertThat(index).contains(reason.word());
         }
+    }
+
+    @Test
+    void theRunbooksListIsThatOfTheReasonsWithTheirStatuses() {
+        Map<String, Integer> written = new TreeMap<>();
+        table("reason", read("runbooks", "README.md")).forEach(row -> {
+            List<String> words = List.copyOf(found(CODE, row.getFirst()));
+            List<String> statuses = List.of(row.get(1).split(", ", -1));
+            // In the order in which they stand; one status is for all of them.
+            List<String> inOrder = words.stream()
+                    .sorted(Comparator.comparingInt(row.getFirst()::indexOf))
+                    .toList();
+            for (int i = 0; i < inOrder.size(); i++) {
+                written.put(inOrder.get(i), Integer.valueOf(statuses.get(Math.min(i, statuses.size() - 1))));
+            }
+        });
+
+        assertThat(written)
+                .isEqualTo(Arrays.stream(Reason.values())
+                        .collect(Collectors.toMap(
+                                Reason::word, reason -> reason.status().code())));
+    }
+
+    @Test
+    void everyOutcomeThatARunbookExplainsIsAWordOfTheGateways() {
+        List<List<String>> rows = table("outcome", runbooks);
+
+        assertThat(rows).isNotEmpty();
+        assertThat(Outcomes.words())
+                .containsAll(rows.stream()
+                        .flatMap(row -> found(CODE, row.getFirst()).stream())
+                        .toList());
     }
 
     @Test
@@ -201,6 +237,22 @@ class OpsVocabularyTest {
                 .map(Meters::prometheusNames)
                 .flatMap(Collection::stream)
                 .collect(Collectors.toSet());
+    }
+
+    /** The rows of the tables whose first column is called this, cell by cell. */
+    private static List<List<String>> table(String first, String text) {
+        List<List<String>> rows = new ArrayList<>();
+        boolean within = false;
+        for (String line : text.lines().toList()) {
+            boolean head = line.startsWith("| " + first + " |");
+            within = head || (within && line.startsWith("|"));
+            if (within && !head && !line.startsWith("|-")) {
+                rows.add(Arrays.stream(line.substring(1).split("\\|", -1))
+                        .map(String::strip)
+                        .toList());
+            }
+        }
+        return rows;
     }
 
     /** What the pattern finds: its first group, if it has one, taken apart at each bar. */
