@@ -154,7 +154,7 @@ final class DefinitionsCheck {
         }
 
         boolean isSecret() {
-            return Secrets.isHidden(name + '=' + String.join(",", args.values()));
+            return Secrets.isHidden(name, args.values());
         }
 
         @Override

@@ -325,7 +325,7 @@ final class PropertiesCheck {
     }
 
     private static String shown(String text, String resolved) {
-        return text.equals(resolved) ? text : text + " = " + resolved;
+        return text.equals(resolved) || Secrets.namesASecret(text) ? text : text + " = " + resolved;
     }
 
     /** A default, which is the same each time. */

@@ -4,17 +4,23 @@ import io.weir.config.ConfigurationCheck.Findings;
 import io.weir.config.Written.Setting;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.convert.DurationStyle;
@@ -29,6 +35,7 @@ public final class Snapshot {
     public static final String OPERATOR = "operator";
 
     private static final String DEFAULT = "default";
+    private static final Pattern ARGUMENT = Pattern.compile("(.*\\[\\d+])\\.args\\b.*");
 
     /**
      * A value.
@@ -42,6 +49,7 @@ public final class Snapshot {
     private final ConfigurationSources sources;
     private final Supplier<Findings> findings;
     private final Supplier<Map<String, Setting>> written;
+    private final Supplier<Set<String>> hidden = SingletonSupplier.of(this::hiddenArguments);
     private final Set<Path> places;
 
     /** A configuration of which it is not known where files were looked for. */
@@ -104,6 +112,11 @@ public final class Snapshot {
         return sources.environment().resolvePlaceholders(setting.text());
     }
 
+    /** What may be shown of a setting. */
+    String shown(String path, Setting setting) {
+        return hidden.get().contains(path) ? Secrets.HIDDEN : Secrets.hide(path, setting.text(), text(setting));
+    }
+
     private static Map<String, Setting> changeable(Written root) {
         Map<String, Integer> fixed = new HashMap<>();
         root.leaves()
@@ -125,24 +138,78 @@ public final class Snapshot {
         return setting.place().isFile() || setting.place().source().equals(OPERATOR);
     }
 
+    /** What is in force of all that is written in a file, set by an operator, or given on the command line, whoever has said it last. */
+    private static Map<String, Setting> inForce(Written root) {
+        Map<String, Setting> winners = new HashMap<>();
+        root.leaves()
+                .flatMap(leaf -> leaf.settings().stream())
+                .forEach(setting -> winners.merge(
+                        Names.uniform(setting.path()),
+                        setting,
+                        (one, other) -> other.order() < one.order() ? other : one));
+        Map<String, Setting> inForce = new TreeMap<>();
+        root.leaves()
+                .filter(leaf -> leaf.settings().stream().anyMatch(Snapshot::isOfInterest))
+                .forEach(leaf -> inForce.put(
+                        leaf.path(),
+                        Objects.requireNonNull(winners.get(
+                                Names.uniform(leaf.settings().getFirst().path())))));
+        return inForce;
+    }
+
+    /** Of environment variables and the JVM's properties most are about something else. */
+    private static boolean isOfInterest(Setting setting) {
+        return mayChange(setting) || setting.place().source().equals(WrittenReader.COMMAND_LINE);
+    }
+
+    /** The arguments of predicates and filters that are written in full, and are not to be shown since another one says what they are. */
+    private Set<String> hiddenArguments() {
+        Map<String, List<String>> arguments = new HashMap<>();
+        changeable().forEach((path, setting) -> {
+            Matcher argument = ARGUMENT.matcher(path);
+            if (argument.matches()) {
+                arguments
+                        .computeIfAbsent(argument.group(1), any -> new ArrayList<>())
+                        .add(path);
+            }
+        });
+        Set<String> hidden = new HashSet<>();
+        arguments.forEach((definition, paths) -> {
+            Setting name = changeable().get(definition + ".name");
+            List<Setting> settings = paths.stream()
+                    .flatMap(path -> Stream.ofNullable(changeable().get(path)))
+                    .toList();
+            if (name != null
+                    && (settings.stream().map(Setting::text).anyMatch(Secrets::namesASecret)
+                            || Secrets.isHidden(
+                                    text(name),
+                                    settings.stream().map(this::text).toList()))) {
+                hidden.addAll(paths);
+            }
+        });
+        return hidden;
+    }
+
     /** What holds, defaults included, by path; secrets are masked. */
     public List<Value> values() {
         Map<String, Value> values = new TreeMap<>();
-        changeable().values().stream()
-                .filter(setting -> !setting.path().startsWith("weir."))
-                .forEach(setting -> values.put(
-                        setting.path(),
-                        new Value(
-                                setting.path(),
-                                Secrets.hide(setting.path(), text(setting)),
-                                setting.place().toString())));
+        inForce(sources.written()).forEach((path, setting) -> {
+            if (!Names.uniform(path).startsWith("weir.")) {
+                values.put(
+                        path,
+                        new Value(path, shown(path, setting), setting.place().toString()));
+            }
+        });
         findings.get().known().entries().forEach((path, entry) -> {
-            String text = entry.text();
+            String written = entry.text();
+            String text = written == null
+                    ? text(entry.value())
+                    : sources.environment().resolvePlaceholders(written);
             values.put(
                     path,
                     new Value(
                             path,
-                            Secrets.hide(path, text == null ? text(entry.value()) : text),
+                            Secrets.hide(path, written == null ? text : written, text),
                             entry.isWritten() ? entry.place().toString() : DEFAULT));
         });
         return List.copyOf(values.values());

@@ -45,7 +45,12 @@ public final class SnapshotDifference {
             String was = old == null ? null : from.text(old);
             String is = now == null ? null : to.text(now);
             if (was == null ? is != null : !was.equals(is)) {
-                add(path, was, is, now != null ? now.place() : placeOf(old));
+                add(
+                        new Changed(
+                                path,
+                                old == null ? null : from.shown(path, old),
+                                now == null ? null : to.shown(path, now)),
+                        now != null ? now.place() : placeOf(old));
             }
         }
     }
@@ -61,21 +66,17 @@ public final class SnapshotDifference {
                 : Place.inFile(old.place().source(), 0);
     }
 
-    private void add(String path, @Nullable String before, @Nullable String after, Place place) {
-        Changed changed = new Changed(path, masked(path, before), masked(path, after));
+    private void add(Changed changed, Place place) {
         values.add(changed);
-        if (!isFollowed(path)) {
+        if (!isFollowed(changed.path())) {
+            String after = changed.after();
             String until = changed.before() == null ? "not written" : changed.before();
             problems.add(Problem.of(
                     place,
-                    path,
+                    changed.path(),
                     after == null ? "removed" : after,
                     "it takes a restart to change this; expected, as long as this gateway runs: " + until));
         }
-    }
-
-    private static @Nullable String masked(String path, @Nullable String text) {
-        return text == null ? null : Secrets.hide(path, text);
     }
 
     /** The values that are different, by path. */

@@ -22,6 +22,9 @@ final class WrittenReader {
     private static final Set<String> NOT_READ =
             Set.of("configurationProperties", StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
 
+    /** Where arguments are written. */
+    static final String COMMAND_LINE = "command line";
+
     private final Written root = Written.root();
     private final Map<FileText, YamlFile> files;
     private int order;
@@ -69,7 +72,7 @@ final class WrittenReader {
 
     private static String nameOf(PropertySource<?> source) {
         if (source instanceof CommandLinePropertySource) {
-            return "command line";
+            return COMMAND_LINE;
         }
         return StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME.equals(source.getName())
                 ? "system properties"
