@@ -140,7 +140,8 @@ public final class LiveConfiguration implements OperatorChanges {
         Change change;
         try {
             change = change(read(), trigger, by);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | StackOverflowError e) {
+            // The stack overflows at a regular expression with thousands of parentheses.
             log.error("Configuration could not be reloaded", e);
             change = refused(trigger, by, List.of("configuration: not readable: " + e));
         }
