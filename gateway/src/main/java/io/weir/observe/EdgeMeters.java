@@ -45,6 +45,9 @@ public final class EdgeMeters implements AutoCloseable {
 
     private final MeterBook book;
 
+    /** Null: those that there were at the start; guarded by this. */
+    private @Nullable Set<String> routes;
+
     /**
      * The meters of the gateway as a whole.
      *
@@ -103,9 +106,10 @@ public final class EdgeMeters implements AutoCloseable {
     }
 
     private void record(String route, int outcome, long totalNanos) {
-        Answered of = answered.get(route);
+        Answered known = answered.get(route);
+        Answered of = known == null ? begun(route) : known;
         if (of == null) {
-            of = answered.computeIfAbsent(route, id -> new Answered(book.open()));
+            return;
         }
         Timer timer = timer(of.page, of.timers, outcome, route, GENERAL);
         if (timer != null) {
@@ -113,10 +117,21 @@ public final class EdgeMeters implements AutoCloseable {
         }
     }
 
+    /** Those of a route that had none; null if it is gone, and only this request goes by it. */
+    private synchronized @Nullable Answered begun(String route) {
+        return isGone(route) ? null : answered.computeIfAbsent(route, id -> new Answered(book.open()));
+    }
+
+    private boolean isGone(String route) {
+        Set<String> known = routes;
+        return known != null && !known.contains(route) && !route.equals(NONE);
+    }
+
     /** There are these routes now: the series of others are gone. */
-    public void retain(Set<String> routes) {
+    public synchronized void retain(Set<String> now) {
+        routes = Set.copyOf(now);
         answered.entrySet().removeIf(entry -> {
-            boolean gone = !routes.contains(entry.getKey()) && !entry.getKey().equals(NONE);
+            boolean gone = isGone(entry.getKey());
             if (gone) {
                 entry.getValue().page.close();
             }

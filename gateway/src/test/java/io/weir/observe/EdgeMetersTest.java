@@ -77,6 +77,37 @@ class EdgeMetersTest {
     }
 
     @Test
+    void keepsNothingOfARouteThatIsGoneAlsoWhereARequestOutlivesIt() {
+        try (EdgeMeters meters = meters(null)) {
+            meters.answered("plain-route", 200, 1);
+            meters.answered("redirect", 302, 1);
+            meters.answered("none", 404, 1);
+
+            meters.retain(Set.of("redirect", "other"));
+            meters.answered("plain-route", 200, 1);
+            meters.answered("redirect", 302, 1);
+            meters.answered("other", 200, 1);
+            meters.answered("none", 404, 1);
+
+            assertThat(registry.find(Meters.REQUESTS.meterName())
+                            .tag("route", "plain-route")
+                            .meters())
+                    .isEmpty();
+            assertThat(Fixture.value(registry, Meters.REQUESTS, "route", "redirect"))
+                    .isEqualTo(2);
+            assertThat(Fixture.value(registry, Meters.REQUESTS, "route", "other"))
+                    .isEqualTo(1);
+            assertThat(Fixture.value(registry, Meters.REQUESTS, "route", "none"))
+                    .isEqualTo(2);
+
+            meters.retain(Set.of("plain-route"));
+            meters.answered("plain-route", 200, 1);
+            assertThat(Fixture.value(registry, Meters.REQUESTS, "route", "plain-route"))
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
     void allocatesNothingPerAnswerWithoutAnExchange() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(Allocation.bytesPer(() -> meters.answered("plain-route", 200, 1)))
