@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.apache.catalina.connector.Connector;
 import org.apache.tomcat.util.threads.ThreadPoolExecutor;
+import org.awaitility.Awaitility;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.tomcat.TomcatWebServer;
 import org.springframework.boot.web.server.servlet.context.ServletWebServerApplicationContext;
@@ -41,6 +42,9 @@ public final class Sim implements AutoCloseable {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     static {
+        // What is waited for comes within milliseconds.
+        Awaitility.setDefaultPollDelay(Duration.ZERO);
+        Awaitility.setDefaultPollInterval(Duration.ofMillis(20));
         // Keeps the database up between tests; ends with the JVM, or with the Docker that -Pcontainers was given.
         if (Boolean.getBoolean("containers")) {
             PostgreSQLContainer postgres = new PostgreSQLContainer(

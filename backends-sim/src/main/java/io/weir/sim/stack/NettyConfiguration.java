@@ -2,6 +2,7 @@ package io.weir.sim.stack;
 
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.http.client.ReactorResourceFactory;
@@ -17,6 +18,8 @@ class NettyConfiguration {
         ReactorResourceFactory resources = new ReactorResourceFactory();
         resources.setUseGlobalResources(false);
         resources.setLoopResourcesSupplier(() -> LoopResources.create("sim-http", properties.count(), true));
+        // The server's graceful shutdown has waited for what is in flight: nothing more is to come.
+        resources.setShutdownQuietPeriod(Duration.ZERO);
         Gauge.builder("sim.netty.workers", properties, NettyProperties::count)
                 .description("Event loops that serve requests")
                 .register(meters);
