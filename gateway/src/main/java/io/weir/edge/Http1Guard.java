@@ -308,6 +308,10 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
                     Reason.HEADERS_TOO_LARGE,
                     "fields: " + headers.size() + " (expected: at most " + rules.maxHeaderCount() + ")");
         }
+        String framing = badFraming(headers);
+        if (framing != null) {
+            return Refusal.of(Reason.BAD_REQUEST, abbreviated(framing));
+        }
         Iterator<String> hosts = headers.valueStringIterator(HttpHeaderNames.HOST);
         if (!hosts.hasNext()) {
             return isSame(version, HttpVersion.HTTP_1_0)
@@ -323,6 +327,22 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
                     Reason.BAD_REQUEST, abbreviated("host: " + host + " (expected: a host, and perhaps a port)"));
         }
         return null;
+    }
+
+    /** What frames the body in a way that the codec takes, and the gateway cannot pass on or others do not know; null: nothing does. */
+    private static @Nullable String badFraming(HttpHeaders headers) {
+        if (headers.contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+            String codings = String.join(", ", headers.getAll(HttpHeaderNames.TRANSFER_ENCODING));
+            if (!HttpHeaderValues.CHUNKED.contentEqualsIgnoreCase(codings.strip())) {
+                // The body would go on without the coding's name.
+                return "transfer-encoding: " + codings + " (expected: chunked, and nothing else)";
+            }
+        }
+        // Of a draft of WebSockets: the codec takes the eight bytes behind the head for a body, and nobody else does.
+        return headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
+                        && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)
+                ? "sec-websocket-key1: a handshake before RFC 6455 (expected: sec-websocket-key)"
+                : null;
     }
 
     @SuppressWarnings("ReferenceEquality")

@@ -360,6 +360,16 @@ class Http1IT {
                         "Transfer"),
                 bad("another encoding", post + "Transfer-Encoding: gzip\r\n\r\n", "chunked"),
                 bad("chunked, and more", post + "Transfer-Encoding: chunked, gzip\r\n\r\n", "chunked"),
+                bad("another encoding within", post + "Transfer-Encoding: gzip, chunked\r\n\r\n", "gzip, chunked"),
+                bad(
+                        "another encoding before",
+                        post + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n",
+                        "gzip, chunked"),
+                bad(
+                        "WebSocket of before, with eight bytes behind its head",
+                        get + HOST + "Upgrade: WebSocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key1: 1 1\r\n"
+                                + "Sec-WebSocket-Key2: 2 2\r\n\r\n",
+                        "sec-websocket-key1"),
                 bad("chunked twice", post + "Transfer-Encoding: chunked, chunked\r\n\r\n", "chunked"),
                 bad("obscured encoding", post + "Transfer-Encoding : chunked\r\n\r\n", "header"),
                 bad("space before the colon", get + HOST + "X : y\r\n\r\n", "header"),
