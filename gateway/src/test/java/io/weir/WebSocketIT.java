@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import io.weir.edge.Leaks;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -304,6 +306,33 @@ class WebSocketIT {
         gateway.assertTold(door, "filtered", path, 101, "1xx");
     }
 
+    /** What is no whole handshake is a request as any other: the backend's side could be opened, and never the caller's. */
+    @Door.Each
+    void isNotAskedForByHalfAHandshake(Door door) throws Exception {
+        backend.behave(TestBackend.ECHO);
+        String key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+        List<String[]> halves = List.of(
+                new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"},
+                new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", key},
+                new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 8", key},
+                new String[] {"GET", "Upgrade: websocket", "Sec-WebSocket-Version: 13", key},
+                new String[] {"DELETE", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", key});
+        for (String[] half : halves) {
+            String path = door.path(BACKEND, "half-" + halves.indexOf(half));
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestCaller.Answer answer = caller.request(half[0], path, Arrays.copyOfRange(half, 1, half.length));
+
+                assertThat(answer.status()).isEqualTo(200);
+                assertThat(answer.text()).isEqualTo(path);
+                assertThat(caller.request("GET", path + "/next").text()).isEqualTo(path + "/next");
+            }
+            TestBackend.Request seen = backend.next();
+            assertThat(seen.line()).startsWith(half[0] + ' ');
+            assertThat(seen.header("upgrade")).isNull();
+            backend.next();
+        }
+    }
+
     @Door.Each
     void countsAgainstTheBackendsStreams(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
@@ -315,7 +344,12 @@ class WebSocketIT {
         String path = door.path(BACKEND, "one-too-many");
 
         TestCaller.Answer refused = TestCaller.get(
-                gateway.port(), path, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13");
+                gateway.port(),
+                path,
+                "Upgrade: websocket",
+                "Connection: Upgrade",
+                "Sec-WebSocket-Version: 13",
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==");
 
         assertThat(refused.reason()).isIn("bulkhead-full", "queue-timeout");
         assertThat(gateway.backend(BACKEND).bulkhead().inUse()).isZero();

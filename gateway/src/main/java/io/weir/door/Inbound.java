@@ -58,6 +58,8 @@ final class Inbound implements RequestFacts {
     /** The largest WebSocket frame that passes. */
     private static final int MAX_FRAME_BYTES = 1024 * 1024;
 
+    private static final AsciiString WEBSOCKET_VERSION = AsciiString.cached("13");
+
     private static final Pattern SLASHES = Pattern.compile("/{2,}");
 
     private static final AsciiString SERVER_TIMING = AsciiString.cached("server-timing");
@@ -115,10 +117,19 @@ final class Inbound implements RequestFacts {
         return length != null && !"0".equals(length);
     }
 
-    /** Whether the caller asks for a WebSocket. */
+    /**
+     * Whether the caller asks for a WebSocket, by all that RFC 6455 wants of a handshake (4.2.1). What has not all of it is a request like any other, whose {@code Upgrade} goes
+     * no further: the gateway could open the backend's side, and never the caller's.
+     */
     boolean asksForWebSocket() {
         HttpHeaders headers = request.requestHeaders();
-        return headers.containsValue(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET, true);
+        return headers.containsValue(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET, true)
+                && headers.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true)
+                && HttpMethod.GET.equals(request.method())
+                && HttpVersion.HTTP_1_1.equals(request.version())
+                && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY)
+                && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_VERSION, WEBSOCKET_VERSION, false)
+                && !hasBody();
     }
 
     /**
