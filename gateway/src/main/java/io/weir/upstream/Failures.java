@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.net.UnknownHostException;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
+import reactor.netty.channel.AbortedException;
 
 /** What a failed attempt failed of, in the vocabulary. */
 public final class Failures {
@@ -50,6 +51,8 @@ public final class Failures {
                 || failure instanceof CodecException
                 || failure instanceof Http2Exception
                 || failure instanceof WebSocketHandshakeException
+                // Reactor Netty's for a connection that has been closed in the meantime.
+                || failure instanceof AbortedException
                 || failure instanceof IllegalArgumentException;
     }
 }
