@@ -7,13 +7,13 @@ import java.util.concurrent.atomic.AtomicLong;
  * How many retries a backend bears: a share of its first attempts, and a floor per second.
  *
  * <p>Each first attempt deposits its share of a retry, each retry withdraws one. The balance is capped at a hundred
- * deposits, so that a long calm does not save up for a storm. The floor is apart from it and fills with time. After
+ * deposits, or one retry, so that a long calm does not save up for a storm. The floor is apart from it and fills with time. After
  * Finagle's {@code RetryBudget}, with a cap in place of its window.
  */
 public final class RetryBudget {
 
     /** A retry, in the balance's unit. */
-    private static final long RETRY = 1000;
+    private static final long RETRY = 1_000_000;
 
     private static final long CAP_IN_DEPOSITS = 100;
 
@@ -27,7 +27,8 @@ public final class RetryBudget {
     /** An empty budget. */
     public RetryBudget(RetryBudgetProperties properties, long nowNanos) {
         this.deposit = Math.round(RETRY * properties.share() / 100.0);
-        this.cap = deposit * CAP_IN_DEPOSITS;
+        // Of a share below a percent, a hundred deposits are no retry.
+        this.cap = Math.max(RETRY, deposit * CAP_IN_DEPOSITS);
         this.floorIntervalNanos = properties.floor() == 0 ? 0 : TimeUnit.SECONDS.toNanos(1) / properties.floor();
         this.floorUsedUpTo = new AtomicLong(nowNanos - TimeUnit.SECONDS.toNanos(1));
     }

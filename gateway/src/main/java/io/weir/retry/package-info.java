@@ -8,7 +8,7 @@
  * <p>{@link io.weir.retry.RetryBudget} bounds retries by a share of the traffic and a small floor, after Finagle's
  * {@code RetryBudget}: at 20 percent, a backend that fails everything sees a fifth more load, not a multiple.
  *
- * <p>Concurrency: the budget is one atomic long, a balance in thousandths of a retry.
+ * <p>Concurrency: the budget is one atomic long, a balance in millionths of a retry.
  */
 @NullMarked
 package io.weir.retry;

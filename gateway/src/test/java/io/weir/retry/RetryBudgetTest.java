@@ -20,6 +20,19 @@ class RetryBudgetTest {
     }
 
     @Test
+    void allowsAShareBelowAPercent() {
+        RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0.04f, 0), 0);
+        for (int i = 0; i < 2_499; i++) {
+            budget.deposit();
+        }
+        assertThat(budget.tryWithdraw(0)).isFalse();
+
+        budget.deposit();
+
+        assertThat(withdrawals(budget, 10, 0)).isEqualTo(1);
+    }
+
+    @Test
     void doesNotSaveUpForAStormInALongCalm() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(20, 0), 0);
         for (int i = 0; i < 1_000_000; i++) {
