@@ -97,7 +97,14 @@ public final class GatewayCount implements AutoCloseable {
     }
 
     private void ask() {
-        dns.addresses().addListener((Future<List<InetAddress>> answer) -> {
+        Future<List<InetAddress>> asking;
+        try {
+            asking = dns.addresses();
+        } catch (RuntimeException e) {
+            // Not even asked: of a name that cannot be one.
+            asking = dns.thread().newFailedFuture(e);
+        }
+        asking.addListener((Future<List<InetAddress>> answer) -> {
             try {
                 if (answer.isSuccess()) {
                     found(count(answer.getNow()));

@@ -146,6 +146,32 @@ class GatewayCountTest {
         }
     }
 
+    @Test
+    void goesOnAskingWhereTheNameCannotEvenBeAskedFor() {
+        VirtualDns dns = new VirtualDns(2);
+        dns.isUnable = true;
+        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
+            dns.advance(Duration.ZERO);
+            assertThat(count.failures()).isEqualTo(1);
+
+            dns.isUnable = false;
+            dns.advance(REFRESH);
+            assertThat(told).containsExactly(2);
+        }
+    }
+
+    /** A label of 64 characters, where 63 are the most. */
+    @Test
+    void isUnknownWhereTheNameIsNone() {
+        String name = "g".repeat(64) + ".test.";
+        try (FakeDns dns = new FakeDns(1);
+                GatewayCount count = new GatewayCount(
+                        name, new ClusterProperties(name, dns.address(), Duration.ofMillis(100)), told::add)) {
+            await().until(() -> count.failures() >= 2);
+            assertThat(count.gateways()).isZero();
+        }
+    }
+
     /** DNS in virtual time. */
     private static final class VirtualDns implements GatewayCount.Dns {
 
@@ -154,6 +180,7 @@ class GatewayCountTest {
         private int gateways;
         private int asked;
         private boolean isLate;
+        private boolean isUnable;
 
         VirtualDns(int gateways) {
             this.gateways = gateways;
@@ -168,6 +195,9 @@ class GatewayCountTest {
         @Override
         public Future<List<InetAddress>> addresses() {
             asked++;
+            if (isUnable) {
+                throw new IllegalArgumentException("no name");
+            }
             answer = thread().newPromise();
             if (!isLate) {
                 var _ = answer.setSuccess(addresses(gateways));
