@@ -33,6 +33,9 @@ final class Contradictions {
     private static final Set<String> OWN_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
+    private static final String WITHOUT_CONTROLS = "text without control characters";
+    private static final int DELETE = 0x7f;
+
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
     /** They come up before there is a route, or when nobody is left to be answered. */
     private static final Set<Reason> NEVER_FALLEN_BACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
@@ -164,6 +167,9 @@ final class Contradictions {
                                 && !String.valueOf(body.value()).isEmpty())
                         .ifPresent(status ->
                                 report(body, "nothing, since an answer with status " + status + " has no body")));
+        known.written(fallback + ".content-type")
+                .filter(entry -> isControlled(entry.value()))
+                .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
         known.names(fallback + ".headers").forEach((header, place) -> header(fallback, header, place));
         known.get(fallback + ".reasons").filter(Entry::isWritten).ifPresent(this::reasons);
     }
@@ -179,9 +185,13 @@ final class Contradictions {
             problems.accept(Problem.of(place, path, null, "the gateway sets it itself"));
         } else {
             known.get(path)
-                    .filter(entry -> String.valueOf(entry.value()).chars().anyMatch(c -> c < ' ' && c != '\t'))
-                    .ifPresent(entry -> report(entry, "text without control characters"));
+                    .filter(entry -> isControlled(entry.value()))
+                    .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
         }
+    }
+
+    private static boolean isControlled(Object value) {
+        return String.valueOf(value).chars().anyMatch(c -> (c < ' ' && c != '\t') || c == DELETE);
     }
 
     private void reasons(Entry list) {

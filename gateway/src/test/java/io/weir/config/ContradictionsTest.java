@@ -382,6 +382,22 @@ class ContradictionsTest {
                                 "gone",
                                 "expected: nothing, since an answer with status 204 has no body")),
                 row(
+                        "a type of content that cannot be",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                          routes:
+                            orders: { fallback: { content-type: "text/plain\\r\\nX: 1" } }
+                        """,
+                        problem(
+                                7,
+                                "weir.routes.orders.fallback.content-type",
+                                "text/plain X: 1",
+                                "expected: text without control characters")),
+                row(
                         "headers that cannot be",
                         """
                         spring.cloud.gateway.server.webflux.routes:
