@@ -8,6 +8,7 @@ import io.github.resilience4j.circuitbreaker.IllegalStateTransitionException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +39,9 @@ public final class Breaker {
     private final Duration probeInterval;
     private final LongSupplier nanoClock;
     private final AtomicInteger overdue = new AtomicInteger();
+    /** The era, and how many calls that were let in in it are overdue: in one word, since an era's end takes the calls with it. */
+    private final AtomicLong era = new AtomicLong();
+
     private volatile Runnable whenOpened = () -> {};
     /**
      * The state that an operator forced, null if none. It is what counts; Resilience4j's follows it, since a transition of its own that
@@ -63,9 +67,13 @@ public final class Breaker {
                 breaker.getCircuitBreakerConfig().getSlowCallDurationThreshold().toNanos();
         this.nanoClock = nanoClock;
         breaker.getEventPublisher().onStateTransition(event -> {
+            State to = event.getStateTransition().getToState();
+            if (to == State.OPEN || to == State.FORCED_OPEN) {
+                era.updateAndGet(now -> (long) (era(now) + 1) << Integer.SIZE);
+            }
             if (forced != null) {
                 keepForced();
-            } else if (event.getStateTransition().getToState() == State.OPEN) {
+            } else if (to == State.OPEN) {
                 recovery.opened(nanoClock.getAsLong());
                 whenOpened.run();
             }
@@ -168,21 +176,43 @@ public final class Breaker {
         }
     }
 
+    /** The time between two openings, by a number: to be asked for when a call was let in. */
+    public int era() {
+        return era(era.get());
+    }
+
+    /**
+     * Whether a call that was let in in an era says nothing any more: the breaker has opened since, over what such calls have come to, and has found out by others that the
+     * backend is back. While it is open, such a call changes nothing, and shows among Resilience4j's figures.
+     */
+    public boolean isPast(int letIn) {
+        return letIn != era() && state() != State.OPEN;
+    }
+
+    private static int era(long word) {
+        return (int) (word >>> Integer.SIZE);
+    }
+
     /** From when a call is slow. */
     public long slowNanos() {
         return slowNanos;
     }
 
     /**
-     * A call under way has had the slow-call threshold of the backend's time. {@link #overdueEnded()} must follow
+     * A call under way has had the slow-call threshold of the backend's time. {@link #overdueEnded} must follow
      * exactly once, when it ends.
      *
-     * <p>If the calls that are overdue now, taken for the slow calls that they will be recorded as, bring the slow-call rate
+     * <p>If the calls of this {@linkplain #era() era} that are overdue now, taken for the slow calls that they will be recorded as, bring the slow-call rate
      * to its threshold, the breaker opens.
+     *
+     * @param letIn the era that the call was let in in
      */
-    public void overdueBegan() {
-        int now = overdue.incrementAndGet();
-        if (state() == State.CLOSED && slowRate(now) >= config().getSlowCallRateThreshold()) {
+    public void overdueBegan(int letIn) {
+        overdue.incrementAndGet();
+        long now = era.updateAndGet(word -> era(word) == letIn ? word + 1 : word);
+        if (era(now) == letIn
+                && state() == State.CLOSED
+                && slowRate((int) now) >= config().getSlowCallRateThreshold()) {
             try {
                 breaker.transitionToOpenState();
             } catch (IllegalStateTransitionException e) {
@@ -191,9 +221,14 @@ public final class Breaker {
         }
     }
 
-    /** An overdue call is over. */
-    public void overdueEnded() {
+    /**
+     * An overdue call is over.
+     *
+     * @param letIn as when it {@linkplain #overdueBegan began} to be
+     */
+    public void overdueEnded(int letIn) {
         overdue.decrementAndGet();
+        era.updateAndGet(word -> era(word) == letIn && (int) word > 0 ? word - 1 : word);
     }
 
     /** The share of slow calls in percent if the overdue ones ended now; -1 if there are too few calls to say. */

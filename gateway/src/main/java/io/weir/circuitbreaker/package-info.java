@@ -1,7 +1,7 @@
 /**
  * Stops calls to a backend that fails, and finds out when they may go on.
  *
- * <p>The state machine is Resilience4j's, with its own property names, metrics, endpoints and events. Weir adds three
+ * <p>The state machine is Resilience4j's, with its own property names, metrics, endpoints and events. Weir adds four
  * things around it that an edge needs, in {@link io.weir.circuitbreaker.Breaker}:
  *
  * <ul>
@@ -13,13 +13,15 @@
  *       io.weir.circuitbreaker.Recovery} lets a thin, jittered trickle of probes through; the first that succeeds half-opens,
  *       and Resilience4j's thresholds close. A backend that heals is back in about a probe's interval, however long
  *       the fault was, and is not flooded.
+ *   <li><b>The past stays past.</b> A hang leaves calls behind that end long after the backend is back. They have opened the breaker once; what they come to after that
+ *       would open it again, on a healthy backend, so Resilience4j is not told of it.
  *   <li><b>Only the backend moves it.</b> What counts, and as what, is decided by the engine: the gateway's own refusals
  *       never count, and neither do callers who leave or wish for impossible deadlines.
  * </ul>
  *
  * <p>Concurrency: Resilience4j's state is one atomic reference, its window is chosen lock-free (the default one takes a
  * lock, on an event loop). Recovery's next moment is one atomic long, taken by CAS, so that one caller becomes the probe.
- * The count of overdue calls is an atomic integer; that it is read beside Resilience4j's window without a common snapshot is
+ * The count of overdue calls is an atomic word together with the number of times that the breaker has opened; that it is read beside Resilience4j's window without a common snapshot is
  * benign: it can open a few calls early or late.
  * What an operator forces is kept beside Resilience4j's state, and comes before it: Resilience4j has no transition that is
  * conditional on the state that it was decided in, and permits one from forced to open, half-open or closed, so that one that was decided

@@ -17,6 +17,7 @@ final class Verdict {
     private static final long NEVER = Long.MAX_VALUE;
 
     private final Breaker breaker;
+    private final int letIn;
     private @Nullable Permission permission;
     private boolean overdue;
 
@@ -27,6 +28,7 @@ final class Verdict {
      */
     Verdict(Breaker breaker, Permission taken) {
         this.breaker = breaker;
+        this.letIn = breaker.era();
         this.permission = taken == Permission.REFUSED ? null : taken;
     }
 
@@ -78,7 +80,7 @@ final class Verdict {
             overdue = true;
         } else if (!overdue && permission == Permission.CALL && backendNanos >= breaker.slowNanos()) {
             overdue = true;
-            breaker.overdueBegan();
+            breaker.overdueBegan(letIn);
         }
     }
 
@@ -91,9 +93,9 @@ final class Verdict {
         Permission held = permission;
         permission = null;
         if (held == Permission.CALL && overdue) {
-            breaker.overdueEnded();
+            breaker.overdueEnded(letIn);
         }
         overdue = false;
-        return held;
+        return held == Permission.CALL && breaker.isPast(letIn) ? null : held;
     }
 }

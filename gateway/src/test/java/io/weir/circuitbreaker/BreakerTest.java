@@ -131,10 +131,10 @@ class BreakerTest {
         }
 
         for (int i = 0; i < 9; i++) {
-            breaker.overdueBegan();
+            breaker.overdueBegan(breaker.era());
         }
         assertThat(breaker.state()).isEqualTo(State.CLOSED);
-        breaker.overdueBegan();
+        breaker.overdueBegan(breaker.era());
 
         assertThat(breaker.state()).isEqualTo(State.OPEN);
     }
@@ -143,12 +143,12 @@ class BreakerTest {
     void doesNotOpenOnOverdueCallsThatAreTooFewToSay() {
         Breaker breaker = breaker(null);
         for (int i = 0; i < 9; i++) {
-            breaker.overdueBegan();
+            breaker.overdueBegan(breaker.era());
         }
         assertThat(breaker.state()).isEqualTo(State.CLOSED);
 
         for (int i = 0; i < 9; i++) {
-            breaker.overdueEnded();
+            breaker.overdueEnded(breaker.era());
         }
         assertThat(breaker.overdue()).isZero();
     }
@@ -158,7 +158,7 @@ class BreakerTest {
         Breaker breaker = breaker(null);
         breaker.forceClosed();
         for (int i = 0; i < 50; i++) {
-            breaker.overdueBegan();
+            breaker.overdueBegan(breaker.era());
         }
         fail(breaker, 100);
 
@@ -270,6 +270,38 @@ class BreakerTest {
         assertThat(breaker.resilience4j().getMetrics().getNumberOfFailedCalls()).isZero();
     }
 
+    /** A hang of a minute leaves calls behind that end when the backend has long been back. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void goesNoMoreByCallsThatWereLetInBeforeItOpened(boolean closed) {
+        Breaker breaker = breaker(null);
+        int before = breaker.era();
+        for (int i = 0; i < 20; i++) {
+            breaker.acquire(clock.get());
+            breaker.overdueBegan(before);
+        }
+        assertThat(breaker.state()).isEqualTo(State.OPEN);
+        assertThat(breaker.isPast(before))
+                .as("it shows among those that failed")
+                .isFalse();
+
+        clock.set(INTERVAL);
+        breaker.succeeded(breaker.acquire(clock.get()), FAST);
+        succeed(breaker, closed ? 13 : 1);
+
+        assertThat(breaker.state()).isEqualTo(closed ? State.CLOSED : State.HALF_OPEN);
+        assertThat(breaker.isPast(before)).isTrue();
+        assertThat(breaker.isPast(breaker.era())).isFalse();
+        assertThat(breaker.overdue()).as("still under way").isEqualTo(20);
+        breaker.overdueBegan(breaker.era());
+        assertThat(breaker.state()).as("one slow call among ten").isNotEqualTo(State.OPEN);
+        for (int i = 0; i < 20; i++) {
+            breaker.overdueEnded(before);
+        }
+        breaker.overdueEnded(breaker.era());
+        assertThat(breaker.overdue()).isZero();
+    }
+
     @Test
     void cannotStickHalfOpenWhenItsCallsSayNothing() {
         Breaker breaker = opened(null);
@@ -356,7 +388,7 @@ class BreakerTest {
         operator.set(breaker::forceClosed);
 
         for (int i = 0; i < 10; i++) {
-            breaker.overdueBegan();
+            breaker.overdueBegan(breaker.era());
         }
 
         assertForced(breaker, false);

@@ -36,6 +36,20 @@ class VerdictTest {
     }
 
     @Test
+    void saysNothingOnceTheBreakerHasOpenedAndFoundTheBackendBack() {
+        verdict.watch(SLOW);
+        course.breaker.resilience4j().transitionToOpenState();
+        course.breaker.resilience4j().transitionToClosedState();
+
+        verdict.failed(SLOW, Failure.of(Reason.DEADLINE_EXCEEDED));
+
+        assertThat(course.judged()).isEqualTo("0/0");
+        assertThat(course.breaker.overdue()).isZero();
+        new Verdict(course.breaker, Permission.CALL).succeeded(1);
+        assertThat(course.judged()).isEqualTo("1/0");
+    }
+
+    @Test
     void blamesTheBackendForACallerWhoLeavesOnlyOnceItIsSlow() {
         verdict.endedByCaller(SLOW - 1);
         assertThat(course.judged()).isEqualTo("0/0");
