@@ -66,10 +66,15 @@ public final class HealthProber {
                     .headers(headers -> headers.set(HttpHeaderNames.HOST, backend.authority()))
                     .get()
                     .uri(path)
-                    .response()
+                    // To its end: a connection whose answer goes on is not free for the next one.
+                    .responseConnection((answer, from) -> from.inbound()
+                            .receive()
+                            .then()
+                            .thenReturn(answer.status().code()))
+                    .single()
                     .timeout(Duration.ofNanos(backend.deadlineNanos()))
                     .subscribe(
-                            answer -> ended(startedAt, answer.status().code() < FIRST_UNHEALTHY_STATUS),
+                            status -> ended(startedAt, status < FIRST_UNHEALTHY_STATUS),
                             failure -> ended(startedAt, false));
         }
         schedule();

@@ -1,0 +1,84 @@
+package io.weir.engine;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.netty.channel.EventLoop;
+import io.weir.TestBackend;
+import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.circuitbreaker.Breaker;
+import io.weir.circuitbreaker.RecoveryProperties;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.upstream.ConnectionProperties;
+import io.weir.upstream.Pool;
+import io.weir.upstream.UpstreamProtocol;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.resources.LoopResources;
+
+/** A backend on a real socket, whose connections have an event loop of their own. */
+final class Wired implements AutoCloseable {
+
+    static final Duration CONNECT_TIMEOUT = Duration.ofMillis(250);
+
+    final LoopResources loops = LoopResources.create("wired", 1, true);
+    final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
+    final Breaker breaker;
+    final Pool pool;
+    final Backend backend;
+
+    /**
+     * A backend that is there.
+     *
+     * @param healthPath as in {@link RecoveryProperties}
+     */
+    Wired(TestBackend server, Duration deadline, @Nullable String healthPath) {
+        breaker = new Breaker(
+                CircuitBreaker.of(
+                        "orders",
+                        CircuitBreakerConfig.custom()
+                                .waitDurationInOpenState(Duration.ofMinutes(10))
+                                .build()),
+                new RecoveryProperties(Duration.ofMillis(10), 5, healthPath),
+                System::nanoTime,
+                () -> 0.5);
+        pool = new Pool(
+                "orders",
+                URI.create(server.uri()),
+                UpstreamProtocol.HTTP1,
+                new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+                20,
+                null,
+                loops);
+        backend = new Backend(
+                "orders",
+                URI.create(server.uri()),
+                "orders",
+                deadline.toNanos(),
+                0,
+                CONNECT_TIMEOUT.toNanos(),
+                deadline.toNanos(),
+                bulkhead,
+                new QueueingBulkhead(1, 0),
+                breaker,
+                pool,
+                new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
+                Backend.bits(Set.of(503)),
+                Backend.bits(Set.of()),
+                Enforcement.FULL,
+                BackendObserver.NONE);
+    }
+
+    /** That of the connections. */
+    EventLoop loop() {
+        return loops.onClient(true).next();
+    }
+
+    @Override
+    public void close() {
+        pool.close().block();
+        loops.disposeLater(Duration.ZERO, Duration.ofSeconds(1)).block();
+    }
+}
