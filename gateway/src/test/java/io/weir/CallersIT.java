@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -55,6 +56,7 @@ class CallersIT extends GatewayTests {
         String closing = "connection: { max-idle: 200ms }";
         gateway = TestGateway.setup()
                 .weir("edge: { body-idle-timeout: 400ms, read-idle-timeout: 400ms }")
+                .weir("allow-unprotected-routes: true")
                 .backend(BACKEND, backend.uri(), "deadline: 30s", patient, closing)
                 .backend(
                         SINGLE,
@@ -69,6 +71,7 @@ class CallersIT extends GatewayTests {
                 .route(SINGLE, SINGLE)
                 .route(SILENT, SILENT)
                 .route(BRIEF, BRIEF)
+                .line("  - { id: open, uri: \"" + backend.uri() + "\", predicates: [\"Path=/open/**\"] }")
                 .start();
     }
 
@@ -242,6 +245,25 @@ class CallersIT extends GatewayTests {
 
         assertThat(assertLeft(door, BACKEND, path).path("bytes").asInt()).isEqualTo(5);
         await().until(() -> backend.connections() == 0);
+    }
+
+    /** On a route without a backend of Weir's; a filter that takes its time is no different. */
+    @Test
+    void isToldOfWhereThereIsNoExchangeToTell() throws Exception {
+        CompletableFuture<Void> began = new CompletableFuture<>();
+        backend.behave((request, conversation) -> {
+            began.complete(null);
+            conversation.in().transferTo(OutputStream.nullOutputStream());
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", "/open/1"));
+            began.join();
+            caller.reset();
+        }
+
+        JsonNode line = gateway.logged("/open/1");
+        assertThat(line.path("outcome").asString()).isEqualTo("client-closed");
+        assertThat(line.path("status").asInt()).isEqualTo(499);
     }
 
     // ---------------------------------------------------------------- those who crawl

@@ -58,7 +58,9 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
                 exchange,
                 exchange.getAttributeOrDefault(PRESERVE_HOST_HEADER_ATTRIBUTE, false),
                 door.serverTiming());
-        visit.began(caller);
+        if (!visit.began(caller)) {
+            return Mono.empty();
+        }
         exchange.getAttributes().put(GeneralCaller.ATTRIBUTE, caller);
         return caller.untilHead(visit::through);
     }

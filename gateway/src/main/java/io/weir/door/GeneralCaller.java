@@ -81,6 +81,8 @@ final class GeneralCaller implements Caller, InboundFacts {
         };
         return Mono.create(sink -> {
             head = sink;
+            // At once, if that has happened already: a filter's thread may come here behind the caller's leaving.
+            sink.onCancel(this::cancelled);
             if (channel().eventLoop().inEventLoop()) {
                 start.run();
             } else {
@@ -88,6 +90,12 @@ final class GeneralCaller implements Caller, InboundFacts {
                 channel().eventLoop().execute(start);
             }
         });
+    }
+
+    private void cancelled() {
+        if (!inbound.isTunnel() && !channel().isActive()) {
+            exchange.callerLeft();
+        }
     }
 
     /** The answer's body; null if there is none, or it was taken. */

@@ -5,6 +5,7 @@ import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -48,10 +49,14 @@ public final class GeneralDoor {
     /** One request's way through the chain. */
     static final class Visit {
 
+        private static final Object GONE = new Object();
+
         private final Inbound inbound;
         private final Routes routes;
         private final long arrivedAt;
-        private @Nullable GeneralCaller caller;
+        /** Its exchange's caller, or {@link #GONE}: filters may be on a thread of their own when the caller leaves. */
+        private final AtomicReference<@Nullable Object> fate = new AtomicReference<>();
+
         private @Nullable String route;
         private boolean told;
         private final AtomicBoolean inside = new AtomicBoolean();
@@ -74,8 +79,14 @@ public final class GeneralDoor {
             return arrivedAt;
         }
 
-        void began(GeneralCaller begun) {
-            caller = begun;
+        /** It has come to an exchange; false: its caller has left before. */
+        boolean began(GeneralCaller caller) {
+            return fate.compareAndSet(null, caller);
+        }
+
+        /** Its caller leaves; false: there is an exchange, which is to be told. */
+        boolean leaves() {
+            return fate.compareAndSet(null, GONE);
         }
 
         /** From here on it needs the routes that it found. */
@@ -94,7 +105,7 @@ public final class GeneralDoor {
 
         @Nullable
         GeneralCaller caller() {
-            return caller;
+            return fate.get() instanceof GeneralCaller caller ? caller : null;
         }
 
         /** The route that Spring Cloud Gateway has found, whose filters are next. */
@@ -155,6 +166,13 @@ public final class GeneralDoor {
         return nanoClock.getAsLong() - visit.arrivedAt();
     }
 
+    /** The caller has left while a filter or an unprotected route's backend had its request. */
+    private void left(Visit visit) {
+        if (!visit.told && !visit.inbound().channel().isActive()) {
+            refused(visit, Refusal.of(Reason.CLIENT_CLOSED, null));
+        }
+    }
+
     /** The chain's end and the caller's leaving, told to the exchange if there is one by then. */
     private static final class Span implements CoreSubscriber<Void>, Subscription {
 
@@ -209,6 +227,10 @@ public final class GeneralDoor {
                 s.cancel();
             }
             visit.through();
+            if (visit.leaves()) {
+                door.left(visit);
+                return;
+            }
             GeneralCaller caller = visit.caller();
             if (caller != null) {
                 if (!visit.inbound().isTunnel()) {
@@ -220,6 +242,8 @@ public final class GeneralDoor {
 
         private void ended(boolean wasActive, @Nullable Reason why) {
             visit.through();
+            // A connection that is kept alive would keep all of it alive; the next request's may stand there already.
+            visit.inbound().channel().attr(VISIT).compareAndSet(visit, null);
             GeneralCaller caller = visit.caller();
             if (caller == null) {
                 door.answered(visit);

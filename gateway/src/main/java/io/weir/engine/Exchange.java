@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 public final class Exchange extends Account {
 
     private enum Phase {
+        /** Nobody has begun it: it holds nothing, and nobody knows of it. */
+        UNBORN,
         NEW,
         QUEUED,
         DISPATCHED,
@@ -44,7 +46,10 @@ public final class Exchange extends Account {
     @Nullable
     Exchange next;
 
-    private Phase phase = Phase.NEW;
+    private Phase phase = Phase.UNBORN;
+    /** Its caller left, or its door was through with it, before it had begun. */
+    private boolean forsaken;
+
     private @Nullable Admission admission;
     private @Nullable Attempt attempt;
     private @Nullable Delivery delivery;
@@ -65,9 +70,15 @@ public final class Exchange extends Account {
 
     /** Begins. On the exchange's event loop. */
     public void start() {
+        phase = Phase.NEW;
         route.usage().began();
         trace = route.observer().began(this);
         Reason closed = engine.began(this);
+        if (forsaken) {
+            // Told of as any other, and nobody is asked.
+            left();
+            return;
+        }
         if (closed != null) {
             refuse(closed, null);
             return;
@@ -191,7 +202,9 @@ public final class Exchange extends Account {
 
     /** Nobody waits for an answer any more. */
     private void close(@Nullable Reason why, int code) {
-        if (phase != Phase.DONE) {
+        if (phase == Phase.UNBORN) {
+            forsaken = true;
+        } else if (phase != Phase.DONE) {
             Attempt current = attempt;
             if (current != null) {
                 current.endedByCaller(engine.nanoTime());

@@ -173,9 +173,16 @@ final class Course {
     // ---------------------------------------------------------------- its course
 
     Course start() {
-        Exchange begun = new Exchange(engine, route(), caller, now());
-        exchange = begun;
-        begun.start();
+        if (exchange == null) {
+            make();
+        }
+        exchange().start();
+        return this;
+    }
+
+    /** There is an exchange, which has not begun. */
+    Course make() {
+        exchange = new Exchange(engine, route(), caller, now());
         return this;
     }
 

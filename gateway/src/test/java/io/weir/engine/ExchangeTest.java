@@ -14,6 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The exchange as a state machine: all that can happen in each of its phases, and all that can still come after that. */
 @ExtendWith(Leaks.class)
@@ -240,6 +241,27 @@ class ExchangeTest {
         assertThat(course.caller.told()).isEqualTo(told);
         assertThat(course.outcome()).isEqualTo(outcome);
         assertThat(course.judged()).as("calls that succeeded/failed").isEqualTo(judged);
+    }
+
+    /** A filter of the general door's may be on its way from another thread while its caller leaves. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void endsOnceAndAsksNobodyIfItIsForsakenBeforeItHasBegun(boolean left) {
+        Course course = new Course().make();
+        if (left) {
+            course.exchange().callerLeft();
+        } else {
+            course.exchange().abandoned(null);
+        }
+        assertThat(course.ended).isEmpty();
+        assertThat(course.engine.inFlight()).isZero();
+
+        course.start();
+
+        course.assertOver();
+        assertThat(course.attempts).isEmpty();
+        assertThat(course.caller.told()).isEqualTo("nothing");
+        assertThat(course.outcome()).isEqualTo("client-closed 499");
     }
 
     static Stream<Arguments> twoEventsInEachPhase() {
