@@ -15,6 +15,7 @@ import io.weir.deadline.CallerTimeout;
 import io.weir.outcome.Reason;
 import io.weir.retry.RetryPolicy;
 import io.weir.upstream.Failures;
+import java.net.ProtocolException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -47,8 +48,10 @@ abstract class Attempt {
     /** A whole answer is taken before it is passed on if it is no larger: it costs one write, and can still turn into a 504. */
     private static final int WHOLE_ANSWER_MAX_BYTES = 8192;
 
+    private static final int LAST_STATUS = 999;
     private static final long NEVER = Long.MAX_VALUE;
     private static final long NO_REPEAT = -1;
+    private static final int NOT_WHOLE = -1;
 
     /** How often, at the most, it is seen whether the caller still holds up the backend's time. */
     private static final long STANDING_STILL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -88,8 +91,12 @@ abstract class Attempt {
     /** Asks for a connection. */
     abstract void start();
 
-    /** Takes the whole of the answer's body, which is small or empty: {@link #answeredWhole} follows. */
-    void collect() {
+    /**
+     * Takes the whole of the answer's body, which is small or empty: {@link #answeredWhole} follows.
+     *
+     * @param maxBytes bytes that it can have; what comes beyond them is no part of it
+     */
+    void collect(int maxBytes) {
         throw new IllegalStateException("no answer has begun");
     }
 
@@ -115,6 +122,13 @@ abstract class Attempt {
 
     /** Whether there is a connection, so that the backend may have seen something of the request. */
     abstract boolean connected();
+
+    /**
+     * Sees to it that nothing of the request is sent any more, if nothing has been: the connection may come at this moment, on an event loop of its own.
+     *
+     * @return whether the backend has not seen, and will not see, anything of it
+     */
+    abstract boolean withdraw();
 
     /** The caller's time in it up to a moment: spent on bringing the request's body, and on taking the answer's. */
     abstract long callerNanos(long now);
@@ -170,24 +184,31 @@ abstract class Attempt {
 
     /** The answer's head came. */
     final void headReceived(int code, HttpHeaders headers) {
+        if (code < HttpResponseStatus.OK.code() || code > LAST_STATUS) {
+            // A 101 among them, which nobody has asked for: passed on, it would make the caller's connection something
+            // else.
+            failed(new ProtocolException("status " + code + " (expected: a final one of three digits)"));
+            return;
+        }
         long now = exchange.now();
         traceAnswered(code);
+        BackendFailure failure = Failure.ofHead(backend, code, headers);
         RetryPolicy retry = exchange.route().retry();
         long backoff = retry != null && retry.retries(code) ? backoffToRepeat(retry, now) : NO_REPEAT;
         if (backoff != NO_REPEAT) {
-            verdict.failed(backendNanos(now), Failure.ofStatus(code));
+            judge(failure, now);
             exchange.repeat(backoff, null, now);
             return;
         }
         status = code;
         head = headers;
-        BackendFailure failure = Failure.ofHead(backend, code, headers);
         if (failure != null || exchange.hasOpenEnd()) {
             judge(failure, now);
         }
-        if (isWhole(code, headers)) {
+        int whole = wholeBytes(code, headers);
+        if (whole != NOT_WHOLE) {
             exchange.status = code;
-            collect();
+            collect(whole);
         } else {
             answering = true;
             exchange.begun(code, now);
@@ -195,14 +216,16 @@ abstract class Attempt {
         }
     }
 
-    private boolean isWhole(int code, HttpHeaders headers) {
+    /** The bytes of a body that is taken whole. An answer that can have none may come with one all the same, over HTTP/2: nobody is passed that. */
+    private int wholeBytes(int code, HttpHeaders headers) {
         if (HttpMethod.HEAD.equals(exchange.caller().method())
                 || code == HttpResponseStatus.NO_CONTENT.code()
                 || code == HttpResponseStatus.NOT_MODIFIED.code()) {
-            return true;
+            return 0;
         }
         long bytes = ContentLength.of(headers);
-        return bytes == 0 || (!exchange.hasOpenEnd() && bytes >= 0 && bytes <= WHOLE_ANSWER_MAX_BYTES);
+        boolean small = bytes == 0 || (!exchange.hasOpenEnd() && bytes > 0 && bytes <= WHOLE_ANSWER_MAX_BYTES);
+        return small ? (int) bytes : NOT_WHOLE;
     }
 
     /** A small answer is complete. */
@@ -255,7 +278,7 @@ abstract class Attempt {
      */
     private long backoffToRepeat(RetryPolicy retry, long now) {
         Caller caller = exchange.caller();
-        if (answering || !retry.allows(exchange.attempts(), caller.method(), connected(), caller.hasBody())) {
+        if (answering || !retry.allows(exchange.attempts(), caller.method(), !withdraw(), caller.hasBody())) {
             return NO_REPEAT;
         }
         long backoff = retry.backoffNanos(exchange.attempts(), exchange.engine().random());
@@ -415,8 +438,8 @@ abstract class Attempt {
                 exchange.route().deadlineNanos());
     }
 
-    /** The backend's own time in it. */
+    /** The backend's own time in it: none where the caller holds up both directions at once. */
     private long backendNanos(long now) {
-        return now - startedAt - callerNanos(now);
+        return Math.max(0, now - startedAt - callerNanos(now));
     }
 }

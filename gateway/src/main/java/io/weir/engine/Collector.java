@@ -18,14 +18,21 @@ import reactor.core.CoreSubscriber;
 final class Collector implements CoreSubscriber<Object> {
 
     private final HttpAttempt attempt;
+    private final int maxBytes;
     private final EventLoop connectionLoop;
     private volatile @Nullable Subscription upstream;
     private @Nullable ByteBuf gathered;
     private volatile long bytes;
     private volatile boolean stopped;
 
-    Collector(HttpAttempt attempt, EventLoop connectionLoop) {
+    /**
+     * Nothing is gathered yet.
+     *
+     * @param maxBytes bytes that the body can have; what comes beyond them is dropped
+     */
+    Collector(HttpAttempt attempt, int maxBytes, EventLoop connectionLoop) {
         this.attempt = attempt;
+        this.maxBytes = maxBytes;
         this.connectionLoop = connectionLoop;
     }
 
@@ -47,6 +54,9 @@ final class Collector implements CoreSubscriber<Object> {
         }
         ByteBuf buffer = item instanceof ByteBufHolder holder ? holder.content() : (ByteBuf) item;
         long soFar = bytes + buffer.readableBytes();
+        if (soFar > maxBytes) {
+            return;
+        }
         bytes = soFar;
         ByteBuf before = gathered;
         if (before == null) {

@@ -425,7 +425,8 @@ public final class Exchange extends Account {
         Attempt current = attempt;
         if (current != null) {
             attempt = null;
-            answerBytes = current.answerBytes();
+            // What had come of an answer that the caller has seen nothing of was for nobody.
+            answerBytes = delivery == null ? 0 : current.answerBytes();
             current.end();
             traceEnded(why, now);
         }

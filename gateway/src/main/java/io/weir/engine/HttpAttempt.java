@@ -6,8 +6,10 @@ import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.upstream.TrailingFields;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -27,6 +29,15 @@ import reactor.netty.http.client.HttpClientResponse;
  * arrives.
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
+
+    private static final int UNDECIDED = 0;
+    private static final int SENT = 1;
+    private static final int WITHDRAWN = 2;
+    private static final AtomicIntegerFieldUpdater<HttpAttempt> SENDING =
+            AtomicIntegerFieldUpdater.newUpdater(HttpAttempt.class, "sending");
+
+    /** Whether the request goes to the connection, or nowhere any more: each event loop decides it for its own part, and one of them first. */
+    private volatile int sending = UNDECIDED;
 
     private @Nullable Subscription subscription;
     private @Nullable HttpClientResponse response;
@@ -104,6 +115,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
+    boolean withdraw() {
+        return SENDING.compareAndSet(this, UNDECIDED, WITHDRAWN) || sending == WITHDRAWN;
+    }
+
+    @Override
     long callerNanos(long now) {
         Relay up = upload;
         Relay down = download;
@@ -142,8 +158,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    void collect() {
-        Collector collecting = new Collector(this, connectionLoop());
+    void collect(int maxBytes) {
+        Collector collecting = new Collector(this, maxBytes, connectionLoop());
         collector = collecting;
         connection().inbound().receiveObject().subscribe(collecting);
     }
@@ -162,7 +178,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private Publisher<Void> send(HttpClientRequest head, NettyOutbound out) {
         ChannelOperations<?, ?> operations = (ChannelOperations<?, ?>) head;
         asksOn(operations);
-        if (cancelled) {
+        if (cancelled || !SENDING.compareAndSet(this, UNDECIDED, SENT)) {
             return Mono.never();
         }
         HttpHeaders headers = head.requestHeaders();
@@ -195,6 +211,10 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     /** The answer's head came, on the connection's event loop. */
     final Mono<Void> received(HttpClientResponse head, Connection from) {
+        if (head.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
+            // A 101: what comes behind it is no HTTP any more, for nobody.
+            from.markPersistent(false);
+        }
         EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
             take(head, from);

@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpMethod;
 import io.weir.fallback.Fallback;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -11,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * fallback's to the end of the exchange.
  */
 final class Standby {
+
+    private static final byte[] NOTHING = {};
 
     private final Exchange exchange;
     private final Fallback fallback;
@@ -52,7 +55,7 @@ final class Standby {
 
     private void answer() {
         long now = exchange.now();
-        byte[] body = fallback.body();
+        byte[] body = HttpMethod.HEAD.equals(exchange.caller().method()) ? NOTHING : fallback.body();
         exchange.status = fallback.status();
         exchange.answerBytes = body.length;
         // It may be given because the deadline has passed; then it has the time that any caller has to take an answer.

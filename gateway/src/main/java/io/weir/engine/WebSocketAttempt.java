@@ -164,6 +164,12 @@ final class WebSocketAttempt extends HttpAttempt {
     }
 
     @Override
+    boolean withdraw() {
+        // A handshake may be sent again in any case.
+        return !connected();
+    }
+
+    @Override
     long lastMovedNanos() {
         return opened == null ? super.lastMovedNanos() : lastMoved;
     }

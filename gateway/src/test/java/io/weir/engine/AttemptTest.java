@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AttemptTest {
 
@@ -41,6 +45,46 @@ class AttemptTest {
         assertThat(course.caller.told()).isEqualTo("begin 503");
         assertThat(course.outcome()).isEqualTo("503");
         assertThat(course.judged()).isEqualTo("0/2");
+    }
+
+    @Test
+    void isHeldAgainstTheBackendByItsStatusAloneWhetherAnotherFollowsOrNot() {
+        course.withoutFailure(503).withRetry().start();
+        course.attempt().begins(503);
+        course.pass(Course.BACKOFF);
+        course.attempt().begins(503);
+        course.finish();
+
+        course.assertOver();
+        assertThat(course.exchange().attempts()).isEqualTo(2);
+        assertThat(course.judged()).isEqualTo("2/0");
+    }
+
+    /** A 101 would make the caller's connection what nobody has asked for; the others are none. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 42, 101, 199, 1000})
+    void isLostIfItsStatusIsNoFinalOne(int status) {
+        course.start();
+        course.attempt().begins(status);
+
+        course.assertOver();
+        assertThat(course.caller.told()).isEqualTo("refuse connection-lost");
+        assertThat(course.judged()).isEqualTo("0/1");
+        assertThat(course.attempt().cancelled).isOne();
+    }
+
+    @Test
+    void bringsTheCallerNothingIfItBreaksOffInASmallAnswer() {
+        course.withRetry().start();
+        course.attempt().beginsWhole(200).brings(3, course.now());
+        course.attempt().fails();
+        course.pass(Course.BACKOFF);
+        course.attempt().beginsWhole(200).brings(2, course.now());
+        course.attempt().fails();
+
+        course.assertOver();
+        assertThat(course.outcome()).isEqualTo("connection-lost 502");
+        assertThat(course.exchange().answerBytes()).isZero();
     }
 
     @Test
@@ -95,6 +139,21 @@ class AttemptTest {
 
         course.assertOver();
         assertThat(course.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void takesNoLessThanNoTimeWhereTheCallerHoldsUpBothDirections() {
+        List<Duration> taken = new ArrayList<>();
+        course.breaker.resilience4j().getEventPublisher().onSuccess(event -> taken.add(event.getElapsedDuration()));
+        course.withRequestBody().start();
+        FakeAttempt attempt = course.attempt().waitsForBody().begins(200);
+        attempt.heldUp = true;
+        course.pass(Course.SLOW);
+        attempt.answers();
+        course.finish();
+
+        course.assertOver();
+        assertThat(taken).containsExactly(Duration.ZERO);
     }
 
     @Test

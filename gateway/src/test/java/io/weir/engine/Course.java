@@ -78,6 +78,7 @@ final class Course {
     final Breaker breaker;
 
     private final Breaker otherBreaker;
+    private final BitSet failures = Backend.bits(Set.of(500, 501, 502, 503, 504));
     private Mode mode = Mode.REQUEST;
     private Enforcement enforcement = Enforcement.FULL;
     private @Nullable RetryPolicy retry;
@@ -143,6 +144,12 @@ final class Course {
         return this;
     }
 
+    /** The backend's answers with this status are no failures. */
+    Course withoutFailure(int status) {
+        failures.clear(status);
+        return this;
+    }
+
     /** No attempt can even begin. */
     Course unableToAsk() {
         unable = new IllegalArgumentException("no such variable");
@@ -201,8 +208,6 @@ final class Course {
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Breaker of) {
-        BitSet failures = new BitSet();
-        failures.set(500, 505);
         return new Backend(
                 name,
                 URI.create("http://orders:8080"),

@@ -141,7 +141,7 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    void collect() {
+    void collect(int maxBytes) {
         collecting = true;
     }
 
@@ -167,8 +167,13 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
+    boolean withdraw() {
+        return !connected;
+    }
+
+    @Override
     long callerNanos(long now) {
-        return waitsForUpload || heldUp ? now - startedAt : 0;
+        return (waitsForUpload ? now - startedAt : 0) + (heldUp ? now - startedAt : 0);
     }
 
     @Override

@@ -2,12 +2,12 @@ package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.outcome.Refusal;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -29,9 +29,12 @@ final class FakeCaller implements Caller {
     @Nullable
     Refusal refusal;
 
-    private final EmbeddedChannel channel;
+    /** The body of an answer that came whole. */
+    volatile String answered = "";
 
-    FakeCaller(EmbeddedChannel channel) {
+    private final Channel channel;
+
+    FakeCaller(Channel channel) {
         this.channel = channel;
     }
 
@@ -86,6 +89,7 @@ final class FakeCaller implements Caller {
     @Override
     public void answer(int status, HttpHeaders head, ByteBuf body) {
         told.add("answer " + status);
+        answered = body.toString(StandardCharsets.UTF_8);
         body.release();
     }
 

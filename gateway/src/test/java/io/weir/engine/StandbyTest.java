@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.handler.codec.http.HttpMethod;
 import io.weir.outcome.Reason;
 import org.junit.jupiter.api.Test;
 
@@ -19,7 +20,22 @@ class StandbyTest {
         assertThat(course.caller.told()).isEqualTo("answer 200");
         assertThat(course.exchange().fellBack()).isTrue();
         assertThat(course.exchange().fallbackReason()).isEqualTo(Reason.CONNECT_FAILED);
+        assertThat(course.caller.answered).isEqualTo("instead");
         assertThat(course.exchange().answerBytes()).isEqualTo("instead".length());
+    }
+
+    /** Over HTTP/2 nobody else would leave the body out. */
+    @Test
+    void answersHeadWithoutABody() {
+        course.caller.method = HttpMethod.HEAD;
+        course.withStaticFallback().start();
+        course.attempt().fails();
+        course.finish();
+
+        course.assertOver();
+        assertThat(course.caller.told()).isEqualTo("answer 200");
+        assertThat(course.caller.answered).isEmpty();
+        assertThat(course.exchange().answerBytes()).isZero();
     }
 
     @Test
