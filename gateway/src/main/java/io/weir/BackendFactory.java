@@ -21,6 +21,7 @@ import io.weir.observe.LittlesLawProperties;
 import io.weir.observe.MeterBook;
 import io.weir.retry.RetryBudget;
 import io.weir.upstream.Pool;
+import io.weir.upstream.UpstreamProtocol;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,8 +29,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
@@ -53,7 +54,7 @@ final class BackendFactory {
     private final CircuitBreakerRegistry breakers;
     private final BulkheadRegistry bulkheads;
     private final LoopResources loops;
-    private final Function<String, SslContext> sslBundles;
+    private final BiFunction<String, UpstreamProtocol, SslContext> sslBundles;
     private final MeterBook book;
     private final LittlesLawProperties littlesLaw;
     private final Map<String, Compartment> compartments = new HashMap<>();
@@ -95,13 +96,13 @@ final class BackendFactory {
      * A factory.
      *
      * @param loops the event loops, those of the server
-     * @param sslBundles TLS material by the name of its bundle
+     * @param sslBundles TLS by the name of its bundle, for what is to be spoken
      */
     BackendFactory(
             CircuitBreakerRegistry breakers,
             BulkheadRegistry bulkheads,
             LoopResources loops,
-            Function<String, SslContext> sslBundles,
+            BiFunction<String, UpstreamProtocol, SslContext> sslBundles,
             MeterBook book,
             LittlesLawProperties littlesLaw) {
         this.book = book;
@@ -383,7 +384,7 @@ final class BackendFactory {
 
     private Pool pool(String name, BackendProperties properties, Plan plan) {
         String bundle = properties.connection().sslBundle();
-        @Nullable SslContext tls = bundle == null ? null : sslBundles.apply(bundle);
+        @Nullable SslContext tls = bundle == null ? null : sslBundles.apply(bundle, properties.protocol());
         Pool pool = new Pool(
                 name,
                 properties.uri(),

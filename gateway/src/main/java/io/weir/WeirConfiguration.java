@@ -53,6 +53,7 @@ import io.weir.reload.LiveConfiguration;
 import io.weir.reload.WeirConfigEndpoint;
 import io.weir.reload.WeirReloadEndpoint;
 import io.weir.tracing.Tracing;
+import io.weir.upstream.UpstreamProtocol;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
@@ -198,7 +199,7 @@ class WeirConfiguration {
                 breakers,
                 bulkheads,
                 resources.getLoopResources(),
-                name -> sslContext(bundles.getBundle(name)),
+                (name, protocol) -> sslContext(bundles.getBundle(name), protocol),
                 book,
                 properties.littlesLaw());
     }
@@ -212,9 +213,9 @@ class WeirConfiguration {
         return count;
     }
 
-    private static SslContext sslContext(SslBundle bundle) {
+    private static SslContext sslContext(SslBundle bundle, UpstreamProtocol protocol) {
         try {
-            return SslContextBuilder.forClient()
+            return protocol.offeredBy(SslContextBuilder.forClient())
                     .keyManager(bundle.getManagers().getKeyManagerFactory())
                     .trustManager(bundle.getManagers().getTrustManagerFactory())
                     .build();

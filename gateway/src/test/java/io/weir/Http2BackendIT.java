@@ -9,6 +9,9 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
+import io.netty.handler.codec.http2.Http2Headers;
 import io.weir.edge.Leaks;
 import io.weir.outcome.Reason;
 import io.weir.upstream.TrailingFields;
@@ -56,6 +59,9 @@ class Http2BackendIT {
                     PROTOCOLS.add(request.protocol());
                     HttpHeaders behind = new DefaultHttpHeaders();
                     request.withConnection(connection -> keepTrailers(connection, behind));
+                    if (request.uri().endsWith("hinted")) {
+                        request.withConnection(Http2BackendIT::hint);
+                    }
                     boolean ill = request.uri().endsWith("unavailable");
                     // Not a Mono, which would be sent with its length, and without what comes behind it.
                     return response.header("Trailer", "grpc-status")
@@ -75,6 +81,12 @@ class Http2BackendIT {
                         "deadline: 20s")
                 .route(BACKEND, BACKEND)
                 .start();
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored") // What becomes of it, the answer behind it tells.
+    private static void hint(Connection stream) {
+        Http2Headers early = new DefaultHttp2Headers().status("103").add("link", "</a.css>; rel=preload");
+        stream.channel().writeAndFlush(new DefaultHttp2HeadersFrame(early, false));
     }
 
     private static void keepTrailers(Connection connection, HttpHeaders into) {
@@ -130,6 +142,28 @@ class Http2BackendIT {
         assertThat(PROTOCOLS).containsExactly("HTTP/2.0");
         gateway.assertTold(door, BACKEND, path, 200, "2xx");
         gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    @Door.Each
+    void passesOverInformationalAnswers(Door door) throws IOException {
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "hinted"));
+
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(answer.text()).isEqualTo("0 none");
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    /** The codec of HTTP/1.1 reads none; that of HTTP/2 hands on whatever comes. */
+    @Door.Each
+    void dropsABodyThatAnAnswerCannotHave(Door door) throws IOException {
+        String path = door.path(BACKEND, "head");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            assertThat(caller.request("HEAD", path).status()).isEqualTo(200);
+            assertThat(caller.request("GET", path + "/next").text()).isEqualTo("0 none");
+        }
+
+        assertThat(gateway.logged(path).path("bytes").asInt()).isZero();
+        gateway.assertFed(BACKEND, 2, 0, 0);
     }
 
     @Door.Each

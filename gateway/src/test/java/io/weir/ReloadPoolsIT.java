@@ -6,6 +6,11 @@ import static org.awaitility.Awaitility.await;
 import io.netty.channel.Channel;
 import io.netty.channel.ServerChannel;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.pkitesting.CertificateBuilder;
@@ -53,7 +58,7 @@ class ReloadPoolsIT {
         private final String name;
         private final DisposableServer server;
 
-        Peer(String name, HttpProtocol protocol, @Nullable SslContext tls) {
+        Peer(String name, @Nullable SslContext tls, HttpProtocol... protocol) {
             this.name = name;
             HttpServer configured = HttpServer.create()
                     .host("127.0.0.1")
@@ -95,7 +100,10 @@ class ReloadPoolsIT {
     }
 
     private Peer peer(String name, HttpProtocol protocol, @Nullable SslContext tls) {
-        Peer peer = new Peer(name, protocol, tls);
+        return add(new Peer(name, tls, protocol));
+    }
+
+    private Peer add(Peer peer) {
         peers.add(peer);
         return peer;
     }
@@ -246,6 +254,33 @@ class ReloadPoolsIT {
         peer.release.tryEmitEmpty();
         assertThat(held.join().text()).isEqualTo("first by HTTP/1.1");
         await().until(() -> peer.open.get() == 0);
+    }
+
+    /** The peer speaks either, as its callers choose: only who offers HTTP/2 gets it. */
+    @Test
+    void goesFromHttp1ToHttp2OverTls() throws Exception {
+        X509Bundle its = certificate();
+        Peer peer = add(new Peer(
+                "first",
+                SslContextBuilder.forServer(its.toKeyManagerFactory())
+                        .applicationProtocolConfig(new ApplicationProtocolConfig(
+                                Protocol.ALPN,
+                                SelectorFailureBehavior.NO_ADVERTISE,
+                                SelectedListenerFailureBehavior.ACCEPT,
+                                ApplicationProtocolNames.HTTP_2,
+                                ApplicationProtocolNames.HTTP_1_1))
+                        .build(),
+                HttpProtocol.H2,
+                HttpProtocol.HTTP11));
+        String bundle = trusting("right", its);
+        started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
+        assertThat(get(Door.COMPILED, "1").text()).isEqualTo("first by HTTP/1.1");
+
+        assertThat(reload(yaml("orders", https(peer, "right", ", protocol: h2"), bundle)))
+                .isEmpty();
+
+        assertThat(get(Door.COMPILED, "2").text()).isEqualTo("first by HTTP/2.0");
+        assertThat(get(Door.GENERAL, "3").text()).isEqualTo("first by HTTP/2.0");
     }
 
     @Test

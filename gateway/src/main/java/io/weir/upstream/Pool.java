@@ -1,13 +1,16 @@
 package io.weir.upstream;
 
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.netty.NettyPipeline;
@@ -36,7 +39,7 @@ public final class Pool {
      * @param name the backend's name
      * @param uri where the backend is
      * @param permits calls and streams that may be under way at once
-     * @param tls for an {@code https} backend; null: the JVM's trust store
+     * @param tls for an {@code https} backend, with the protocol {@linkplain UpstreamProtocol#offeredBy offered}; null: the JVM's trust store
      * @param loops the event loops, those of the server
      */
     public Pool(
@@ -75,18 +78,33 @@ public final class Pool {
                 .protocol(protocol(protocol, secure))
                 .doOnChannelInit((observer, channel, remote) -> {
                     if (protocol == UpstreamProtocol.HTTP1) {
-                        channel.pipeline()
-                                .addBefore(
-                                        NettyPipeline.ReactiveBridge, "weir.informational", new InformationalFilter());
+                        dropInformational(channel);
                     }
                 });
-        this.client = secure
-                ? configured.secure(spec -> (tls == null
-                                ? spec.sslContext(reactor.netty.tcp.SslProvider.defaultClientProvider()
-                                        .getSslContext())
-                                : spec.sslContext(tls))
-                        .handshakeTimeout(properties.connectTimeout()))
-                : configured;
+        if (protocol == UpstreamProtocol.H2) {
+            // Each request has a channel of its own, and that is where its answer passes.
+            configured = configured.doOnRequest((request, stream) -> dropInformational(stream.channel()));
+        }
+        this.client = secure ? secured(configured, tls == null ? tls(protocol) : tls, properties) : configured;
+    }
+
+    private static void dropInformational(Channel channel) {
+        channel.pipeline().addBefore(NettyPipeline.ReactiveBridge, "weir.informational", new InformationalFilter());
+    }
+
+    private static HttpClient secured(HttpClient client, SslContext tls, ConnectionProperties properties) {
+        return client.secure(spec -> spec.sslContext(tls).handshakeTimeout(properties.connectTimeout()));
+    }
+
+    /** With the JVM's trust store. */
+    private static SslContext tls(UpstreamProtocol protocol) {
+        try {
+            return protocol == UpstreamProtocol.HTTP1
+                    ? reactor.netty.tcp.SslProvider.defaultClientProvider().getSslContext()
+                    : protocol.offeredBy(SslContextBuilder.forClient()).build();
+        } catch (SSLException e) {
+            throw new IllegalStateException("the JVM's TLS cannot be used: " + e.getMessage(), e);
+        }
     }
 
     /** The client; a request through it uses one connection of this pool. */
