@@ -43,6 +43,7 @@ class BackendFaultsIT {
                 .backend("refusing", refusing.uri())
                 .backend("silent", silent.uri(), "connection: { connect-timeout: 50ms }")
                 .route(BACKEND, BACKEND)
+                .filtered("broken", BACKEND, "\"AddResponseHeader=X-Broken, a\\u0001b\"")
                 .route("refusing", "refusing")
                 .route("silent", "silent")
                 .start();
@@ -83,6 +84,13 @@ class BackendFaultsIT {
         TALKS_NONSENSE("connection-lost", (request, conversation) -> conversation.write("220 mail ready\r\n\r\n")),
         HAS_A_MALFORMED_STATUS(
                 "connection-lost", (request, conversation) -> conversation.write("HTTP/1.1 2x0 OK\r\n\r\n")),
+        HAS_NO_STATUS_OF_THREE_DIGITS(
+                "connection-lost",
+                (request, conversation) -> conversation.write("HTTP/1.1 42 Well\r\nContent-Length: 0\r\n\r\n")),
+        OPENS_WHAT_NOBODY_HAS_ASKED_FOR(
+                "connection-lost",
+                (request, conversation) -> conversation.write(
+                        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n")),
         HAS_A_MALFORMED_FIELD(
                 "connection-lost",
                 (request, conversation) ->
@@ -492,6 +500,30 @@ class BackendFaultsIT {
 
     private static Stream<Arguments> throughEachDoor(List<?> cases) {
         return cases.stream().flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
+    }
+
+    // ---------------------------------------------------------------- what is not its fault
+
+    /** Of a small answer, which is there as a whole by then, and of one that is only beginning. */
+    @Door.Each
+    void isNotToBlameForAFilterThatFailsOnItsAnswer(Door door) throws IOException {
+        for (String framing :
+                new String[] {"Content-Length: 4\r\n\r\nfine", "Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n"}) {
+            backend.behave((request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\n" + framing));
+            String path = door.path("broken", framing.substring(0, 3));
+
+            TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
+
+            assertRefused(answer, 500, "internal-error", "proxy_internal_error");
+            gateway.assertTold(door, "broken", path, 500, "internal-error");
+            gateway.assertNothingHeld();
+        }
+        assertThat(gateway.backend(BACKEND)
+                        .breaker()
+                        .resilience4j()
+                        .getMetrics()
+                        .getNumberOfFailedCalls())
+                .isZero();
     }
 
     private static void assertRefused(TestCaller.Answer answer, int status, String reason, String proxyError) {

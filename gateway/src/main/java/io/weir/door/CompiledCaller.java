@@ -10,6 +10,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.Caller;
 import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
+import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.util.Map;
 import java.util.function.BiFunction;
@@ -17,6 +18,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.http.server.PathContainer;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
@@ -30,6 +33,8 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * has left.
  */
 final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, Subscription {
+
+    private static final Logger log = LoggerFactory.getLogger(CompiledCaller.class);
 
     private final Inbound inbound;
     private final CompiledRoute route;
@@ -122,13 +127,17 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
 
     @Override
     public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body) {
-        writeHead(status, headers);
-        inbound.response().send(body).then().subscribe(new Written());
+        if (hasWrittenHead(status, headers)) {
+            inbound.response().send(body).then().subscribe(new Written());
+        }
     }
 
     @Override
     public void answer(int status, HttpHeaders headers, ByteBuf body) {
-        writeHead(status, headers);
+        if (!hasWrittenHead(status, headers)) {
+            body.release();
+            return;
+        }
         if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
             // Sent as an object, it would lose the length of what has not been modified.
             body.release();
@@ -136,6 +145,20 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
             return;
         }
         inbound.response().sendObject(body).then().subscribe(new Written());
+    }
+
+    /** A filter that fails is the gateway's own failure, as it is through the general door; nothing has been answered by then. */
+    private boolean hasWrittenHead(int status, HttpHeaders headers) {
+        try {
+            writeHead(status, headers);
+            return true;
+        } catch (RuntimeException e) {
+            log.error("{} {} failed in a filter", method(), requestPath(), e);
+            exchange.abandoned(Reason.INTERNAL_ERROR);
+            inbound.response().responseHeaders().clear();
+            refuse(Refusal.of(Reason.INTERNAL_ERROR, null));
+            return false;
+        }
     }
 
     private void writeHead(int status, HttpHeaders headers) {
