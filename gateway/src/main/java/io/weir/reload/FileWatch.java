@@ -88,7 +88,7 @@ public final class FileWatch implements AutoCloseable {
                 if (!asWritten) {
                     configuration.reload(Trigger.WATCH, "file watch");
                 }
-            } catch (RuntimeException | StackOverflowError e) {
+            } catch (RuntimeException e) {
                 log.error("The configuration's files could not be looked at", e);
             }
             while (!closed) {
@@ -128,7 +128,7 @@ public final class FileWatch implements AutoCloseable {
                 configuration.reload(Trigger.WATCH, "file watch");
             }
             return contents;
-        } catch (RuntimeException | StackOverflowError e) {
+        } catch (RuntimeException e) {
             log.error("The configuration's files could not be looked at", e);
             return seen;
         }

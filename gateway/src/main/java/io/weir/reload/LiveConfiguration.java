@@ -140,8 +140,7 @@ public final class LiveConfiguration implements OperatorChanges {
         Change change;
         try {
             change = change(read(), trigger, by);
-        } catch (RuntimeException | StackOverflowError e) {
-            // The stack overflows at a regular expression with thousands of parentheses.
+        } catch (RuntimeException e) {
             log.error("Configuration could not be reloaded", e);
             change = refused(trigger, by, List.of("configuration: not readable: " + e));
         }
