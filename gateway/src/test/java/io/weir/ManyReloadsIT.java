@@ -13,6 +13,7 @@ import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -46,14 +47,18 @@ class ManyReloadsIT {
             "io.weir.bulkhead.QueueingBulkhead",
             "io.weir.bulkhead.RegisteredBulkhead",
             "io.weir.circuitbreaker.Breaker",
+            "io.weir.dashboard.Trace",
             "io.weir.door.Routes",
             "io.weir.engine.Backend",
             "io.weir.engine.HealthProber",
             "io.weir.engine.Route",
             "io.weir.observe.BackendMeters",
+            "io.weir.observe.EventRing",
             "io.weir.observe.ExchangeMeters",
             "io.weir.upstream.Pool",
             "reactor.netty.resources.DefaultPooledConnectionProvider");
+
+    private static int named;
 
     private static TestGateway gateway;
     private static TestBackend one;
@@ -110,10 +115,12 @@ class ManyReloadsIT {
                             .problems())
                     .isEmpty();
             if (i % 10 == 0) {
-                for (Door door : Door.values()) {
-                    assertThat(TestCaller.get(gateway.port(), door.path("orders", String.valueOf(i)))
-                                    .status())
-                            .isEqualTo(200);
+                for (String name : List.of("orders", visitor(i % ROUND))) {
+                    for (Door door : Door.values()) {
+                        assertThat(TestCaller.get(gateway.port(), door.path(name, String.valueOf(i)))
+                                        .status())
+                                .isEqualTo(200);
+                    }
                 }
             }
         }
@@ -121,8 +128,10 @@ class ManyReloadsIT {
                 && gateway.bean(Retirement.class).past() == 0);
     }
 
+    /** No name comes twice, so that whatever keeps names grows; but a round ends with what the gateway has been started with. */
     private static String yaml(int i) {
-        String visitor = "visitor-" + i;
+        named += i == 0 ? 0 : 1;
+        String visitor = visitor(i);
         return """
                 weir:
                   reload: { watch: false }
@@ -140,7 +149,7 @@ class ManyReloadsIT {
                   - { id: orders-compiled, uri: "backend://orders", predicates: ["Path=/compiled/orders/**"] }
                   - { id: orders-general, uri: "backend://orders", predicates: ["Path=/general/orders/**", "After=2020-01-01T00:00:00Z"] }
                   - { id: %s-compiled, uri: "backend://%s", predicates: ["Path=/compiled/%s/**"] }
-                  - { id: %s-general, uri: "backend://%s", predicates: ["Path=/general/%s/**", "Weight=group-%d, 5"] }
+                  - { id: %s-general, uri: "backend://%s", predicates: ["Path=/general/%s/**", "Weight=%s, 5"] }
                 """.formatted(
                         (i % 2 == 0 ? one : two).uri(),
                         1000 + i,
@@ -157,7 +166,11 @@ class ManyReloadsIT {
                         visitor,
                         visitor,
                         visitor,
-                        i);
+                        visitor);
+    }
+
+    private static String visitor(int i) {
+        return "visitor-" + (i == 0 ? 0 : named);
     }
 
     /** All that there is once for each backend or route somewhere. */

@@ -72,23 +72,23 @@ final class GatewayFactories {
     private final Map<String, String> predicates;
     private final Map<String, String> filters;
     /** What has been made without a complaint, and its arguments as they were read: to make it again would say the same. */
-    private final Map<Tried, Object> sound = new ConcurrentHashMap<>();
+    private volatile Map<Tried, Object> sound = new ConcurrentHashMap<>();
+    /** The same of the check before this one: what this one does not ask for is forgotten with the next. */
+    private volatile Map<Tried, Object> soundBefore = Map.of();
 
     private record Tried(boolean isFilter, String name, Map<String, String> args) {}
-
-    /** More than one configuration has; those of past ones go with the rest when it is reached. */
-    private static final int MAX_SOUND = 5_000;
 
     /** What all of Spring's properties but the routes were, and the factories that there were with these. */
     private record Made(Map<String, Object> properties, GatewayFactories factories) {}
 
     private static final AtomicReference<@Nullable Made> LAST = new AtomicReference<>();
 
-    /** The factories that there are in an environment; those of before if nothing is different on which they depend. */
+    /** The factories for a check in an environment; those of before if nothing is different on which they depend. */
     static GatewayFactories of(ConfigurableEnvironment environment, Validator validator) {
         Map<String, Object> properties = conditions(environment);
         Made last = LAST.get();
         if (last != null && last.properties().equals(properties)) {
+            last.factories().forgetWhatIsGone();
             return last.factories();
         }
         GatewayFactories made = new GatewayFactories(environment, validator);
@@ -213,16 +213,14 @@ final class GatewayFactories {
     }
 
     private Object once(Tried tried, Supplier<Object> make) {
-        Object known = sound.get(tried);
-        if (known != null) {
-            return known;
-        }
-        Object config = make.get();
-        if (sound.size() >= MAX_SOUND) {
-            sound.clear();
-        }
-        sound.put(tried, config);
-        return config;
+        Object known = soundBefore.get(tried);
+        return sound.computeIfAbsent(tried, any -> known == null ? make.get() : known);
+    }
+
+    /** Where two checks are made at once, one forgets what the other would have needed, which is made again. */
+    private void forgetWhatIsGone() {
+        soundBefore = sound;
+        sound = new ConcurrentHashMap<>();
     }
 
     @SuppressWarnings("unchecked")
