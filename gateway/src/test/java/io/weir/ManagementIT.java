@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.outcome.Reason;
+import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -15,6 +16,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import javax.management.MBeanServer;
@@ -26,6 +28,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointHttpMethod;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointsSupplier;
+import org.springframework.boot.actuate.endpoint.web.WebOperation;
 import tools.jackson.databind.JsonNode;
 
 /** What operators see and may do, on a port of their own. */
@@ -131,6 +136,50 @@ class ManagementIT {
             assertThat(TestCaller.get(guarded.port(), door.path("orders", "released"))
                             .status())
                     .isEqualTo(200);
+        }
+    }
+
+    /** Every operation there is, so that one that is added is held to it too. */
+    @Test
+    void writesNothingForWhoHasNoTokenOrComesFromAnotherOrigin() throws Exception {
+        List<String> writes = guarded.bean(WebEndpointsSupplier.class).getEndpoints().stream()
+                .flatMap(endpoint -> endpoint.getOperations().stream())
+                .map(WebOperation::getRequestPredicate)
+                .filter(operation -> operation.getHttpMethod() != WebEndpointHttpMethod.GET)
+                .map(operation -> operation.getHttpMethod() + " /actuator/" + operation.getPath())
+                .sorted()
+                .toList();
+        assertThat(writes).containsExactly("POST /actuator/weir/{backend}", "POST /actuator/weirreload");
+
+        int limit = guarded.backend("orders").bulkhead().maxConcurrentCalls();
+        String token = "Authorization: Bearer " + TOKEN;
+        for (String write : writes) {
+            String path = write.replaceFirst("POST ", "").replace("{backend}", "orders");
+            String body = path.endsWith("orders") ? "{\"breaker\":\"open\",\"max-concurrent-calls\":3}" : "";
+            assertThat(posted(path, body)).as(write).isEqualTo(401);
+            assertThat(posted(path, body, token + "x")).as(write).isEqualTo(401);
+            for (String stranger : List.of(
+                    "Origin: http://evil.example",
+                    "Origin: null",
+                    "Sec-Fetch-Site: cross-site",
+                    "Sec-Fetch-Site: same-site")) {
+                assertThat(posted(path, body, token, stranger))
+                        .as("%s, %s", write, stranger)
+                        .isEqualTo(403);
+            }
+        }
+        assertThat(guarded.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(guarded.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(limit);
+        assertThat(guarded.bean(LiveConfiguration.class).history().changes()).isEmpty();
+    }
+
+    private static int posted(String path, String body, String... fields) throws IOException {
+        List<String> all =
+                new ArrayList<>(List.of("Content-Type: application/json", "Content-Length: " + body.length()));
+        all.addAll(List.of(fields));
+        try (TestCaller caller = TestCaller.to(guarded.managementPort())) {
+            caller.send(TestCaller.head("POST", path, all.toArray(String[]::new)) + body);
+            return caller.answer().status();
         }
     }
 

@@ -9,6 +9,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -106,10 +107,12 @@ class ManagementReloadIT {
     @Test
     void reloadsByHandAndAnswersWhatHasChanged() throws Exception {
         gateway.rewrite(yaml(9));
+        Instant before = Instant.now();
 
         HttpResponse<String> answer = post("/actuator/weirreload", "");
 
         assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(Instant.parse(json(answer).path("at").asString())).isBetween(before, Instant.now());
         assertThat(json(answer).path("trigger").asString()).isEqualTo("request");
         assertThat(json(answer).path("by").asString()).startsWith("127.0.0.1:");
         assertThat(json(answer).path("differences")).hasSize(1);
@@ -192,6 +195,50 @@ class ManagementReloadIT {
         assertThat(answer.body()).doesNotContain("s3cret").doesNotContain("0ther");
         assertThat(TestCaller.get(gateway.port(), "/orders/1").status()).isEqualTo(200);
         assertThat(backend.next().header("authorization")).isEqualTo("Bearer 0ther");
+    }
+
+    @Test
+    void tellsNoSecretHoweverItIsWritten() throws Exception {
+        String yaml = yaml(4).replace(
+                        "filters: [ ",
+                        "filters: [ { name: AddRequestHeader, args: { name: X-Auth, value: s3cret } },"
+                                + " \"AddRequestHeader=X-Up, ${UP_TOKEN:s3cret}\", ");
+        gateway.rewrite(yaml);
+        String added = post("/actuator/weirreload", "").body();
+        String config = get("/actuator/weirconfig").toString();
+        gateway.rewrite(yaml.replace("s3cret", "0ther"));
+        String changed = post("/actuator/weirreload", "").body();
+
+        assertThat(added).contains("filters[0].args.value").doesNotContain("s3cret");
+        assertThat(config).contains("filters[0].args.value").doesNotContain("s3cret");
+        assertThat(JsonMapper.shared().readTree(changed).path("differences")).hasSize(3);
+        assertThat(changed).doesNotContain("s3cret").doesNotContain("0ther");
+        assertThat(TestCaller.get(gateway.port(), "/orders/1").status()).isEqualTo(200);
+        TestBackend.Request seen = backend.next();
+        assertThat(List.of(seen.header("x-auth"), seen.header("x-up"))).containsExactly("0ther", "0ther");
+    }
+
+    @Test
+    void tellsTheValueThatHoldsAndNotThePlaceholderForIt() throws Exception {
+        gateway.rewrite(yaml(4).replace("max-concurrent-calls: 4", "max-concurrent-calls: \"${CALLS:6}\""));
+        assertThat(post("/actuator/weirreload", "").statusCode()).isEqualTo(200);
+
+        assertThat(property(get("/actuator/weirconfig"), "weir.backends.orders.bulkhead.max-concurrent-calls")
+                        .path("text")
+                        .asString())
+                .isEqualTo("6");
+        assertThat(limit()).isEqualTo(6);
+    }
+
+    /** The gateway is started with its ports as arguments. */
+    @Test
+    void tellsWhatTheCommandLineSaysAlsoWhereAFileSaysSomethingElse() throws Exception {
+        JsonNode config = get("/actuator/weirconfig");
+
+        for (String port : List.of("server.port", "management.server.port")) {
+            assertThat(property(config, port).path("text").asString()).isEqualTo("0");
+            assertThat(property(config, port).path("origin").asString()).isEqualTo("command line");
+        }
     }
 
     // ---------------------------------------------------------------- operators
