@@ -9,6 +9,10 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.search.RequiredSearch;
+import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.cluster.FakeDns;
+import io.weir.cluster.GatewayCount;
 import io.weir.door.LiveRoutes;
 import io.weir.door.Routes;
 import io.weir.drain.Drain;
@@ -20,6 +24,7 @@ import io.weir.reload.LiveConfiguration;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -140,6 +145,61 @@ class ReloadIT {
         assertThat(change.differences()).isEmpty();
         assertThat(gateway.backend("orders")).isSameAs(before);
         assertThat(gateway.bean(LiveConfiguration.class).history().changes()).isEmpty();
+    }
+
+    /** The limit of the file, and what this one of three, or of thirty, has of it. */
+    @Test
+    void dividesALimitWhileItIsOneForAllGateways() {
+        gateway.close();
+        try (FakeDns dns = new FakeDns(3)) {
+            String among = "weir:\n  cluster: { gateways: %s, dns-server: \"%s\", refresh-interval: 100ms }"
+                    .formatted(FakeDns.NAME, dns.address());
+            gateway = TestGateway.start(yaml(backend, limit(10, "gateway")).replace("weir:", among));
+            QueueingBulkhead bulkhead = gateway.backend("orders").bulkhead();
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(10);
+
+            reloaded(yaml(backend, limit(10, "cluster")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);
+            reloaded(yaml(backend, limit(12, "cluster")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(4);
+            assertThat(gauge("weir.permits.floored")).isZero();
+
+            dns.gateways(30);
+            await().until(() -> bulkhead.maxConcurrentCalls() == 1);
+            await().until(() -> gauge("weir.permits.floored") == 1);
+            reloaded(yaml(backend, limit(60, "cluster") + ", max-streams: 7").replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(2);
+            assertThat(gauge("weir.permits.floored")).isZero();
+            assertThat(gateway.bean(LiveConfiguration.class)
+                            .change("orders", Map.of("max-concurrent-calls", "90"), "a test")
+                            .problems())
+                    .isEmpty();
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);
+
+            // A limit that is only tried out is divided as well, and so is that of a backend that is new.
+            String both = yaml(backend, limit(60, "cluster").replace("scope", "enforce: false, scope"))
+                    .replace(
+                            "    orders: {",
+                            "    stock: { uri: \"" + other.uri() + "\", " + limit(60, "cluster") + " }\n    orders: {")
+                    .replace("weir:", among);
+            reloaded(both);
+            assertThat(Objects.requireNonNull(
+                                    gateway.backend("orders").enforcement().trial())
+                            .maxConcurrentCalls())
+                    .isEqualTo(2);
+            assertThat(gateway.backend("stock").bulkhead().maxConcurrentCalls()).isEqualTo(2);
+
+            reloaded(yaml(backend, limit(12, "gateway")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(12);
+            dns.gateways(2);
+            await().until(() -> gateway.bean(GatewayCount.class).gateways() == 2);
+            reloaded(yaml(backend, limit(13, "gateway")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(13);
+        }
+    }
+
+    private static String limit(int calls, String scope) {
+        return "bulkhead: { max-concurrent-calls: " + calls + ", scope: " + scope + " }";
     }
 
     @Door.Each
@@ -416,6 +476,20 @@ class ReloadIT {
     }
 
     @Door.Each
+    void keepsWhoIsInFlightToTheDeadlineThatItBeganWith(Door door) throws Exception {
+        backend.behave(calls);
+        CompletableFuture<TestCaller.Answer> before = send(door);
+        await().until(() -> calls.inside() == 1);
+
+        reloaded(yaml(backend, "deadline: 200ms", "bulkhead: { max-wait-duration: 0s }"));
+
+        assertThat(get(door).reason()).isEqualTo("deadline-exceeded");
+        assertThat(before).isNotDone();
+        calls.release();
+        assertThat(before.join().text()).isEqualTo(door.path("orders", "1"));
+    }
+
+    @Door.Each
     void streamsOnFromABackendThatIsGone(Door door) throws Exception {
         CountDownLatch goOn = new CountDownLatch(1);
         backend.behave((request, conversation) -> {
@@ -560,6 +634,36 @@ class ReloadIT {
         assertThat(gateway.bean(BulkheadRegistry.class).find("parcels")).isPresent();
         assertThat(meters("parcels")).isPositive();
         assertThat(get(Door.COMPILED).text()).isEqualTo("other");
+    }
+
+    @Test
+    void keepsTheSeriesOfARouteThatWasToMoveToTheOtherDoor() {
+        String before = limited(1, yaml(backend, SMALL, PATIENT));
+        reloaded(before);
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+        await().until(() -> bytes() > 0);
+        double soFar = bytes();
+        failing("route");
+
+        Change change = reload(limited(2, yaml(backend, SMALL, PATIENT))
+                        .replace(
+                                "[\"Path=/compiled/orders/**\"]",
+                                "[\"Path=/compiled/orders/**\", \"After=2020-01-01T00:00:00Z\"]")
+                + "  - { id: parcels, uri: \"backend://orders\", predicates: [\"Path=/parcels/**\"] }\n");
+
+        assertThat(change.problems()).hasSize(1);
+        assertThat(bytes()).isEqualTo(soFar);
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+        await().until(() -> bytes() > soFar);
+        assertThat(ofRoute("weir.route.permits.limit").gauge().value()).isEqualTo(1);
+    }
+
+    private double bytes() {
+        return ofRoute("weir.response.bytes").counter().count();
+    }
+
+    private RequiredSearch ofRoute(String meter) {
+        return gateway.bean(MeterRegistry.class).get(meter).tag("route", "orders-compiled");
     }
 
     private int limitOfRoute() {
