@@ -66,6 +66,7 @@ public final class TestBackend implements AutoCloseable {
         private final InputStream in;
         private final OutputStream out;
         private final List<String> trailers = new ArrayList<>();
+        private boolean upgraded;
 
         Conversation(Socket socket) throws IOException {
             this.socket = socket;
@@ -136,6 +137,11 @@ public final class TestBackend implements AutoCloseable {
         public void reset() throws IOException {
             socket.setSoLinger(true, 0);
             socket.close();
+        }
+
+        /** From now on what comes is no request: a WebSocket's frame may hold any byte, a line's end too. */
+        void upgrade() {
+            upgraded = true;
         }
 
         /** Sends no more: the peer gets a FIN, and may go on. */
@@ -288,6 +294,10 @@ public final class TestBackend implements AutoCloseable {
                 Request request = new Request(first, head.toString());
                 heads.add(request);
                 behaviour.serve(request, conversation);
+                if (conversation.upgraded) {
+                    conversation.in.transferTo(OutputStream.nullOutputStream());
+                    return;
+                }
             }
         } catch (IOException e) {
             // The gateway has closed it, as it may.

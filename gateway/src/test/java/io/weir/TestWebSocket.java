@@ -81,6 +81,7 @@ final class TestWebSocket {
         conversation.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 + "Sec-WebSocket-Accept: " + accept(key) + "\r\n"
                 + (subprotocol == null ? "" : "Sec-WebSocket-Protocol: " + subprotocol + "\r\n") + "\r\n");
+        conversation.upgrade();
         return new TestWebSocket(conversation.in(), conversation::write, false, subprotocol);
     }
 
