@@ -1,7 +1,7 @@
 package io.weir.perf;
 
-import io.weir.perf.run.Bench;
 import io.weir.perf.run.Child;
+import io.weir.perf.run.Host;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -57,8 +57,8 @@ public final class DashboardCost {
                 .port(0)
                 .handle((request, response) -> response.sendString(Mono.just("served")))
                 .bindNow();
-        int port = Bench.freePort();
-        int management = Bench.freePort();
+        int port = Host.freePort();
+        int management = Host.freePort();
         Path file = Files.writeString(Files.createTempFile("weir-dashboard", ".yml"), configuration(backend.port()));
         file.toFile().deleteOnExit();
         boolean kept;

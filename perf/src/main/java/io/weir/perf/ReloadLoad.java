@@ -1,8 +1,8 @@
 package io.weir.perf;
 
 import io.netty.buffer.Unpooled;
-import io.weir.perf.run.Bench;
 import io.weir.perf.run.Child;
+import io.weir.perf.run.Host;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -81,7 +81,7 @@ public final class ReloadLoad {
                 .handle((request, response) -> response.header("Content-Length", String.valueOf(BODY.length))
                         .send(reactor.core.publisher.Mono.fromSupplier(() -> Unpooled.wrappedBuffer(BODY))))
                 .bindNow();
-        int port = Bench.freePort();
+        int port = Host.freePort();
         Path mount = Files.createTempDirectory("weir-reload");
         ReloadLoad load = new ReloadLoad(
                 mount,

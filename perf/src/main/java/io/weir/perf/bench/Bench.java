@@ -1,6 +1,7 @@
 package io.weir.perf.bench;
 
 import io.weir.perf.run.Child;
+import io.weir.perf.run.Host;
 import io.weir.perf.run.Wrk;
 import java.io.IOException;
 import java.net.URI;
@@ -130,11 +131,11 @@ public final class Bench {
     private static int measure(
             String jar, String configuration, String peers, int rounds, Duration time, Duration warmUp)
             throws IOException, InterruptedException {
-        int backendPort = io.weir.perf.run.Bench.freePort();
-        int barePort = io.weir.perf.run.Bench.freePort();
-        int plainPort = io.weir.perf.run.Bench.freePort();
-        int port = io.weir.perf.run.Bench.freePort();
-        int managementPort = io.weir.perf.run.Bench.freePort();
+        int backendPort = Host.freePort();
+        int barePort = Host.freePort();
+        int plainPort = Host.freePort();
+        int port = Host.freePort();
+        int managementPort = Host.freePort();
         String backend = uri(backendPort, "/");
         Deque<Child> servers = new ArrayDeque<>();
         try {

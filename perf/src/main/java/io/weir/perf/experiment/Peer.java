@@ -1,6 +1,7 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.run.Bench;
+import io.weir.perf.run.Host;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -74,14 +75,14 @@ enum Peer {
 
     /** Whether it can be started here. */
     boolean installed() {
-        return program.isEmpty() || Bench.has(program);
+        return program.isEmpty() || Host.has(program);
     }
 
     /** The version of a program of its own; those on a JVM are this project's, or are said in {@code pom.xml}. */
     Optional<String> version() {
         return program.isEmpty()
                 ? Optional.empty()
-                : Optional.of(Bench.saysFirst(program, this == ENVOY ? "--version" : "-v"));
+                : Optional.of(Host.saysFirst(program, this == ENVOY ? "--version" : "-v"));
     }
 
     /** Why it is left out, and what to do about it. */
@@ -128,7 +129,7 @@ enum Peer {
                                 "-c",
                                 configuration);
                 };
-        return Bench.withOpenFiles(OPEN_FILES, command);
+        return Host.withOpenFiles(OPEN_FILES, command);
     }
 
     /** All peers on a JVM have the same heap. */

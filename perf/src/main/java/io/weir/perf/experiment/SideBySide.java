@@ -6,6 +6,7 @@ import io.weir.perf.run.Child;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Fleet;
 import io.weir.perf.run.Gatling;
+import io.weir.perf.run.Host;
 import io.weir.perf.run.Request;
 import io.weir.perf.run.Wrk;
 import java.io.IOException;
@@ -137,7 +138,7 @@ class SideBySide implements Experiment {
 
     @Override
     public List<String> missing() {
-        Stream<String> wrk = Bench.has(WRK)
+        Stream<String> wrk = Host.has(WRK)
                 ? Stream.empty()
                 : Stream.of("Without wrk there are no figures of forwarding, refusal and memory: apt-get install wrk.");
         return Stream.concat(
@@ -163,11 +164,11 @@ class SideBySide implements Experiment {
         List<Peer> present = present(extent).toList();
         bench.property("compare", present.stream().map(Peer::label).collect(Collectors.joining(",")));
         missing().forEach(bench::note);
-        boolean wrk = Bench.has(WRK);
+        boolean wrk = Host.has(WRK);
         present.forEach(peer ->
                 peer.version().ifPresent(version -> bench.property(peer.label() + ".version", version)));
         if (wrk) {
-            bench.property("wrk.version", Bench.saysFirst(WRK, "-v"));
+            bench.property("wrk.version", Host.saysFirst(WRK, "-v"));
         }
         int openFiles = bench.openFiles(Peer.OPEN_FILES);
         // A process has other files too, and its callers are not the only ones.
@@ -218,12 +219,12 @@ class SideBySide implements Experiment {
     }
 
     private static Places places(int served, int gone, Fleet.Server sick, int openFiles, Bench bench) {
-        return new Places(Bench.freePort(), Bench.freePort(), served, gone, sick.port(), bench.cores(), openFiles);
+        return new Places(Host.freePort(), Host.freePort(), served, gone, sick.port(), bench.cores(), openFiles);
     }
 
     /** The backend that answers at once: nginx where it is there, since a JVM on the load's core would be slower than some of the peers. */
     private static int served(Bench bench) throws InterruptedException {
-        int port = Bench.freePort();
+        int port = Host.freePort();
         boolean nginx = Peer.NGINX.installed();
         Places places = new Places(port, port, port, port, port, 1, Peer.OPEN_FILES);
         List<String> command = nginx
@@ -239,11 +240,11 @@ class SideBySide implements Experiment {
     }
 
     private static Fleet.Server sick(Bench bench) throws InterruptedException {
-        int port = Bench.freePort();
-        int control = Bench.freePort();
+        int port = Host.freePort();
+        int control = Host.freePort();
         Child child = bench.launchGenerator(
                 SICK,
-                Bench.withOpenFiles(
+                Host.withOpenFiles(
                         Peer.OPEN_FILES, Peer.peers(bench, SICK, Integer.toString(port), Integer.toString(control))));
         bench.await("the backend in trouble answers", () -> Fleet.answers("http://127.0.0.1:" + port + "/health"));
         return new Fleet.Server(child, port, control);
@@ -397,7 +398,7 @@ class SideBySide implements Experiment {
         for (int portion = 1; portion <= PORTIONS; portion++) {
             callers.add(bench.launchCaller(
                     "wrk-waiting-" + portion,
-                    Bench.withOpenFiles(
+                    Host.withOpenFiles(
                             Peer.OPEN_FILES,
                             List.of("wrk", "-t1", "-c" + waiting / PORTIONS, "-d600s", "--timeout", "600s", uri))));
             while (held(sick) < waiting / PORTIONS * portion && bench.now() < until) {

@@ -3,6 +3,7 @@ package io.weir.perf.experiment;
 import io.weir.perf.run.Bench;
 import io.weir.perf.run.Child;
 import io.weir.perf.run.Fleet;
+import io.weir.perf.run.Host;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,8 +51,8 @@ final class Simulators {
     private Fleet.Server start(String name, Path jar, String stack, String ready, String... settings)
             throws InterruptedException {
         bench.doing(stack + " starts");
-        int port = Bench.freePort();
-        int management = Bench.freePort();
+        int port = Host.freePort();
+        int management = Host.freePort();
         List<String> command = new ArrayList<>(bench.java(HEAP));
         command.addAll(List.of(
                 "-jar",

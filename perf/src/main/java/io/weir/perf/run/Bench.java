@@ -2,25 +2,18 @@ package io.weir.perf.run;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.BindException;
-import java.net.ServerSocket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -33,31 +26,15 @@ import java.util.stream.Stream;
 public final class Bench implements AutoCloseable {
 
     private static final Duration START = Duration.ofMinutes(2);
-    /** A generator that wakes later than this, more than once in a hundred times, measures itself. */
-    private static final double LATE_MILLIS = 50;
-
-    /** A generator that is busy for more of its cores' time has none left for bursts. */
-    private static final double SATURATED = 0.8;
-
-    private static final String RAISE =
-            "ulimit -n \"$0\" 2>/dev/null || ulimit -n \"$(ulimit -H -n)\" 2>/dev/null || :";
-
-    private static final String NOT_COMPLETED = "it did not come to its end";
-
     /** The label of a step that is not looked at. */
     public static final String WARM_UP = "warm-up";
-
-    /** Where ports for servers begin that are free. */
-    private static final int FIRST_PORT = 10_000;
-
-    /** Those that were given: who asks twice gets two. */
-    private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
 
     private final Path root;
     private final boolean quick;
     private final Optional<Target> target;
     private final List<String> jvm;
     private final Raw raw;
+    private final Verdict verdict;
     private final Path temporary;
     private final Limits limits;
     private final Cgroups cgroups;
@@ -65,15 +42,11 @@ public final class Bench implements AutoCloseable {
     private final Progress progress;
     private final List<Child> children = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> slots = new TreeMap<>();
-    private final List<String> failures = new ArrayList<>();
-    private final List<String> invalid = new ArrayList<>();
     private final List<String> notes = new ArrayList<>();
     /** Of those that have ended. */
     private final List<Step> steps = new ArrayList<>();
 
     private volatile boolean stopping;
-    /** Whether the experiment has come to its end: what was measured before is no result. */
-    private boolean completed;
     /** The step under way, for the sampler; 0: none. */
     private final AtomicInteger step = new AtomicInteger();
 
@@ -103,10 +76,7 @@ public final class Bench implements AutoCloseable {
         this.cgroups = cgroups;
         this.progress = progress;
         this.sampler = new Sampler(raw, step::get);
-        // So that a run of which nothing else is left does not pass for a result.
-        raw.property("valid", false);
-        raw.property("invalid.why", NOT_COMPLETED);
-        raw.writeProperties();
+        this.verdict = new Verdict(raw);
         try {
             this.temporary = Files.createTempDirectory("weir-perf");
         } catch (IOException e) {
@@ -210,7 +180,7 @@ public final class Bench implements AutoCloseable {
             note(name + ": no figure.");
             return;
         }
-        raw.fact(name, String.format(Locale.ROOT, "%.3f", value), unit);
+        raw.fact(name, value, unit);
     }
 
     /** What a reader of the figures has to know of them. */
@@ -225,76 +195,26 @@ public final class Bench implements AutoCloseable {
      * @param measured what was found
      */
     public void mustHold(String what, boolean holds, String measured) {
-        raw.assertion("", what, holds, measured);
-        if (!holds) {
-            fail(what + " (measured: " + measured + ")");
-        }
-    }
-
-    /** What has to hold and does not, and was written down. */
-    void fail(String what) {
-        failures.add(what);
+        verdict.mustHold(what, holds, measured);
     }
 
     /** Why the run is no result. */
     public void invalidate(String why) {
-        invalid.add(why);
+        verdict.invalidate(why);
     }
 
-    List<String> failures() {
-        return List.copyOf(failures);
+    Verdict verdict() {
+        return verdict;
     }
 
-    List<String> invalid() {
-        return List.copyOf(invalid);
-    }
-
+    /** Whether a generator was itself late or saturated, by the step in which it was busiest: over all of them its pauses would hide that one. */
     void judgeGenerator(String run, String process, Gatling.Result result) {
-        if (result.missing() > 0) {
-            invalidate(
-                    run + ": the generator has sent " + result.missing() + " requests fewer than it had planned, and "
-                            + result.requests().size() + " in all");
-        }
-        judgeCores(run, process);
-        if (Double.isNaN(result.delayMillis())) {
-            invalidate(
-                    run + ": whether the generator itself was late is not known, since it has written down no wake-up");
-            return;
-        }
-        fact("generator." + run + ".delay.p99", result.delayMillis(), "ms");
-        if (result.delayMillis() > LATE_MILLIS) {
-            invalidate(String.format(
-                    Locale.ROOT,
-                    "%s: the generator itself was late, by %.0f ms or more once in a hundred times (expected: at most %.0f ms)",
-                    run,
-                    result.delayMillis(),
-                    LATE_MILLIS));
-        }
-    }
-
-    /** By the step in which it was busiest: over all of them its pauses would hide that one. */
-    private void judgeCores(String run, String process) {
-        OptionalDouble busiest = steps.stream()
+        OptionalDouble busy = steps.stream()
                 .filter(one -> !one.label().equals(WARM_UP))
                 .map(one -> sampler.cores(process, one.number()))
                 .flatMapToDouble(OptionalDouble::stream)
                 .max();
-        if (busiest.isEmpty()) {
-            invalidate(
-                    run + ": whether the generator itself was saturated is not known, since nothing was sampled of it");
-            return;
-        }
-        double cores = busiest.getAsDouble();
-        fact("generator." + run + ".cores", cores, "busy, of " + generatorCores() + ", in its busiest step");
-        if (cores > SATURATED * generatorCores()) {
-            invalidate(String.format(
-                    Locale.ROOT,
-                    "%s: the generator itself was saturated, %.1f of its %d cores were busy in a step (expected: at most %.0f %%)",
-                    run,
-                    cores,
-                    generatorCores(),
-                    100 * SATURATED));
-        }
+        verdict.judge(run, result, busy, generatorCores());
     }
 
     // ---------------------------------------------------------------- time
@@ -375,23 +295,6 @@ public final class Bench implements AutoCloseable {
         return limits.generatorsOwn() ? limits.generator().size() : limits.host();
     }
 
-    /** A port that is free, and that the kernel gives to no outgoing connection before it is used: those are many here. */
-    public static int freePort() {
-        int end = Proc.firstOutgoingPort();
-        while (true) {
-            int port = end > FIRST_PORT ? ThreadLocalRandom.current().nextInt(FIRST_PORT, end) : 0;
-            try (ServerSocket free = new ServerSocket(port)) {
-                if (GIVEN.add(free.getLocalPort())) {
-                    return free.getLocalPort();
-                }
-            } catch (BindException e) {
-                // Somebody has it: another one.
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-    }
-
     /** Starts a process under test, within its limits, and has it watched. */
     public Child launch(String name, List<String> command, Map<String, String> environment) {
         int slot = 0;
@@ -418,17 +321,9 @@ public final class Bench implements AutoCloseable {
         return launch(name, command, Map.of(), limits.generator(), true);
     }
 
-    /** A command that may have so many files open, or as many as this user is allowed. */
-    public static List<String> withOpenFiles(int files, List<String> command) {
-        List<String> raised =
-                new ArrayList<>(List.of("/bin/sh", "-c", RAISE + "; exec \"$@\"", Integer.toString(files)));
-        raised.addAll(command);
-        return List.copyOf(raised);
-    }
-
-    /** How many files {@link #withOpenFiles} grants of these. */
+    /** How many files {@link Host#withOpenFiles} grants of these. */
     public int openFiles(int wanted) {
-        Child shell = launchGenerator("open-files", withOpenFiles(wanted, List.of("/bin/sh", "-c", "ulimit -n")));
+        Child shell = launchGenerator("open-files", Host.withOpenFiles(wanted, List.of("/bin/sh", "-c", "ulimit -n")));
         try {
             shell.awaitExit();
             String granted = shell.said().strip();
@@ -479,7 +374,7 @@ public final class Bench implements AutoCloseable {
             String name, List<String> command, Map<String, String> environment, List<Integer> cores, boolean unseen) {
         List<String> limited = new ArrayList<>();
         // Out of the terminal's reach: Ctrl-C is for this process, which then ends the others in order.
-        if (has("setsid")) {
+        if (Host.has("setsid")) {
             limited.add("setsid");
         }
         boolean generator = cores.equals(limits.generator()) && limits.generatorsOwn();
@@ -578,45 +473,8 @@ public final class Bench implements AutoCloseable {
         sampler.close();
         boolean stopped = stopping;
         stopAll();
-        if (!completed || stopped) {
-            invalid.addFirst(NOT_COMPLETED);
-        }
-        raw.property("valid", invalid.isEmpty());
-        raw.property("invalid.why", String.join("; ", invalid));
+        verdict.write(stopped);
         raw.close();
         progress.clear();
-    }
-
-    /** The experiment has come to its end. */
-    void completed() {
-        completed = true;
-    }
-
-    /** The first words that a program says of itself. */
-    public static String saysFirst(String... command) {
-        try {
-            Process process =
-                    new ProcessBuilder(command).redirectErrorStream(true).start();
-            process.getOutputStream().close();
-            return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-                    .lines()
-                    .map(String::strip)
-                    .filter(line -> !line.isEmpty())
-                    .findFirst()
-                    .orElse("unknown");
-        } catch (IOException e) {
-            return "unknown";
-        }
-    }
-
-    /** Whether a program is there. */
-    public static boolean has(String program) {
-        for (String directory :
-                Objects.requireNonNullElse(System.getenv("PATH"), "").split(":", -1)) {
-            if (Files.isExecutable(Path.of(directory, program))) {
-                return true;
-            }
-        }
-        return false;
     }
 }

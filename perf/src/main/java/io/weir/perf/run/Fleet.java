@@ -113,8 +113,8 @@ public final class Fleet {
 
     /** A simulated backend; {@link #ready} waits for it. */
     public Server backend(String name, String stack, String database, String... settings) {
-        int port = Bench.freePort();
-        int management = Bench.freePort();
+        int port = Host.freePort();
+        int management = Host.freePort();
         List<String> command = new ArrayList<>(bench.java("512m"));
         command.addAll(List.of(
                 "-jar",
@@ -174,7 +174,7 @@ public final class Fleet {
 
     private static int chosen(String variable) {
         String port = System.getenv(variable);
-        return port == null ? Bench.freePort() : Integer.parseInt(port);
+        return port == null ? Host.freePort() : Integer.parseInt(port);
     }
 
     private Path simulator() {

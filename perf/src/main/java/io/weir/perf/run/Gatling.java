@@ -125,7 +125,7 @@ public final class Gatling {
                     + bench.raw().log(child.name()));
         }
         if (binding) {
-            failed.forEach(one -> bench.fail(label + ": " + one));
+            failed.forEach(one -> bench.verdict().fail(label + ": " + one));
         }
         keepReport();
         return read(failed);

@@ -6,6 +6,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -98,8 +99,8 @@ final class Raw implements AutoCloseable {
         spans.row(step, label, from, to);
     }
 
-    void fact(String name, String value, String unit) {
-        facts.row(name, value, unit);
+    void fact(String name, double value, String unit) {
+        facts.row(name, String.format(Locale.ROOT, "%.3f", value), unit);
     }
 
     void assertion(String run, String assertion, boolean holds, String actual) {

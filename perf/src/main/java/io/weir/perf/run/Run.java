@@ -258,7 +258,7 @@ public final class Run {
         Cgroups cgroups = new Cgroups();
         Limits limits = target.isPresent()
                 ? Limits.ofGenerator(Proc.cores())
-                : Limits.divide(Proc.cores(), cpus, experiment.processes(), Bench.has("taskset"), cgroups.available());
+                : Limits.divide(Proc.cores(), cpus, experiment.processes(), Host.has("taskset"), cgroups.available());
         describe(raw, experiment, quick, target, limits, root);
         Progress progress = new Progress(
                 out,
@@ -277,11 +277,15 @@ public final class Run {
         Runtime.getRuntime().addShutdownHook(hook);
         try (bench) {
             experiment.run(bench);
-            bench.completed();
+            bench.verdict().completed();
         } finally {
             unhook(hook);
         }
-        return new Outcome(experiment.name(), directory, bench.failures(), bench.invalid());
+        return new Outcome(
+                experiment.name(),
+                directory,
+                bench.verdict().failures(),
+                bench.verdict().invalid());
     }
 
     private static void unhook(Thread hook) {

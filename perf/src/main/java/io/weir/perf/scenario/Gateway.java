@@ -1,7 +1,7 @@
 package io.weir.perf.scenario;
 
-import io.weir.perf.run.Bench;
 import io.weir.perf.run.Child;
+import io.weir.perf.run.Host;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -28,8 +28,8 @@ final class Gateway implements AutoCloseable {
     /** Starts it between two backends, and waits until it is ready. */
     static Gateway start(Scenario.Options options, int mvcPort, int reactivePort, List<String> properties)
             throws IOException, InterruptedException {
-        int port = Bench.freePort();
-        int managementPort = Bench.freePort();
+        int port = Host.freePort();
+        int managementPort = Host.freePort();
         List<String> command = new ArrayList<>(List.of(
                 ProcessHandle.current().info().command().orElse("java"),
                 "-jar",

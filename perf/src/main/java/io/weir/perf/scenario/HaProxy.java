@@ -1,7 +1,7 @@
 package io.weir.perf.scenario;
 
-import io.weir.perf.run.Bench;
 import io.weir.perf.run.Child;
+import io.weir.perf.run.Host;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -25,12 +25,12 @@ final class HaProxy implements AutoCloseable {
 
     /** Whether it can be started. */
     static boolean installed() {
-        return Bench.has("haproxy");
+        return Host.has("haproxy");
     }
 
     /** Starts it in front of a backend that gets so many calls at once, and waits until it listens. */
     static HaProxy start(int backendPort, int calls) throws IOException, InterruptedException {
-        int port = Bench.freePort();
+        int port = Host.freePort();
         Path configuration = Files.createTempFile("weir-scenario", ".cfg");
         Files.writeString(configuration, """
                             defaults

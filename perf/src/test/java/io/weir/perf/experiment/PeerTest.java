@@ -2,7 +2,7 @@ package io.weir.perf.experiment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.run.Host;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -61,7 +61,7 @@ class PeerTest {
                 };
         File said = directory.resolve("said").toFile();
 
-        assertThat(new ProcessBuilder(Bench.withOpenFiles(Peer.OPEN_FILES, command))
+        assertThat(new ProcessBuilder(Host.withOpenFiles(Peer.OPEN_FILES, command))
                         .redirectErrorStream(true)
                         .redirectOutput(said)
                         .start()
@@ -74,7 +74,7 @@ class PeerTest {
     void mayHaveAsManyFilesOpenAsIsAllowed() throws Exception {
         File said = directory.resolve("said").toFile();
 
-        new ProcessBuilder(Bench.withOpenFiles(64, List.of("sh", "-c", "ulimit -n; echo \"$0 $1\"", "a b", "c")))
+        new ProcessBuilder(Host.withOpenFiles(64, List.of("sh", "-c", "ulimit -n; echo \"$0 $1\"", "a b", "c")))
                 .redirectOutput(said)
                 .start()
                 .waitFor();

@@ -2,7 +2,7 @@ package io.weir.perf.experiment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.run.Host;
 import io.weir.perf.run.Run;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -59,7 +59,7 @@ class SideBySideIT {
                 .anyMatch(row -> row.startsWith("bare.hang.neighbour.success,"))
                 .anyMatch(row -> row.startsWith("bare.hang.sick.p50,"))
                 .anyMatch(row -> row.startsWith("bare.overload.goodput,"));
-        if (Bench.has("wrk")) {
+        if (Host.has("wrk")) {
             String notes = Files.readString(raw.resolve("run.properties"));
             // On a busy machine a request may get no answer in time: then there is no figure, and a word.
             for (String figure : List.of("bare.forward", "bare.refuse", "bare.memory")) {

@@ -3,9 +3,9 @@ package io.weir.perf.experiment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
-import io.weir.perf.run.Bench;
 import io.weir.perf.run.Child;
 import io.weir.perf.run.Fleet;
+import io.weir.perf.run.Host;
 import io.weir.perf.run.Run;
 import io.weir.perf.run.Target;
 import java.io.IOException;
@@ -62,9 +62,9 @@ class TargetIT {
     @Test
     void isBrokenMeasuredAndHealed() throws Exception {
         HttpServer neighbour = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        int port = Bench.freePort();
-        int control = Bench.freePort();
-        int gatewayPort = Bench.freePort();
+        int port = Host.freePort();
+        int control = Host.freePort();
+        int gatewayPort = Host.freePort();
         URI gateway = URI.create("http://127.0.0.1:" + gatewayPort);
         URI faults = URI.create("http://127.0.0.1:" + control);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -136,7 +136,7 @@ class TargetIT {
                 "gateway",
                 Map.of(
                         "GATEWAY_PORT", Integer.toString(port),
-                        "MANAGEMENT_PORT", Integer.toString(Bench.freePort()),
+                        "MANAGEMENT_PORT", Integer.toString(Host.freePort()),
                         "MVC_PORT", Integer.toString(mvc),
                         "REACTIVE_PORT", Integer.toString(reactive)),
                 ROOT.resolve("gateway/target/weir-gateway.jar").toString(),

@@ -4,15 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -91,12 +88,12 @@ class BenchTest {
 
         Bench stopped = bench();
         stopped.stopAll();
-        stopped.completed();
+        stopped.verdict().completed();
         stopped.close();
         assertThat(properties()).as("stopped").contains("valid=false", "invalid.why=it did not come to its end");
 
         Bench whole = bench();
-        whole.completed();
+        whole.verdict().completed();
         whole.close();
         assertThat(properties()).contains("valid=true", "invalid.why=");
     }
@@ -106,9 +103,9 @@ class BenchTest {
         try (Bench bench = bench()) {
             bench.judgeGenerator("front", "gatling", new Gatling.Result(List.of(), List.of(), 3, 0));
 
-            assertThat(bench.invalid())
+            assertThat(bench.verdict().invalid())
                     .contains("front: the generator has sent 3 requests fewer than it had planned, and 0 in all");
-            bench.completed();
+            bench.verdict().completed();
         }
 
         assertThat(properties()).contains("valid=false");
@@ -121,7 +118,7 @@ class BenchTest {
             bench.endStep();
             bench.judgeGenerator("front", "gatling", new Gatling.Result(List.of(), List.of(), 0, Double.NaN));
 
-            assertThat(bench.invalid())
+            assertThat(bench.verdict().invalid())
                     .containsExactly(
                             "front: whether the generator itself was saturated is not known, since nothing was sampled of it",
                             "front: whether the generator itself was late is not known, since it has written down no wake-up");
@@ -134,7 +131,7 @@ class BenchTest {
             bench.mustHold("nothing is lost", true, "0");
             bench.mustHold("nobody waits", false, "2 callers, or 3");
 
-            assertThat(bench.failures()).containsExactly("nobody waits (measured: 2 callers, or 3)");
+            assertThat(bench.verdict().failures()).containsExactly("nobody waits (measured: 2 callers, or 3)");
         }
 
         assertThat(Files.readAllLines(directory.resolve("raw/assertions.csv")))
@@ -154,20 +151,6 @@ class BenchTest {
         assertThat(Files.readAllLines(directory.resolve("raw/facts.csv")))
                 .containsExactly("name,value,unit", "served,2.000,%");
         assertThat(properties()).contains("notes=waiting: no figure.");
-    }
-
-    @Test
-    @EnabledOnOs(OS.LINUX)
-    void findsPortsThatNoOutgoingConnectionIsGiven() throws Exception {
-        Set<Integer> ports = new HashSet<>();
-        for (int i = 0; i < 100; i++) {
-            ports.add(Bench.freePort());
-        }
-
-        assertThat(ports).hasSize(100).allMatch(port -> port < Proc.firstOutgoingPort());
-        try (ServerSocket listening = new ServerSocket(ports.iterator().next())) {
-            assertThat(listening.isBound()).isTrue();
-        }
     }
 
     @Test

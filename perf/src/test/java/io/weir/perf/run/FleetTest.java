@@ -62,7 +62,7 @@ class FleetTest {
     @Test
     void saysWhyAServerTellsNothing() {
         try (Bench bench = bench()) {
-            URI nobody = URI.create("http://127.0.0.1:" + Bench.freePort());
+            URI nobody = URI.create("http://127.0.0.1:" + Host.freePort());
             Fleet.Server gateway = new Fleet.Server("gateway", Optional.empty(), nobody, nobody);
 
             assertThatThrownBy(() -> new Fleet(bench).meter(gateway, "weir_inflight"))
