@@ -303,22 +303,22 @@ public final class Bench implements AutoCloseable {
         }
         slots.put(name, slot);
         List<Integer> cores = limits.processes().get(slot % limits.processes().size());
-        return launch(name, command, environment, cores, false);
+        return launch(name, command, environment, cores, false, false);
     }
 
     /** Starts a process that is there only for others: it is limited like them, has no cores of its own, and is not sampled. */
     public Child launchBeside(String name, List<String> command) {
-        return launch(name, command, Map.of(), limits.processes().getLast(), true);
+        return launch(name, command, Map.of(), limits.processes().getLast(), false, true);
     }
 
     /** Starts a process on the generator's cores: the load, or what is as light and only there for it. */
     public Child launchGenerator(String name, List<String> command) {
-        return launch(name, command, Map.of(), limits.generator(), false);
+        return launch(name, command, Map.of(), limits.generator(), true, false);
     }
 
     /** Starts one of many on the generator's cores: too many to be sampled each by itself. */
     public Child launchCaller(String name, List<String> command) {
-        return launch(name, command, Map.of(), limits.generator(), true);
+        return launch(name, command, Map.of(), limits.generator(), true, true);
     }
 
     /** How many files {@link Host#withOpenFiles} grants of these. */
@@ -371,19 +371,23 @@ public final class Bench implements AutoCloseable {
     }
 
     private Child launch(
-            String name, List<String> command, Map<String, String> environment, List<Integer> cores, boolean unseen) {
+            String name,
+            List<String> command,
+            Map<String, String> environment,
+            List<Integer> cores,
+            boolean generator,
+            boolean unseen) {
         List<String> limited = new ArrayList<>();
         // Out of the terminal's reach: Ctrl-C is for this process, which then ends the others in order.
         if (Host.has("setsid")) {
             limited.add("setsid");
         }
-        boolean generator = cores.equals(limits.generator()) && limits.generatorsOwn();
-        if (limits.quota() && !generator) {
+        if (limits.quota() && !(generator && limits.generatorsOwn())) {
             limited.addAll(List.of(
                     "/bin/sh",
                     "-c",
                     "echo $$ > \"$0\" && exec \"$@\"",
-                    cgroups.group(name, limits.granted()).toString()));
+                    cgroups.group(name, limits.granted(), generator).toString()));
         }
         if (!cores.isEmpty()) {
             limited.addAll(List.of(

@@ -12,6 +12,11 @@ import org.jspecify.annotations.Nullable;
 final class Cgroups implements AutoCloseable {
 
     private static final long PERIOD_MICROS = 100_000;
+    /** Times the weight of any other group. */
+    private static final int PREFERENCE = 10;
+
+    private static final int WEIGHT = 100;
+    private static final int SHARES = 1024;
     private static final Path ROOT = Path.of("/sys/fs/cgroup");
 
     private final @Nullable Path home;
@@ -65,8 +70,13 @@ final class Cgroups implements AutoCloseable {
         return home != null;
     }
 
-    /** A group for a process, limited to so many cores' worth; the file that its number is to be written to. */
-    synchronized Path group(String process, int cores) {
+    /**
+     * A group for a process, limited to so many cores' worth.
+     *
+     * @param preferred whether it goes before others where the cores do not suffice
+     * @return the file that its number is to be written to
+     */
+    synchronized Path group(String process, int cores, boolean preferred) {
         if (home == null) {
             throw new IllegalStateException("there are no cgroups");
         }
@@ -76,9 +86,12 @@ final class Cgroups implements AutoCloseable {
                 Files.createDirectory(group);
                 made.add(group);
             }
+            int times = preferred ? PREFERENCE : 1;
             if (unified) {
+                Files.writeString(group.resolve("cpu.weight"), Integer.toString(times * WEIGHT));
                 Files.writeString(group.resolve("cpu.max"), cores * PERIOD_MICROS + " " + PERIOD_MICROS);
             } else {
+                Files.writeString(group.resolve("cpu.shares"), Integer.toString(times * SHARES));
                 Files.writeString(group.resolve("cpu.cfs_period_us"), Long.toString(PERIOD_MICROS));
                 Files.writeString(group.resolve("cpu.cfs_quota_us"), Long.toString(cores * PERIOD_MICROS));
             }

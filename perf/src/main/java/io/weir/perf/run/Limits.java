@@ -9,7 +9,8 @@ import java.util.Locale;
  *
  * <p>Where the host has enough, each process under test has its cores to itself, and so has the generator. Where it has more than one process is to have, but not
  * enough for all, the generator keeps some and the others share the rest, each limited to what was asked for: by a quota, or else by overlapping ranges of cores.
- * Where it has no more than one process is to have, all share all, with equal weights where there are cgroups.
+ * Where it has no more than one process is to have, all share all; where there are cgroups, those under test with equal weights, and the generator, which needs little, goes
+ * before them: a late one would measure itself.
  *
  * @param asked cores for each process
  * @param granted cores that a process really has at most
@@ -149,7 +150,7 @@ record Limits(
                 host,
                 asked,
                 processes.size() == 1 ? "process" : processes.size() + " processes",
-                quota ? ", with equal weights" : "");
+                quota ? ", the generator before the others, and these with equal weights" : "");
     }
 
     private static String cores(int count) {

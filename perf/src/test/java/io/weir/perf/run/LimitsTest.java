@@ -50,7 +50,10 @@ class LimitsTest {
         assertThat(limits.processes()).hasSize(3).containsOnly(List.of());
         assertThat(limits.granted()).isEqualTo(2);
         assertThat(limits.generatorsOwn()).isFalse();
-        assertThat(limits.sentence()).contains("The host has 2 cores", "shared them all, with equal weights");
+        assertThat(limits.sentence())
+                .contains(
+                        "The host has 2 cores",
+                        "shared them all, the generator before the others, and these with equal weights");
     }
 
     @Test

@@ -26,6 +26,9 @@ abstract class Closed extends Simulation {
     /** Gatling's closed model looks once a second, and lets those who are missing come within that second. Nobody is done so soon, so nobody is replaced. */
     private static final Duration COMING = Duration.ofSeconds(1);
 
+    /** Those who ask once, all at the same moment, ask so long after the round's beginning: {@code perf/run} knows that to some tenths of a second only. */
+    private static final Duration SURELY = Duration.ofSeconds(1);
+
     private final Callers callers = new Callers(new Plan());
 
     Closed(Function<Round, List<Assertion>> mustHold) {
@@ -48,7 +51,7 @@ abstract class Closed extends Simulation {
         ChainBuilder ask = callers.ask(Plan.text("request"), round.path(), round.name());
         ScenarioBuilder scenario = scenario(round.name()).exec(callers.begin(Duration.ZERO));
         if (round.once()) {
-            return scenario.exec(ask).injectOpen(nothingFor(begins), atOnceUsers(round.callers()));
+            return scenario.exec(ask).injectOpen(nothingFor(begins.plus(SURELY)), atOnceUsers(round.callers()));
         }
         return scenario.exec(during(round.asking()).on(ask))
                 .injectClosed(
