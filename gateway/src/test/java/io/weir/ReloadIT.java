@@ -556,11 +556,13 @@ class ReloadIT {
     void tellsEveryProblemAndChangesNothing() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }"));
+        Change change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }")
+                .replace("weir:\n", "weir:\n  cluster: { dns-server: \"127.0.0.1:99999\" }\n"));
 
-        assertThat(change.problems()).hasSize(2);
-        assertThat(change.problems().getFirst()).contains("gateway.yml:4", "did you mean max-concurrent-calls?");
-        assertThat(change.problems().getLast()).contains("gateway.yml:4", "deadline: 0ms");
+        assertThat(change.problems()).hasSize(3);
+        assertThat(change.problems().getFirst()).contains("gateway.yml:2", "dns-server: 127.0.0.1:99999");
+        assertThat(change.problems().get(1)).contains("gateway.yml:5", "did you mean max-concurrent-calls?");
+        assertThat(change.problems().getLast()).contains("gateway.yml:5", "deadline: 0ms");
         assertThat(gateway.backend("orders")).isSameAs(before);
         assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isEqualTo(change);
         assertThat(gauge("weir.reload.refused")).isEqualTo(1);

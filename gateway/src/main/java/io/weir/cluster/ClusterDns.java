@@ -12,7 +12,6 @@ import io.netty.resolver.dns.SingletonDnsServerAddressStreamProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.Future;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -48,7 +47,7 @@ final class ClusterDns implements GatewayCount.Dns {
                 .resolveCache(NoopDnsCache.INSTANCE)
                 .queryTimeoutMillis(QUERY_TIMEOUT.toMillis());
         if (server != null) {
-            builder.nameServerProvider(new SingletonDnsServerAddressStreamProvider(address(server)));
+            builder.nameServerProvider(new SingletonDnsServerAddressStreamProvider(ClusterProperties.address(server)));
         }
         this.resolver = builder.build();
     }
@@ -67,10 +66,5 @@ final class ClusterDns implements GatewayCount.Dns {
     public void close() {
         resolver.close();
         group.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly(1, TimeUnit.SECONDS);
-    }
-
-    private static InetSocketAddress address(String server) {
-        int colon = server.lastIndexOf(':');
-        return new InetSocketAddress(server.substring(0, colon), Integer.parseInt(server.substring(colon + 1)));
     }
 }

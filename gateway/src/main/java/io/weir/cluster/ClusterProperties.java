@@ -1,7 +1,9 @@
 package io.weir.cluster;
 
-import jakarta.validation.constraints.Pattern;
+import io.netty.util.NetUtil;
 import jakarta.validation.constraints.Size;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
@@ -13,15 +15,38 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param gateways DNS name with an address for each gateway, such as a headless service's; 1 to 253 characters; default:
  *     none. Without it no backend can have the scope {@code cluster}.
- * @param dnsServer DNS server that is asked, {@code address:port}; default: the machine's.
+ * @param dnsServer DNS server that is asked, {@code address:port}, an IPv6 address in brackets; default: the machine's.
  * @param refreshInterval time between two counts; 100ms to 1m. Short enough to follow changes within seconds, and a light
  *     load for DNS.
  */
 public record ClusterProperties(
         @Nullable @Size(min = 1, max = 253) String gateways,
 
-        @Nullable @Pattern(regexp = "[0-9A-Fa-f.:\\[\\]]+:[0-9]{1,5}", message = "address:port")
-        String dnsServer,
+        @Nullable String dnsServer,
 
         @DefaultValue("2s") @DurationMin(millis = 100) @DurationMax(minutes = 1)
-        Duration refreshInterval) {}
+        Duration refreshInterval) {
+
+    private static final int LAST_PORT = 65_535;
+
+    /**
+     * Where a DNS server is.
+     *
+     * @param dnsServer {@code address:port}
+     * @throws IllegalArgumentException if it is malformed; the message names it and what was expected
+     */
+    public static InetSocketAddress address(String dnsServer) {
+        int colon = dnsServer.lastIndexOf(':');
+        String host = dnsServer.substring(0, Math.max(colon, 0));
+        String digits = dnsServer.substring(colon + 1);
+        int port = digits.matches("[0-9]{1,5}") ? Integer.parseInt(digits) : 0;
+        // Without brackets the end of an IPv6 address would pass for a port.
+        boolean isWhole = host.startsWith("[") == host.contains(":") && !host.contains("%");
+        InetAddress address = isWhole ? NetUtil.createInetAddressFromIpAddressString(host) : null;
+        if (address == null || port < 1 || port > LAST_PORT) {
+            throw new IllegalArgumentException("dns-server: " + dnsServer
+                    + " (expected: an address and a port from 1 to 65535, such as 127.0.0.1:53 or [::1]:53)");
+        }
+        return new InetSocketAddress(address, port);
+    }
+}

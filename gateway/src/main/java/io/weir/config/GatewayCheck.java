@@ -1,5 +1,6 @@
 package io.weir.config;
 
+import io.weir.cluster.ClusterProperties;
 import io.weir.config.Known.Entry;
 import io.weir.config.Written.Setting;
 import io.weir.edge.TrustedProxies;
@@ -19,6 +20,7 @@ import org.springframework.core.env.Environment;
 final class GatewayCheck {
 
     private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
+    private static final String DNS_SERVER = "weir.cluster.dns-server";
     private static final String TOKEN = "weir.management.token";
     private static final String MANAGEMENT_PORT = "management.server.port";
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
@@ -45,7 +47,16 @@ final class GatewayCheck {
                 networks.forEach(network -> trusted(entry, String.valueOf(network)));
             }
         });
+        known.written(DNS_SERVER).ifPresent(this::dnsServer);
         management();
+    }
+
+    private void dnsServer(Entry server) {
+        try {
+            var _ = ClusterProperties.address(String.valueOf(server.value()));
+        } catch (IllegalArgumentException e) {
+            said(String.valueOf(e.getMessage()), server.place(), server.path());
+        }
     }
 
     private void trusted(Entry list, String network) {

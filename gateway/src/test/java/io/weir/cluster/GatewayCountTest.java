@@ -172,6 +172,12 @@ class GatewayCountTest {
         }
     }
 
+    @Test
+    void asksAServerOfEitherFamily() {
+        assertThat(ClusterProperties.address("127.0.0.1:53")).hasToString("/127.0.0.1:53");
+        assertThat(ClusterProperties.address("[::1]:65535")).hasToString("/[0:0:0:0:0:0:0:1]:65535");
+    }
+
     /** DNS in virtual time. */
     private static final class VirtualDns implements GatewayCount.Dns {
 

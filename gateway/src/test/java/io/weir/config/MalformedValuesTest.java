@@ -13,6 +13,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Values that do not convert, are out of range, or are missing. */
 class MalformedValuesTest {
 
+    private static final String DNS_SERVER =
+            "expected: an address and a port from 1 to 65535, such as 127.0.0.1:53 or [::1]:53";
+
     @TempDir
     private Path directory;
 
@@ -424,6 +427,32 @@ class MalformedValuesTest {
                                 "weir.edge.trusted-proxies[2]",
                                 "proxy",
                                 "expected: an IPv4 or IPv6 address, or a network such as 10.0.0.0/8 or fd00::/8")),
+                row(
+                        "a DNS server at a port that there is not, among others",
+                        """
+                        weir:
+                          cluster:
+                            dns-server: 127.0.0.1:99999
+                            refresh-interval: 2h
+                        """,
+                        problem(3, "weir.cluster.dns-server", "127.0.0.1:99999", DNS_SERVER),
+                        problem(4, "weir.cluster.refresh-interval", "2h", "expected: 100ms to 1m")),
+                row("a DNS server without a port", """
+                        weir:
+                          cluster: { dns-server: 127.0.0.1 }
+                        """, problem(2, "weir.cluster.dns-server", "127.0.0.1", DNS_SERVER)),
+                row("a DNS server at port 0", """
+                        weir:
+                          cluster: { dns-server: "127.0.0.1:0" }
+                        """, problem(2, "weir.cluster.dns-server", "127.0.0.1:0", DNS_SERVER)),
+                row("a DNS server by a name, which DNS would have to know", """
+                        weir:
+                          cluster: { dns-server: "be.ad:53" }
+                        """, problem(2, "weir.cluster.dns-server", "be.ad:53", DNS_SERVER)),
+                row("a DNS server whose address may end in its port", """
+                        weir:
+                          cluster: { dns-server: "fd00::1:53" }
+                        """, problem(2, "weir.cluster.dns-server", "fd00::1:53", DNS_SERVER)),
                 row(
                         "a URI without a scheme",
                         """
