@@ -62,6 +62,8 @@ final class ConfigurationSources {
     static ConfigurationSources read(ConfigurationFiles files, Map<String, Object> defaults, String... arguments) {
         ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
         environment.setConversionService(new ApplicationConversionService());
+        // What has no value is a problem among others.
+        environment.setIgnoreUnresolvableNestedPlaceholders(true);
         if (arguments.length > 0) {
             environment.getPropertySources().addFirst(new SimpleCommandLinePropertySource(arguments));
         }
@@ -102,6 +104,7 @@ final class ConfigurationSources {
     private ConfigurableEnvironment copy(Function<PropertySource<?>, @Nullable PropertySource<?>> changed) {
         ConfigurableEnvironment copy = new StandardReactiveWebEnvironment();
         copy.setConversionService(environment.getConversionService());
+        copy.setIgnoreUnresolvableNestedPlaceholders(true);
         copy.setDefaultProfiles(environment.getDefaultProfiles());
         copy.setActiveProfiles(environment.getActiveProfiles());
         MutablePropertySources sources = copy.getPropertySources();

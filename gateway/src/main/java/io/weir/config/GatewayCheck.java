@@ -26,6 +26,10 @@ final class GatewayCheck {
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
     private static final String SERVER_PORT = "server.port";
     private static final int DEFAULT_SERVER_PORT = 8080;
+    /** What Spring Boot reads at a start, and ends it with a stack trace, or takes for a text. Routes and filters may mean such a text. */
+    private static final Pattern READ_AT_A_START = Pattern.compile(
+            "(spring\\.(?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.)|server\\.|management\\.server\\.).*",
+            Pattern.CASE_INSENSITIVE);
     /** How other packages say what is wrong: the property, its value, and what was expected. */
     private static final Pattern SENTENCE = Pattern.compile("([^:]+): (.*) \\((expected: .*)\\)");
 
@@ -42,6 +46,11 @@ final class GatewayCheck {
     }
 
     void check() {
+        root.leaves()
+                .filter(leaf -> READ_AT_A_START.matcher(leaf.path()).matches())
+                .flatMap(leaf -> Written.effective(List.of(leaf)).stream())
+                .flatMap(setting -> unresolved(setting).stream())
+                .forEach(problems);
         known.written(TRUSTED_PROXIES).ifPresent(entry -> {
             if (entry.value() instanceof List<?> networks) {
                 networks.forEach(network -> trusted(entry, String.valueOf(network)));
@@ -103,6 +112,15 @@ final class GatewayCheck {
         }
     }
 
+    private Optional<Problem> unresolved(Setting setting) {
+        try {
+            environment.resolveRequiredPlaceholders(setting.text());
+            return Optional.empty();
+        } catch (IllegalArgumentException e) {
+            return Optional.of(Problem.unresolved(setting, setting.text(), e));
+        }
+    }
+
     private <T> Optional<T> convert(String property, Class<T> type) {
         try {
             return Optional.ofNullable(environment.getProperty(property, type));
@@ -116,6 +134,10 @@ final class GatewayCheck {
         Setting setting = Written.effective(Written.at(root, property)).orElse(null);
         if (value.isPresent() || setting == null || setting.text().isEmpty()) {
             return true;
+        }
+        if (unresolved(setting).isPresent()) {
+            // Reported by itself.
+            return false;
         }
         problems.accept(Problem.expected(
                 setting.place(),

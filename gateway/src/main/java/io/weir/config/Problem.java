@@ -1,7 +1,9 @@
 package io.weir.config;
 
+import io.weir.config.Written.Setting;
 import java.util.Comparator;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.PlaceholderResolutionException;
 
 /**
  * One thing that is wrong in the configuration.
@@ -39,6 +41,14 @@ public record Problem(
     /** A value that is not what was expected. */
     static Problem expected(Place place, String path, @Nullable String value, String expected) {
         return of(place, path, value, "expected: " + expected);
+    }
+
+    /** A value with a placeholder that has no value; it is named, since the value may be a secret's. */
+    static Problem unresolved(Setting setting, String text, IllegalArgumentException unresolved) {
+        String which = unresolved instanceof PlaceholderResolutionException one
+                ? "the placeholder " + one.getPlaceholder()
+                : "a placeholder";
+        return of(setting.place(), setting.path(), text, which + " has no value");
     }
 
     private static String oneLine(String value) {

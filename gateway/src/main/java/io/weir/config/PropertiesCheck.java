@@ -288,7 +288,7 @@ final class PropertiesCheck {
         try {
             resolved = environment.resolveRequiredPlaceholders(text);
         } catch (IllegalArgumentException e) {
-            problems.accept(Problem.of(setting.place(), setting.path(), text, "a placeholder has no value"));
+            problems.accept(Problem.unresolved(setting, text, e));
             return Optional.empty();
         }
         boolean empty = resolved.isBlank() && !mayBeEmpty;

@@ -257,6 +257,20 @@ class ConfigurationCheckTest {
     }
 
     @Test
+    void namesThePlaceholderThatHasNoValueInAPortsPlace() throws IOException {
+        Path file = file(
+                "gateway.yml",
+                "server.port: ${PORT_THAT_IS_NOT_SET}\nmanagement.server.port: ${ITS_PORT_THAT_IS_NOT_SET}\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEqualTo(file + ":1: server.port: ${PORT_THAT_IS_NOT_SET} "
+                        + "(the placeholder PORT_THAT_IS_NOT_SET has no value)\n"
+                        + file + ":2: management.server.port: ${ITS_PORT_THAT_IS_NOT_SET} "
+                        + "(the placeholder ITS_PORT_THAT_IS_NOT_SET has no value)\n");
+    }
+
+    @Test
     void neverShowsAToken() throws IOException {
         Path file = file("gateway.yml", "weir:\n  management: { token: [hunter2], tokens: hunter2 }\n");
 

@@ -376,7 +376,50 @@ class MalformedValuesTest {
                                 5,
                                 "weir.backends.orders.deadline",
                                 "${ORDERS_DEADLINE_THAT_IS_NOT_SET}",
-                                "a placeholder has no value")),
+                                "the placeholder ORDERS_DEADLINE_THAT_IS_NOT_SET has no value")),
+                row(
+                        "a placeholder without a value beside one with a default",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://${HOST_THAT_IS_NOT_SET:orders}:${PORT_THAT_IS_NOT_SET}" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://${HOST_THAT_IS_NOT_SET:orders}:${PORT_THAT_IS_NOT_SET}",
+                                "the placeholder PORT_THAT_IS_NOT_SET has no value")),
+                row(
+                        "a placeholder without a value in place of a token, which is not shown",
+                        """
+                        weir:
+                          management:
+                            token: ${TOKEN_THAT_IS_NOT_SET}
+                        """,
+                        problem(
+                                3,
+                                "weir.management.token",
+                                "******",
+                                "the placeholder TOKEN_THAT_IS_NOT_SET has no value")),
+                row(
+                        "placeholders without a value in what is Spring Boot's to read",
+                        """
+                        server.ssl.bundle: ${BUNDLE_THAT_IS_NOT_SET}
+                        spring.application.name: ${NAME_THAT_IS_NOT_SET}
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                1,
+                                "server.ssl.bundle",
+                                "${BUNDLE_THAT_IS_NOT_SET}",
+                                "the placeholder BUNDLE_THAT_IS_NOT_SET has no value"),
+                        problem(
+                                2,
+                                "spring.application.name",
+                                "${NAME_THAT_IS_NOT_SET}",
+                                "the placeholder NAME_THAT_IS_NOT_SET has no value")),
                 row(
                         "a placeholder with a bad default",
                         """
@@ -445,14 +488,20 @@ class MalformedValuesTest {
                         weir:
                           cluster: { dns-server: "127.0.0.1:0" }
                         """, problem(2, "weir.cluster.dns-server", "127.0.0.1:0", DNS_SERVER)),
-                row("a DNS server by a name, which DNS would have to know", """
+                row(
+                        "a DNS server by a name, which DNS would have to know",
+                        """
                         weir:
                           cluster: { dns-server: "be.ad:53" }
-                        """, problem(2, "weir.cluster.dns-server", "be.ad:53", DNS_SERVER)),
-                row("a DNS server whose address may end in its port", """
+                        """,
+                        problem(2, "weir.cluster.dns-server", "be.ad:53", DNS_SERVER)),
+                row(
+                        "a DNS server whose address may end in its port",
+                        """
                         weir:
                           cluster: { dns-server: "fd00::1:53" }
-                        """, problem(2, "weir.cluster.dns-server", "fd00::1:53", DNS_SERVER)),
+                        """,
+                        problem(2, "weir.cluster.dns-server", "fd00::1:53", DNS_SERVER)),
                 row(
                         "a URI without a scheme",
                         """

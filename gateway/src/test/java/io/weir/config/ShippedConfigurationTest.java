@@ -73,7 +73,9 @@ class ShippedConfigurationTest {
 
     @Test
     void productionDoesNotStartWithoutItsToken() {
-        assertThat(check(PRODUCTION).lines()).contains("weir.management.token").contains("a placeholder has no value");
+        assertThat(check(PRODUCTION).lines())
+                .contains("weir.management.token")
+                .contains("the placeholder WEIR_MANAGEMENT_TOKEN has no value");
     }
 
     @ParameterizedTest(name = "{0}")
