@@ -9,8 +9,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -111,6 +116,29 @@ class RunTest {
     @Test
     void lists() {
         assertThat(Run.run(List.of(new Empty()), "--list")).isZero();
+    }
+
+    @Test
+    void writesWholeRowsOfSeveralThreads(@TempDir Path directory) throws Exception {
+        Path file = directory.resolve("one.csv");
+        try (Csv csv = new Csv(file, "thread", "row");
+                ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            List<Future<?>> written = new ArrayList<>();
+            for (int thread = 0; thread < 4; thread++) {
+                int name = thread;
+                written.add(threads.submit(() -> IntStream.range(0, 250).forEach(row -> csv.row(name, row))));
+            }
+            for (Future<?> one : written) {
+                one.get();
+            }
+        }
+
+        try (Stream<List<String>> rows = Csv.rows(file)) {
+            assertThat(rows.skip(1))
+                    .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 1000)
+                            .mapToObj(i -> List.of(Integer.toString(i / 250), Integer.toString(i % 250)))
+                            .toList());
+        }
     }
 
     @Test
