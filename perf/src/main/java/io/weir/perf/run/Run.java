@@ -41,11 +41,12 @@ public final class Run {
 
     /** Does what the arguments say; the exit code. The project's folder is the working directory. */
     public static int run(List<Experiment> known, String... args) {
-        return run(known, System.getenv(), args);
+        return run(known, System.getenv(), Path.of("").toAbsolutePath(), args);
     }
 
-    static int run(List<Experiment> known, Map<String, String> environment, String... args) {
+    static int run(List<Experiment> known, Map<String, String> environment, Path root, String... args) {
         PrintStream out = System.out;
+        Path results = root.resolve("perf/results");
         try {
             Wish wish = wish(known, args);
             if (wish.list()) {
@@ -55,7 +56,6 @@ public final class Run {
                 }
                 return 0;
             }
-            Path root = Path.of("").toAbsolutePath();
             checkPorts(environment);
             if (wish.target().isPresent()) {
                 wish.target().orElseThrow().check();
@@ -68,26 +68,35 @@ public final class Run {
                         .map(one -> one.length(wish.quick()))
                         .reduce(Duration.ZERO, Duration::plus);
                 String mode = wish.quick() ? "quick" : "full";
-                Path raw =
-                        root.resolve("perf/results").resolve(experiment.name()).resolve(mode);
-                Outcome outcome = measure(
-                        experiment,
-                        wish.quick(),
-                        wish.cpus() > 0 ? wish.cpus() : experiment.cpus(),
-                        wish.target(),
-                        root,
-                        raw,
-                        behind,
-                        out);
-                outcome.tell(out);
-                report(root.resolve("perf/results"), out);
-                holds &= outcome.holds();
+                // It links the page that goes now.
+                Files.deleteIfExists(results.resolve("index.html"));
+                try {
+                    Outcome outcome = measure(
+                            experiment,
+                            wish.quick(),
+                            wish.cpus() > 0 ? wish.cpus() : experiment.cpus(),
+                            wish.target(),
+                            root,
+                            results.resolve(experiment.name()).resolve(mode),
+                            behind,
+                            out);
+                    outcome.tell(out);
+                    holds &= outcome.holds();
+                } catch (RunFailure | UncheckedIOException e) {
+                    try {
+                        report(results, out);
+                    } catch (RunFailure also) {
+                        e.addSuppressed(also);
+                    }
+                    throw e;
+                }
+                report(results, out);
             }
             return holds ? 0 : 1;
         } catch (IllegalArgumentException e) {
             System.err.println("perf/run: " + e.getMessage());
             return 2;
-        } catch (RunFailure | UncheckedIOException e) {
+        } catch (RunFailure | IOException | UncheckedIOException e) {
             System.err.println("perf/run: " + e.getMessage());
             return 1;
         } catch (InterruptedException e) {
@@ -276,8 +285,7 @@ public final class Run {
         Thread hook = new Thread(bench::stopAll);
         Runtime.getRuntime().addShutdownHook(hook);
         try (bench) {
-            experiment.run(bench);
-            bench.verdict().completed();
+            run(experiment, bench);
         } finally {
             unhook(hook);
         }
@@ -286,6 +294,17 @@ public final class Run {
                 directory,
                 bench.verdict().failures(),
                 bench.verdict().invalid());
+    }
+
+    private static void run(Experiment experiment, Bench bench) throws InterruptedException {
+        try {
+            experiment.run(bench);
+            bench.verdict().completed();
+        } catch (RunFailure | UncheckedIOException e) {
+            // For the run's page.
+            bench.verdict().invalidate(String.valueOf(e.getMessage()));
+            throw e;
+        }
     }
 
     private static void unhook(Thread hook) {

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RunTest {
 
     /** Needs nothing, and measures nothing. */
-    private record Empty() implements Experiment {
+    private static class Empty implements Experiment {
 
         @Override
         public String name() {
@@ -58,6 +58,27 @@ class RunTest {
         }
     }
 
+    /** Begins some steps. */
+    private static final class Failing extends Empty {
+
+        private final int begun;
+
+        Failing(int begun) {
+            this.begun = begun;
+        }
+
+        @Override
+        public String name() {
+            return "failing";
+        }
+
+        @Override
+        public void run(Bench bench) {
+            IntStream.range(0, begun).forEach(step -> bench.step("step " + step));
+            throw new RunFailure("nobody answers");
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -83,7 +104,7 @@ class RunTest {
             System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
             String port = Integer.toString(taken.getLocalPort());
 
-            assertThat(Run.run(List.of(new Empty()), Map.of("GATEWAY_PORT", port), "empty"))
+            assertThat(Run.run(List.of(new Empty()), Map.of("GATEWAY_PORT", port), Path.of(""), "empty"))
                     .isEqualTo(2);
 
             assertThat(said.toString(StandardCharsets.UTF_8).lines())
@@ -92,6 +113,35 @@ class RunTest {
         } finally {
             System.setErr(err);
         }
+    }
+
+    /** Of a run before, there is a page, and one that links it. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void linksThePageOfARunThatEndsInAnErrorAndSaysItsLine(int begun, @TempDir Path root) throws Exception {
+        for (String jar : List.of(
+                "gateway/target/weir-gateway.jar",
+                "backends-sim/target/weir-backends-sim.jar",
+                "perf/simulations/target/weir-perf-simulations.jar",
+                "perf/thread-front/target/weir-perf-thread-front.jar")) {
+            Files.createDirectories(root.resolve(jar).getParent());
+            Files.createFile(root.resolve(jar));
+        }
+        Path results = root.resolve("perf/results");
+        Files.createDirectories(results.resolve("failing/quick"));
+        Files.writeString(results.resolve("failing/quick/index.html"), "of before");
+        Files.writeString(results.resolve("index.html"), "<a href=\"failing/quick/index.html\">");
+
+        assertThat(Run.run(List.of(new Failing(begun)), Map.of(), root, "failing"))
+                .isEqualTo(1);
+
+        assertThat(results.resolve("index.html"))
+                .content()
+                .contains("failing/quick/index.html", "no result: it did not come to its end; nobody answers");
+        assertThat(results.resolve("failing/quick/index.html"))
+                .content()
+                .contains("This run is no result:</strong> it did not come to its end; nobody answers")
+                .doesNotContain("of before");
     }
 
     @Test
