@@ -13,7 +13,8 @@
  * <h2>How it is made</h2>
  * <ul>
  *   <li>An {@link io.weir.perf.run.Experiment} says its question and what it does; it works with a {@link io.weir.perf.run.Bench} and a {@link io.weir.perf.run.Fleet}.
- *       To add one: a class in {@code io.weir.perf.experiment}, a line in its {@code Experiments}, a simulation in {@code perf/simulations}.
+ *       To add one: a class in {@code io.weir.perf.experiment}, a line in its {@code Experiments} and in {@code perf/experiments.txt}, by which {@code perf/run}
+ *       knows a name before anything is built, and a simulation in {@code perf/simulations}.
  *   <li>{@link io.weir.perf.run.Limits} decides who gets which cores, and says in a sentence what that means for the figures. Cores are bound by {@code taskset}; a
  *       cgroup of each process's own has a quota where cores have to be shared; and a JVM is told the number that it really gets, for it would size its pools by the
  *       host's.
