@@ -582,7 +582,8 @@ class ReloadIT {
                 "  edge: { max-connections: 77 }",
                 "  drain: { delay: 7s }",
                 "  tracing: { enabled: true }",
-                "server: { port: 7777 }"
+                "server: { port: 7777 }",
+                "calls: 7"
             })
     void takesNothingOfAFileThatNeedsARestart(String line) {
         Backend before = gateway.backend("orders");

@@ -57,6 +57,7 @@
  *   <li>A file that is cut off at the end of a route is still sound. A writer that stops in its middle for longer than {@code
  *       quiet-period} may have such a half read; who renames a whole file into place never has. An empty file is refused.
  *   <li>Environment variables and arguments are those of the process.
+ *   <li>A property of the file's own, which others only name as a placeholder ({@code ${calls}}), takes a restart, since who else reads it is not known.
  *   <li>A route without an id is another one after each change, with meters of its own.
  *   <li>What was changed by hand is forgotten by a restart too.
  *   <li>A dry run is not the real thing: nobody waits and nobody is refused, so the backend has more to do than it would have, and who
