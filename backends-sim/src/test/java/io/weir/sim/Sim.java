@@ -45,6 +45,8 @@ public final class Sim implements AutoCloseable {
         // What is waited for comes within milliseconds.
         Awaitility.setDefaultPollDelay(Duration.ZERO);
         Awaitility.setDefaultPollInterval(Duration.ofMillis(20));
+        // Unless the machine stands still.
+        Awaitility.setDefaultTimeout(Duration.ofMinutes(1));
         // Keeps the database up between tests; ends with the JVM, or with the Docker that -Pcontainers was given.
         if (Boolean.getBoolean("containers")) {
             PostgreSQLContainer postgres = new PostgreSQLContainer(
@@ -77,7 +79,7 @@ public final class Sim implements AutoCloseable {
     /** One for all tests that change nothing but its faults. */
     public static synchronized Sim of(Stack stack) {
         return shared.computeIfAbsent(
-                stack, absent -> start(absent, "--sim.database.pool-size=8", "--sim.database.acquire-timeout=1s"));
+                stack, absent -> start(absent, "--sim.database.pool-size=8", "--sim.database.acquire-timeout=3s"));
     }
 
     public static Sim start(Stack stack, String... arguments) {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Forty virtual threads at a pool of four connections, each for 100 ms: a second's work with a time-out of 400 ms. */
+/** Forty virtual threads at a pool of four connections, each for 300 ms: three seconds' work with a time-out of 1.5 s. */
 class ConnectionsIT {
 
     private static final int REQUESTS = 40;
@@ -23,8 +23,8 @@ class ConnectionsIT {
         sim = Sim.start(
                 Stack.MVC_JDBC_VIRTUAL,
                 "--sim.connections.pool-size=4",
-                "--sim.connections.acquire-timeout=400ms",
-                "--sim.connections.hold=100ms");
+                "--sim.connections.acquire-timeout=1500ms",
+                "--sim.connections.hold=300ms");
         // The pool opens with the first request.
         assertThat(sim.get("/connections").statusCode()).isEqualTo(200);
     }
@@ -59,7 +59,7 @@ class ConnectionsIT {
         assertThat(count(answers, 200)).isGreaterThanOrEqualTo(4);
         assertThat(answers.stream().filter(answer -> answer.statusCode() == 503))
                 .allSatisfy(
-                        answer -> assertThat(answer.body()).contains("none of 4 connections was free within 400 ms"));
+                        answer -> assertThat(answer.body()).contains("none of 4 connections was free within 1500 ms"));
         assertThat(deadlocks()).isEqualTo(before);
     }
 

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 class SharedPostgresIT {
 
     private static final String READY = "PostgreSQL is ready at (postgresql://\\S+)";
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     @TempDir
     private Path directory;
@@ -90,7 +91,7 @@ class SharedPostgresIT {
             other.process().destroy();
             assertThat(one.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
             assertThat(other.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
-            await().until(() -> !lives(postmaster));
+            await().atMost(PATIENCE).until(() -> !lives(postmaster));
             assertThat(directory.resolve("data")).doesNotExist();
         }
     }
@@ -104,7 +105,7 @@ class SharedPostgresIT {
 
             only.process().destroyForcibly();
 
-            await().until(() -> !lives(postmaster) && !Files.exists(directory.resolve("data")));
+            await().atMost(PATIENCE).until(() -> !lives(postmaster) && !Files.exists(directory.resolve("data")));
         }
     }
 
@@ -115,13 +116,13 @@ class SharedPostgresIT {
         ProcessHandle keeper =
                 SharedState.read(directory).orElseThrow().liveKeeper().orElseThrow();
         keeper.destroyForcibly();
-        keeper.onExit().get(10, TimeUnit.SECONDS);
+        keeper.onExit().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         assertThat(lives(orphan)).isTrue();
 
         SharedPostgres.Lease lease = SharedPostgres.join(properties());
 
         assertThat(postmaster()).isNotEqualTo(orphan);
-        await().until(() -> !lives(orphan));
+        await().atMost(PATIENCE).until(() -> !lives(orphan));
         answers(lease.location());
         abandoned.close();
         answers(lease.location());

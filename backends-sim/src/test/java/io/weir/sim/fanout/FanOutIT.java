@@ -32,10 +32,10 @@ class FanOutIT {
         sim.get("/fanout/" + way); // The first pays for classes and connections.
 
         assertThat(millis(sim.get("/fanout/" + way + "?parallel=false"), way, false))
-                .isBetween(400L, 2000L);
+                .isGreaterThanOrEqualTo(400L);
         // Repeated, since another process may have the core just then; the sum would never do.
         long parallel = Long.MAX_VALUE;
-        for (int i = 0; i < 5 && parallel >= 400; i++) {
+        for (int i = 0; i < 10 && parallel >= 400; i++) {
             parallel = millis(sim.get("/fanout/" + way), way, true);
         }
         assertThat(parallel).isBetween(200L, 399L);

@@ -37,9 +37,10 @@ class StartIT {
     void drainsOnSigtermAndLetsGoWhatAFaultHeld(Stack stack) throws Exception {
         try (SimProcess sim = SimProcess.ofClasses("--sim.stack=" + stack.id(), database())) {
             int port = sim.port();
-            CompletableFuture<HttpResponse<String>> working = SimProcess.get(port, "/delay?ms=1500");
             SimProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"hang\",\"path\":\"/records\"}");
             CompletableFuture<HttpResponse<String>> held = SimProcess.get(port, "/records");
+            // Long enough to be seen on a busy machine.
+            CompletableFuture<HttpResponse<String>> working = SimProcess.get(port, "/delay?ms=6000");
             await().until(() -> SimProcess.get(sim.managementPort(), "/actuator/prometheus")
                     .join()
                     .body()

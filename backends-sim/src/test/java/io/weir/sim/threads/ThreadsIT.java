@@ -25,14 +25,15 @@ class ThreadsIT {
 
     @BeforeAll
     static void started() {
-        // As many servlet threads as can be counted.
+        // As many servlet threads as can be counted; and work long enough to be seen on a busy machine.
         sim = Sim.start(
                 Stack.MVC_JDBC,
                 "--server.tomcat.threads.max=" + THREADS,
                 "--server.tomcat.threads.min-spare=" + THREADS,
                 "--sim.pool.workers=2",
                 "--sim.pool.queue-capacity=-1",
-                "--sim.pool.service-time=50ms");
+                "--sim.pool.service-time=1s",
+                "--sim.job.time=5s");
     }
 
     @AfterAll
@@ -74,7 +75,7 @@ class ThreadsIT {
         assertThat(jobs).noneMatch(CompletableFuture::isDone);
         jobs.forEach(job -> {
             String body = job.join().body();
-            assertThat(body).contains("\"way\":\"" + way + "\"", "\"ms\":2000");
+            assertThat(body).contains("\"way\":\"" + way + "\"", "\"ms\":5000");
             assertThat(field(body, "takenBy")).contains("exec");
             assertThat(field(body, "doneBy")).startsWith(way.equals("virtual") ? "virtual-" : "job-");
         });
@@ -110,7 +111,7 @@ class ThreadsIT {
                 stack,
                 "--sim.pool.workers=1",
                 "--sim.pool.queue-capacity=1",
-                "--sim.pool.service-time=800ms",
+                "--sim.pool.service-time=2s",
                 "--sim.pool.policy=" + policy)) {
             List<CompletableFuture<HttpResponse<String>>> sent = new ArrayList<>();
             for (int i = 1; i <= 3; i++) {
