@@ -14,6 +14,8 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -21,11 +23,14 @@ import java.util.stream.Stream;
 /**
  * What an experiment works with: processes within their limits, the load, and the raw files.
  *
- * <p>Concurrency: an experiment runs on one thread. A shutdown hook may {@link #stopAll} at any time; whatever the experiment starts after that is ended at once.
+ * <p>Concurrency: an experiment runs on one thread. A shutdown hook may {@link #abort()} it at any time; whatever the experiment starts after that is ended at once.
  */
 public final class Bench implements AutoCloseable {
 
     private static final Duration START = Duration.ofMinutes(2);
+    /** An experiment that is stopped looks for that several times a second. */
+    private static final Duration CLOSING = Duration.ofSeconds(10);
+
     /** The label of a step that is not looked at. */
     public static final String WARM_UP = "warm-up";
 
@@ -47,6 +52,7 @@ public final class Bench implements AutoCloseable {
     private final List<Step> steps = new ArrayList<>();
 
     private volatile boolean stopping;
+    private final CountDownLatch closed = new CountDownLatch(1);
     /** The step under way, for the sampler; 0: none. */
     private final AtomicInteger step = new AtomicInteger();
 
@@ -454,6 +460,14 @@ public final class Bench implements AutoCloseable {
         progress.doing(what);
     }
 
+    /** Stops the experiment from another thread: when this returns, nothing runs any more, and the raw files are whole. */
+    void abort() throws InterruptedException {
+        stopAll();
+        if (!closed.await(CLOSING.toMillis(), TimeUnit.MILLISECONDS)) {
+            throw new RunFailure("the experiment does not stop; its raw files may be cut off");
+        }
+    }
+
     /** Ends all that was started, the last first. */
     synchronized void stopAll() {
         if (!stopping) {
@@ -480,5 +494,6 @@ public final class Bench implements AutoCloseable {
         verdict.write(stopped);
         raw.close();
         progress.clear();
+        closed.countDown();
     }
 }

@@ -282,7 +282,7 @@ public final class Run {
             bench.note(ELSEWHERE);
         }
         // So that Ctrl-C and SIGTERM leave nothing behind.
-        Thread hook = new Thread(bench::stopAll);
+        Thread hook = new Thread(() -> abort(bench));
         Runtime.getRuntime().addShutdownHook(hook);
         try (bench) {
             run(experiment, bench);
@@ -304,6 +304,16 @@ public final class Run {
             // For the run's page.
             bench.verdict().invalidate(String.valueOf(e.getMessage()));
             throw e;
+        }
+    }
+
+    private static void abort(Bench bench) {
+        try {
+            bench.abort();
+        } catch (RunFailure e) {
+            System.err.println("perf/run: " + e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -86,16 +86,28 @@ class BenchTest {
         bench.close();
         assertThat(properties()).as("failed").contains("valid=false", "invalid.why=it did not come to its end");
 
-        Bench stopped = bench();
-        stopped.stopAll();
-        stopped.verdict().completed();
-        stopped.close();
-        assertThat(properties()).as("stopped").contains("valid=false", "invalid.why=it did not come to its end");
-
         Bench whole = bench();
         whole.verdict().completed();
         whole.close();
         assertThat(properties()).contains("valid=true", "invalid.why=");
+    }
+
+    @Test
+    void leavesWholeFilesWhenItIsStopped() throws Exception {
+        Bench bench = bench();
+        bench.stepAt(1000, "first", "");
+        Thread experiment = Thread.ofVirtual().start(() -> {
+            try (bench) {
+                assertThatThrownBy(() -> bench.await("nothing", () -> false)).hasMessage("stopped");
+                bench.verdict().completed();
+            }
+        });
+
+        bench.abort();
+
+        assertThat(Files.readAllLines(directory.resolve("raw/steps.csv"))).hasSize(2);
+        assertThat(properties()).contains("valid=false", "invalid.why=it did not come to its end");
+        experiment.join();
     }
 
     @Test
