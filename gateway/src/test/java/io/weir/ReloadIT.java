@@ -157,6 +157,7 @@ class ReloadIT {
             gateway = TestGateway.start(yaml(backend, limit(10, "gateway")).replace("weir:", among));
             QueueingBulkhead bulkhead = gateway.backend("orders").bulkhead();
             assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(10);
+            await().until(() -> gateway.bean(GatewayCount.class).gateways() == 3);
 
             reloaded(yaml(backend, limit(10, "cluster")).replace("weir:", among));
             assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);

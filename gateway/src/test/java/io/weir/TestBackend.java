@@ -285,10 +285,13 @@ public final class TestBackend implements AutoCloseable {
             Conversation conversation = new Conversation(socket);
             for (String first = conversation.line(); first != null; first = conversation.line()) {
                 StringBuilder head = new StringBuilder();
-                for (String field = conversation.line();
-                        field != null && !field.isEmpty();
-                        field = conversation.line()) {
+                String field = conversation.line();
+                for (; field != null && !field.isEmpty(); field = conversation.line()) {
                     head.append(field).append("\r\n");
+                }
+                if (field == null) {
+                    // Broken off within its head: nobody has asked for anything.
+                    return;
                 }
                 requests.incrementAndGet();
                 Request request = new Request(first, head.toString());

@@ -12,6 +12,7 @@ import io.weir.engine.Engine;
 import io.weir.engine.Route;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -119,7 +120,7 @@ public final class TestGateway implements AutoCloseable {
         /** Starts it, with a healthy neighbour beside the backends. */
         public TestGateway start() {
             TestBackend neighbour = TestBackend.healthy();
-            backend(NEIGHBOUR, neighbour.uri());
+            backend(NEIGHBOUR, neighbour.uri(), "deadline: 10s");
             route(NEIGHBOUR, NEIGHBOUR);
             String yaml =
                     "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
@@ -201,7 +202,7 @@ public final class TestGateway implements AutoCloseable {
     }
 
     /** Writes another configuration into its file; in one step, as an editor that keeps the old file if it fails. */
-    public void rewrite(String yaml) {
+    public synchronized void rewrite(String yaml) {
         try {
             Path next = Files.writeString(directory.resolve("gateway.yml.next"), yaml);
             Files.move(next, file(), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
@@ -305,7 +306,14 @@ public final class TestGateway implements AutoCloseable {
             if (!Files.exists(file)) {
                 return List.of();
             }
-            return Files.readAllLines(file).stream()
+            byte[] written = Files.readAllBytes(file);
+            int whole = written.length;
+            // Of the last line half may be there: the kernel shows what is written page by page.
+            while (whole > 0 && written[whole - 1] != '\n') {
+                whole--;
+            }
+            return new String(written, 0, whole, StandardCharsets.UTF_8)
+                    .lines()
                     .filter(line -> line.contains(text))
                     .map(line -> JsonMapper.shared().readTree(line))
                     .toList();
