@@ -8,11 +8,11 @@ final class Allocation {
 
     private static final int WARM_UP = 20_000;
     private static final int ROUNDS = 10_000;
-    private static final int ATTEMPTS = 5;
+    private static final int ATTEMPTS = 25;
 
     private Allocation() {}
 
-    /** Bytes per round; the least of a few attempts, since the JIT compiler may come between. */
+    /** Bytes per round; the least of many attempts, since the JIT compiler may come between, and late on a busy machine. */
     static long bytesPer(Runnable work) {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         run(work, WARM_UP);
