@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Threads that enter, leave, release and resize as fast as they can, and what must hold meanwhile and afterwards. */
-@Timeout(30)
+@Timeout(120)
 class QueueingBulkheadStressTest {
 
     private static final int THREADS = 4;

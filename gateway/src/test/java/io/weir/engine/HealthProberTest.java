@@ -31,7 +31,7 @@ class HealthProberTest {
 
             prober.close();
             await().until(() -> server.connections() == 0);
-            assertThat(wired.breaker.probesUnderWay()).isZero();
+            await().until(() -> wired.breaker.probesUnderWay() == 0);
         } finally {
             server.close();
         }

@@ -21,7 +21,7 @@ import reactor.netty.resources.LoopResources;
 /** A backend on a real socket, whose connections have an event loop of their own. */
 final class Wired implements AutoCloseable {
 
-    static final Duration CONNECT_TIMEOUT = Duration.ofMillis(250);
+    static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
     final LoopResources loops = LoopResources.create("wired", 1, true);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-@Timeout(30)
+@Timeout(60)
 class AccessLogTest {
 
     private static final long NOW = Instant.parse("2026-03-01T12:00:00.500Z").toEpochMilli();

@@ -24,6 +24,7 @@ class SpanExportTest {
 
     private static final Duration AT_ONCE = Duration.ofMillis(1);
     private static final Duration NEVER = Duration.ofHours(1);
+    private static final Duration PATIENT = Duration.ofSeconds(30);
 
     private final List<Integer> batches = new CopyOnWriteArrayList<>();
 
@@ -77,7 +78,7 @@ class SpanExportTest {
 
     @Test
     void countsWhatTheCollectorDoesNotTakeInTime() {
-        try (SpanExport export = export(1_000, AT_ONCE, batch -> new CompletableResultCode())) {
+        try (SpanExport export = export(1_000, AT_ONCE, Duration.ofMillis(20), batch -> new CompletableResultCode())) {
             end(export, 3);
 
             await().until(() -> export.failed() == 3);
@@ -132,6 +133,14 @@ class SpanExportTest {
 
     private SpanExport export(
             int capacity, Duration interval, Function<Collection<SpanData>, CompletableResultCode> exporter) {
+        return export(capacity, interval, PATIENT, exporter);
+    }
+
+    private SpanExport export(
+            int capacity,
+            Duration interval,
+            Duration timeout,
+            Function<Collection<SpanData>, CompletableResultCode> exporter) {
         return new SpanExport(
                 new SpanExporter() {
                     @Override
@@ -152,7 +161,7 @@ class SpanExportTest {
                 },
                 capacity,
                 interval,
-                Duration.ofMillis(20),
+                timeout,
                 System::nanoTime);
     }
 
