@@ -17,7 +17,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -50,6 +52,7 @@ class ClusterScopeIT {
     private final List<Process> processes = new ArrayList<>();
     private final List<Integer> ports = new ArrayList<>();
     private final List<Integer> managementPorts = new ArrayList<>();
+    private final Set<Integer> given = new HashSet<>();
 
     @TempDir
     private Path directory;
@@ -112,10 +115,12 @@ class ClusterScopeIT {
                   access-log.enabled: false
                   cluster: { gateways: %s, dns-server: "%s", refresh-interval: 200ms }
                   drain: { delay: 0s, timeout: 0s }
+                  overload.max-event-loop-delay: 1m
                   backends:
                     orders:
                       uri: %s
                       deadline: 5m
+                      connection.connect-timeout: 10s
                       bulkhead: { scope: cluster, max-concurrent-calls: %d, queue-capacity: 0, max-wait-duration: 0 }
                 """.formatted(
                         port, managementPort, FakeDns.NAME, dns.address(), backend.uri(), LIMIT));
@@ -175,11 +180,13 @@ class ClusterScopeIT {
     }
 
     /** A port below those that outgoing connections are given: until the gateway listens, other tests make many. */
-    private static int freePort() throws IOException {
+    private int freePort() throws IOException {
         while (true) {
             try (ServerSocket socket =
                     new ServerSocket(ThreadLocalRandom.current().nextInt(20_000, 32_768))) {
-                return socket.getLocalPort();
+                if (given.add(socket.getLocalPort())) {
+                    return socket.getLocalPort();
+                }
             } catch (BindException e) {
                 // It is taken: another one.
             }
