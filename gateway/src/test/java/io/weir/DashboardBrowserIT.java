@@ -175,6 +175,24 @@ class DashboardBrowserIT {
         awaitLive();
         awaitText(card("orders"), "closed");
         backend.behave(backend.hang());
+        // A busy machine may be late now and then; a page that is slow is late each time.
+        long millis = Long.MAX_VALUE;
+        for (int round = 0; round < 3 && millis > 2_000; round++) {
+            millis = millisToShowAHang();
+        }
+        assertThat(millis).as("ms until the page showed it").isBetween(0L, 2_000L);
+
+        awaitText(card("orders") + " .outcomes", "deadline-exceeded");
+        await().until(() -> asked("return document.querySelector('.card').dataset.backend", String.class)
+                .equals("orders"));
+        assertThat(browser().getTitle()).isEqualTo("(1) Weir");
+        assertNoComplaint();
+    }
+
+    private long millisToShowAHang() {
+        gateway.calm();
+        await().until(() -> asked("return " + part("orders", "") + ".dataset.trouble", String.class)
+                .equals("calm"));
         // The page itself notes when the card first says that something is wrong: how long the driver takes is no
         // matter.
         browser().executeScript("""
@@ -190,14 +208,8 @@ class DashboardBrowserIT {
                 .toList();
         await().until(() -> asked("return window.seen", Long.class) > 0);
         long seenAt = asked("return window.seen", Long.class);
-        assertThat(seenAt - hungAt).as("ms until the page showed it").isBetween(0L, 2_000L);
-
         answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(504));
-        awaitText(card("orders") + " .outcomes", "deadline-exceeded");
-        await().until(() -> asked("return document.querySelector('.card').dataset.backend", String.class)
-                .equals("orders"));
-        assertThat(browser().getTitle()).isEqualTo("(1) Weir");
-        assertNoComplaint();
+        return seenAt - hungAt;
     }
 
     /** Twice as many requests to the one as to the other, whose answers are failures, and whose breaker is only tried out. */
