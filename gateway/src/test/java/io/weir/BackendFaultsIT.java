@@ -24,6 +24,10 @@ import tools.jackson.databind.JsonNode;
 class BackendFaultsIT {
 
     private static final String BACKEND = "orders";
+    /** Of the same backend, where deadlines are met before its answer has begun, and where they are met in its middle. */
+    private static final String LATE = "late";
+
+    private static final String BEGINNING = "beginning";
 
     /** The caller has the beginning of its answer. */
     private static final Semaphore BEGUN = new Semaphore(0);
@@ -39,10 +43,14 @@ class BackendFaultsIT {
         refusing = UnwillingPort.refusing();
         silent = UnwillingPort.silent();
         gateway = TestGateway.setup()
-                .backend(BACKEND, backend.uri(), "deadline: 400ms")
+                .backend(BACKEND, backend.uri(), "deadline: 20s", "recovery: { probe-interval: 60s }")
+                .backend(LATE, backend.uri(), "deadline: 400ms")
+                .backend(BEGINNING, backend.uri(), "deadline: 1s")
                 .backend("refusing", refusing.uri())
                 .backend("silent", silent.uri(), "connection: { connect-timeout: 50ms }")
                 .route(BACKEND, BACKEND)
+                .route(LATE, LATE)
+                .route(BEGINNING, BEGINNING)
                 .filtered("broken", BACKEND, "\"AddResponseHeader=X-Broken, a\\u0001b\"")
                 .route("refusing", "refusing")
                 .route("silent", "silent")
@@ -153,15 +161,16 @@ class BackendFaultsIT {
     @MethodSource("before")
     void endsInARefusalBeforeTheAnswerHasBegun(Before fault, Door door) throws IOException {
         backend.behave(fault.behaviour);
-        String path = door.path(BACKEND, fault.name());
+        boolean late = fault.reason.equals("deadline-exceeded");
+        String route = late ? LATE : BACKEND;
+        String path = door.path(route, fault.name());
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
 
-        boolean late = fault.reason.equals("deadline-exceeded");
         int status = late ? 504 : 502;
         assertRefused(answer, status, fault.reason, late ? "http_response_timeout" : "connection_terminated");
-        gateway.assertTold(door, BACKEND, path, status, fault.reason);
-        gateway.assertFed(BACKEND, 1, 1, late ? 1 : 0);
+        gateway.assertTold(door, route, path, status, fault.reason);
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
@@ -251,7 +260,9 @@ class BackendFaultsIT {
     void resetsTheCallerOnceTheAnswerHasBegun(Amid fault, Door door) throws IOException {
         backend.behave(fault.behaviour);
         BEGUN.drainPermits();
-        String path = door.path(BACKEND, fault.name());
+        boolean late = fault.reason.equals("deadline-exceeded");
+        String route = late ? BEGINNING : BACKEND;
+        String path = door.path(route, fault.name());
 
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", path));
@@ -260,8 +271,8 @@ class BackendFaultsIT {
             assertThat(caller.isReset()).as("broken off with a RST").isTrue();
         }
 
-        gateway.assertTold(door, BACKEND, path, 200, fault.reason);
-        gateway.assertFed(BACKEND, 1, 1, fault.reason.equals("deadline-exceeded") ? 1 : 0);
+        gateway.assertTold(door, route, path, 200, fault.reason);
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
@@ -370,8 +381,11 @@ class BackendFaultsIT {
             conversation.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
             conversation.close();
         });
-        // It may have a connection of an earlier test's.
-        TestCaller.get(gateway.port(), door.path(BACKEND, "closing"));
+        // It may have connections of earlier tests'.
+        int used = 1 + backend.connections();
+        for (int i = 0; i < used; i++) {
+            TestCaller.get(gateway.port(), door.path(BACKEND, "closing"));
+        }
         int before = backend.accepted();
         for (int i = 1; i <= 3; i++) {
             TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "closing" + i));
@@ -379,7 +393,7 @@ class BackendFaultsIT {
             assertThat(answer.header("connection")).isNull();
             assertThat(backend.accepted()).isEqualTo(before + i);
         }
-        gateway.assertFed(BACKEND, 4, 0, 0);
+        gateway.assertFed(BACKEND, used + 3, 0, 0);
     }
 
     @Door.Each

@@ -60,12 +60,14 @@ class BreakerIT extends GatewayTests {
                         "slow",
                         backend.uri(),
                         "deadline: 60s",
-                        "circuit-breaker: { " + WINDOW + ", slow-call-duration-threshold: 60ms }")
+                        "circuit-breaker: { " + WINDOW + ", slow-call-duration-threshold: 60ms }",
+                        // Whom it refuses it refuses, however long that takes.
+                        "recovery: { probe-interval: 60s }")
                 .backend(
                         "impatient",
                         backend.uri(),
                         "deadline: 60s",
-                        "circuit-breaker: { " + WINDOW + ", max-wait-duration-in-half-open-state: 200ms }",
+                        "circuit-breaker: { " + WINDOW + ", max-wait-duration-in-half-open-state: 1500ms }",
                         "recovery: { probe-interval: 100ms, max-probes: 1 }")
                 .backend(
                         "checked",
@@ -146,7 +148,7 @@ class BreakerIT extends GatewayTests {
         gateway.assertFed("orders", 0, 0, 0);
 
         // Unless the backend had enough time by anybody's measure.
-        TestCaller.get(gateway.port(), door.path("slow", "hurry"), "X-Request-Timeout: 150ms");
+        TestCaller.get(gateway.port(), door.path("slow", "hurry"), "X-Request-Timeout: 800ms");
         gateway.assertFed("slow", 1, 1, 1);
     }
 
@@ -198,7 +200,7 @@ class BreakerIT extends GatewayTests {
         long healed = System.nanoTime();
         ask(path, () -> breaker("orders").state() == State.CLOSED);
         // About an interval; the bound is for a busy machine, and far from Resilience4j's own wait of a minute.
-        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - healed)).isLessThan(50 * PROBE_INTERVAL_MILLIS);
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - healed)).isLessThan(150 * PROBE_INTERVAL_MILLIS);
         assertThat(transitions)
                 .containsExactly(
                         StateTransition.CLOSED_TO_OPEN,
@@ -294,7 +296,7 @@ class BreakerIT extends GatewayTests {
         String path = door.path("checked", "meanwhile");
 
         long from = System.nanoTime();
-        ask(path, () -> checks.get() == 3);
+        ask(path, () -> checks.get() >= 3);
         assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - from))
                 .isGreaterThanOrEqualTo(2 * PROBE_INTERVAL_MILLIS * 9 / 10);
         assertThat(others).isEmpty();

@@ -205,9 +205,9 @@ class BulkheadIT extends GatewayTests {
 
     @Door.Each
     void letsNobodyWaitWithLessTimeThanTheBackendNeeds(Door door) throws Exception {
-        // It takes 40 ms, and the gateway has seen enough of it to know.
+        // It takes 60 ms, and the gateway has seen enough of it to know.
         backend.behave((request, conversation) -> {
-            Thread.sleep(40);
+            Thread.sleep(60);
             conversation.answer(200, "");
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -220,7 +220,7 @@ class BulkheadIT extends GatewayTests {
         HeldCalls.Held held = calls.next();
         String path = door.path("known", "hopeless");
 
-        TestCaller.Answer refused = TestCaller.get(gateway.port(), path, "X-Request-Timeout: 30ms");
+        TestCaller.Answer refused = TestCaller.get(gateway.port(), path, "X-Request-Timeout: 50ms");
 
         JsonNode line = assertRefused(gateway, door, "known", path, refused, Reason.DEADLINE_EXCEEDED);
         assertThat(refused.problem().path("detail").asString())

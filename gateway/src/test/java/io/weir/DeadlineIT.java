@@ -36,7 +36,9 @@ class DeadlineIT extends GatewayTests {
         silent = UnwillingPort.silent();
         gateway = TestGateway.setup()
                 .backend("patient", backend.uri(), "deadline: 60s", "circuit-breaker: { minimum-number-of-calls: 20 }")
-                .backend("brief", backend.uri(), "deadline: 300ms", "stream-idle-timeout: 150ms")
+                .backend("brief", backend.uri(), "deadline: 800ms")
+                .backend("begun", backend.uri(), "deadline: 1500ms")
+                .backend("flowing", backend.uri(), "deadline: 1s", "stream-idle-timeout: 1s")
                 .backend(
                         "single",
                         backend.uri(),
@@ -46,17 +48,18 @@ class DeadlineIT extends GatewayTests {
                 .backend(
                         "untaking",
                         backend.uri(),
-                        "deadline: 300ms",
+                        "deadline: 1500ms",
                         "circuit-breaker: { slow-call-duration-threshold: 1ms }")
-                .backend("retried", backend.uri(), "deadline: 400ms", "retry-budget: { share: 100, floor: 1000 }")
+                .backend("retried", backend.uri(), "deadline: 2s", "retry-budget: { share: 100, floor: 1000 }")
                 .route("patient", "patient")
-                .route("shorter", "patient", "deadline: 100ms")
+                .route("shorter", "patient", "deadline: 500ms")
                 .route("brief", "brief")
-                .route("stream", "brief", "mode: stream")
+                .route("begun", "begun")
+                .route("stream", "flowing", "mode: stream")
                 .route("single", "single")
                 .route("silent", "silent")
                 .route("untaking", "untaking")
-                .route("retried", "retried", "retry: { max-attempts: 10, attempt-timeout: 90ms, backoff: 0s }")
+                .route("retried", "retried", "retry: { max-attempts: 10, attempt-timeout: 450ms, backoff: 0s }")
                 .start();
     }
 
@@ -73,11 +76,12 @@ class DeadlineIT extends GatewayTests {
         HeldCalls.Held held = calls.next();
         String path = door.path("single", "waits");
 
-        TestCaller.Answer late = TestCaller.get(gateway.port(), path, "X-Request-Timeout: 100ms");
+        TestCaller.Answer late = TestCaller.get(gateway.port(), path, "X-Request-Timeout: 600ms");
 
         JsonNode line = assertRefused(gateway, door, "single", path, late, Reason.DEADLINE_EXCEEDED);
         assertThat(line.path("attempts").asInt()).isZero();
-        assertThat(line.path("queue_ms").asDouble()).isGreaterThanOrEqualTo(90);
+        // All of it, but for what a busy machine takes until it waits.
+        assertThat(line.path("queue_ms").asDouble()).isGreaterThanOrEqualTo(100);
         held.answer();
         assertThat(occupant.join().status()).isEqualTo(200);
         assertThat(calls.calls()).as("the one that left the queue was not sent").isEqualTo(1);
@@ -101,10 +105,13 @@ class DeadlineIT extends GatewayTests {
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
 
         JsonNode line = assertRefused(gateway, door, "retried", path, late, Reason.DEADLINE_EXCEEDED);
-        assertThat(line.path("total_ms").asDouble()).isGreaterThanOrEqualTo(400);
-        // Four of 90 ms and a bit of a fifth; fewer if the machine is busy.
-        assertThat(line.path("attempts").asInt()).isBetween(2, 5);
-        await().until(() -> calls.calls() == line.path("attempts").asInt());
+        assertThat(line.path("total_ms").asDouble()).isGreaterThanOrEqualTo(2_000);
+        // Four of 450 ms and a bit of a fifth; fewer if the machine is busy.
+        int attempts = line.path("attempts").asInt();
+        assertThat(attempts).isBetween(2, 5);
+        // The last one may have been cut off before it was sent.
+        await().until(() -> calls.calls() >= attempts - 1);
+        assertThat(calls.calls()).isLessThanOrEqualTo(attempts);
     }
 
     @Door.Each
@@ -175,7 +182,7 @@ class DeadlineIT extends GatewayTests {
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path, "X-Request-Timeout: 600s");
 
-        assertThat(millis(calls.next().request())).isBetween(1, 300);
+        assertThat(millis(calls.next().request())).isBetween(1, 800);
         assertRefused(gateway, door, "brief", path, late, Reason.DEADLINE_EXCEEDED);
         // It had the whole of the backend's own deadline: that is the backend's doing.
         gateway.assertFed("brief", 1, 1, 1);
@@ -187,7 +194,7 @@ class DeadlineIT extends GatewayTests {
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
 
-        assertThat(millis(calls.next().request())).isBetween(1, 100);
+        assertThat(millis(calls.next().request())).isBetween(1, 500);
         assertRefused(gateway, door, "shorter", path, late, Reason.DEADLINE_EXCEEDED);
     }
 
@@ -274,10 +281,10 @@ class DeadlineIT extends GatewayTests {
                 .protocol(HttpProtocol.H2C)
                 .host("127.0.0.1")
                 .port(gateway.port());
-        String path = door.path("brief", "half");
+        String path = door.path("begun", "half");
         List<String> seen = new CopyOnWriteArrayList<>();
 
-        for (String target : List.of(path, door.path("brief", "next"))) {
+        for (String target : List.of(path, door.path("begun", "next"))) {
             client.get()
                     .uri(target)
                     .responseConnection((head, connection) -> {
@@ -304,8 +311,8 @@ class DeadlineIT extends GatewayTests {
         assertThat(seen.get(2)).isEqualTo("RST_STREAM");
         assertThat(seen.get(3)).as("the same connection").isEqualTo(seen.get(0));
         assertThat(seen.get(4)).isEqualTo("whole");
-        gateway.assertTold(door, "brief", path, 200, "deadline-exceeded");
-        gateway.assertFed("brief", 2, 1, 1);
+        gateway.assertTold(door, "begun", path, 200, "deadline-exceeded");
+        gateway.assertFed("begun", 2, 1, 1);
     }
 
     // ---------------------------------------------------------------- streams
@@ -320,9 +327,9 @@ class DeadlineIT extends GatewayTests {
             // More often than it may stand still, and for longer than its deadline.
             for (int i = 0; i < 20; i++) {
                 conversation.write("1\r\nx\r\n");
-                Thread.sleep(20);
+                Thread.sleep(60);
             }
-            assertThat(System.nanoTime() - from).isGreaterThan(300_000_000);
+            assertThat(System.nanoTime() - from).isGreaterThan(1_000_000_000);
             conversation.write("0\r\n\r\n");
         });
 
@@ -338,7 +345,7 @@ class DeadlineIT extends GatewayTests {
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
 
         assertRefused(gateway, door, "stream", path, late, Reason.DEADLINE_EXCEEDED);
-        gateway.assertFed("brief", 1, 1, 1);
+        gateway.assertFed("flowing", 1, 1, 1);
     }
 
     @Door.Each
@@ -355,9 +362,9 @@ class DeadlineIT extends GatewayTests {
             assertThat(caller.isReset()).isTrue();
         }
         JsonNode line = gateway.assertTold(door, "stream", path, 200, "deadline-exceeded");
-        assertThat(line.path("total_ms").asDouble()).isBetween(150.0, 10_000.0);
+        assertThat(line.path("total_ms").asDouble()).isBetween(1_000.0, 30_000.0);
         // Its head was in time; that nothing moves may be the nature of the stream.
-        gateway.assertFed("brief", 1, 0, 0);
+        gateway.assertFed("flowing", 1, 0, 0);
     }
 
     private static int millis(TestBackend.Request request) {

@@ -48,9 +48,9 @@ class DryRunIT {
                         "deadline: 60s",
                         patient,
                         "bulkhead: { max-concurrent-calls: 1, queue-capacity: 1, max-wait-duration: 20ms, enforce: false }")
-                .backend("streams", backend.uri(), "max-streams: 1", "bulkhead: { enforce: false }")
+                .backend("streams", backend.uri(), "deadline: 60s", "max-streams: 1", "bulkhead: { enforce: false }")
                 .backend("breaker", backend.uri(), "circuit-breaker: { enforce: false }")
-                .backend("deadline", backend.uri(), "deadline: 120ms", "deadline-enforce: false")
+                .backend("deadline", backend.uri(), "deadline: 1s", "deadline-enforce: false")
                 .route("bulkhead", "bulkhead")
                 .route("queue", "queue")
                 .route("streams", "streams", "mode: stream")

@@ -35,7 +35,7 @@ class FallbackIT extends GatewayTests {
         refusing = UnwillingPort.refusing();
         gateway = TestGateway.setup()
                 .backend("orders", backend.uri(), "deadline: 60s", ONE_AT_A_TIME)
-                .backend("brief", backend.uri(), "deadline: 100ms")
+                .backend("brief", backend.uri(), "deadline: 500ms")
                 .backend("refusing", refusing.uri(), "deadline: 60s")
                 .backend(
                         "spare",

@@ -24,7 +24,7 @@ class LastAnswerIT {
             conversation.answer(request.target().endsWith("failed") ? 500 : 200, "ok");
         });
         gateway = TestGateway.setup()
-                .backend(BACKEND, backend.uri())
+                .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
                 .start();
     }

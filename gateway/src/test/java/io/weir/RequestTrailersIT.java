@@ -28,7 +28,7 @@ class RequestTrailersIT {
             conversation.answer(200, String.join("|", conversation.trailers()));
         });
         gateway = TestGateway.setup()
-                .backend(BACKEND, backend.uri())
+                .backend(BACKEND, backend.uri(), "deadline: 20s")
                 .route(BACKEND, BACKEND)
                 .start();
     }

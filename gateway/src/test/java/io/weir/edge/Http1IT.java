@@ -230,7 +230,7 @@ class Http1IT {
             assertRefused(wire, Reason.CLIENT_TOO_SLOW);
             server.heard.awaitRefused(1);
             assertThat(server.heard.refused.get(0).nanos())
-                    .isGreaterThanOrEqualTo(Duration.ofMillis(300).toNanos());
+                    .isGreaterThanOrEqualTo(Duration.ofMillis(500).toNanos());
         }
     }
 
@@ -295,7 +295,7 @@ class Http1IT {
     @EnumSource
     void closesAnIdleConnectionWithoutAWord(Speaks speaks) throws Exception {
         try (TestServer server = new TestServer(speaks, edge -> {
-                    edge.keepAliveTimeout = Duration.ofMillis(300);
+                    edge.keepAliveTimeout = Duration.ofMillis(500);
                     return edge;
                 });
                 Wire wire = server.connect()) {
@@ -310,8 +310,8 @@ class Http1IT {
     @Test
     void letsAnAnswerTakeLongerThanAHeadAndAnIdleConnectionMay() throws Exception {
         try (TestServer server = new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
-                    edge.headTimeout = Duration.ofMillis(100);
-                    edge.keepAliveTimeout = Duration.ofMillis(100);
+                    edge.headTimeout = Duration.ofMillis(500);
+                    edge.keepAliveTimeout = Duration.ofMillis(500);
                     return edge;
                 });
                 Wire wire = server.connect()) {
@@ -778,7 +778,7 @@ class Http1IT {
 
     private static TestServer impatient(Speaks speaks) {
         return new TestServer(speaks, edge -> {
-            edge.headTimeout = Duration.ofMillis(300);
+            edge.headTimeout = Duration.ofMillis(500);
             return edge;
         });
     }

@@ -389,7 +389,7 @@ class Http2IT {
     @Test
     void closesAnIdleConnectionWhateverItPings() throws Exception {
         try (TestServer server = new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
-                    edge.keepAliveTimeout = Duration.ofMillis(300);
+                    edge.keepAliveTimeout = Duration.ofMillis(500);
                     return edge;
                 });
                 Http2Wire wire = new Http2Wire(server.connect())) {
@@ -405,7 +405,7 @@ class Http2IT {
 
     private static TestServer impatient() {
         return new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
-            edge.headTimeout = Duration.ofMillis(300);
+            edge.headTimeout = Duration.ofMillis(500);
             return edge;
         });
     }

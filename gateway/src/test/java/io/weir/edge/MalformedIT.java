@@ -51,7 +51,7 @@ class MalformedIT {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
                 .weir(
-                        "edge: { head-timeout: 400ms, max-uri-length: 300B, max-header-size: 2KB, max-header-count: 20, max-body-size: 1000B }")
+                        "edge: { head-timeout: 1s, max-uri-length: 300B, max-header-size: 2KB, max-header-count: 20, max-body-size: 1000B }")
                 .backend(BACKEND, backend.uri())
                 .route(BACKEND, BACKEND)
                 .start();

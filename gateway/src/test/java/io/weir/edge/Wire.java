@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** A client that sends exactly what it is told to. Every read has a time limit. */
 final class Wire implements Closeable {
 
-    private static final int READ_TIMEOUT_MILLIS = 10_000;
+    private static final int READ_TIMEOUT_MILLIS = 20_000;
 
     private final Socket socket;
     private final InputStream in;
