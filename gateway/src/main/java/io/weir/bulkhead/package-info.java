@@ -24,7 +24,7 @@
  * a waiter counts as in use; the comment above the class draws the interleavings and the invariant that settles them.
  * Lock-free: no thread waits for another one, and a resize that was suspended half done is finished by whoever meets
  * it. An uncontended permit is one compare-and-set, and so is its release. A random-operation test against a
- * sequential model, Lincheck's model checker and jcstress ({@code src/jcstress}) hold it to that.
+ * sequential model, Lincheck's model checker and jcstress ({@code gateway/concurrency}) hold it to that.
  *
  * <h2>Why this and not something else</h2>
  *
