@@ -14,6 +14,9 @@ import java.util.Map;
 /** The built gateway, in a process of its own, with a shipped configuration. */
 final class Gateway implements AutoCloseable {
 
+    /** A JVM that lives for seconds: less to compile is more for the rest. */
+    private static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
     private final Child child;
     private final int port;
     private final int managementPort;
@@ -30,11 +33,13 @@ final class Gateway implements AutoCloseable {
             throws IOException, InterruptedException {
         int port = Host.freePort();
         int managementPort = Host.freePort();
-        List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElse("java"),
-                "-jar",
-                options.jar().toString(),
-                options.configuration().toString()));
+        List<String> command =
+                new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
+        if (options.quick()) {
+            command.addAll(SHORT_LIVED);
+        }
+        command.addAll(List.of(
+                "-jar", options.jar().toString(), options.configuration().toString()));
         command.addAll(properties);
         Child child = Child.start(
                 "the gateway",
