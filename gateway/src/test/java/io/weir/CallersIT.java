@@ -7,13 +7,20 @@ import static org.awaitility.Awaitility.await;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.edge.Http2Wire;
 import io.weir.edge.Leaks;
 import io.weir.outcome.Reason;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -23,6 +30,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.cloud.gateway.filter.GatewayFilterChain;
+import org.springframework.cloud.gateway.filter.GlobalFilter;
+import org.springframework.core.Ordered;
+import org.springframework.web.server.ServerWebExchange;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -42,10 +53,34 @@ class CallersIT extends GatewayTests {
     private static final String SINGLE = "single";
     private static final String SILENT = "silent";
     private static final String BRIEF = "brief";
+    private static final String STREAM = "stream";
 
     private static final int PART = 100;
 
+    private static final Elsewhere ELSEWHERE = new Elsewhere();
+
     private static UnwillingPort silent;
+
+    /** A filter that keeps some of its requests from the chain: the test hands them on, on its own thread. */
+    private static final class Elsewhere implements GlobalFilter, Ordered {
+
+        private final BlockingQueue<Mono<Void>> taken = new LinkedBlockingQueue<>();
+
+        @Override
+        public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
+            Mono<Void> onwards = chain.filter(exchange);
+            if (!exchange.getRequest().getURI().getPath().endsWith("/elsewhere")) {
+                return onwards;
+            }
+            taken.add(onwards);
+            return Mono.never();
+        }
+
+        @Override
+        public int getOrder() {
+            return 0;
+        }
+    }
 
     @BeforeAll
     static void start() {
@@ -71,7 +106,9 @@ class CallersIT extends GatewayTests {
                 .route(SINGLE, SINGLE)
                 .route(SILENT, SILENT)
                 .route(BRIEF, BRIEF)
+                .route(STREAM, BACKEND, "mode: stream")
                 .line("  - { id: open, uri: \"" + backend.uri() + "\", predicates: [\"Path=/open/**\"] }")
+                .bean(Elsewhere.class, ELSEWHERE)
                 .start();
     }
 
@@ -266,6 +303,26 @@ class CallersIT extends GatewayTests {
         assertThat(line.path("status").asInt()).isEqualTo(499);
     }
 
+    @Test
+    void isToldOfOnceThoughAFilterHandsItsRequestOnBehindIt() throws Exception {
+        String path = Door.GENERAL.path(BACKEND, "elsewhere");
+        Mono<Void> held;
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", path));
+            held = Objects.requireNonNull(ELSEWHERE.taken.poll(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            caller.reset();
+        }
+        JsonNode line = gateway.logged(path);
+        assertThat(line.path("outcome").asString()).isEqualTo("client-closed");
+
+        // It would wait for the backend's answer.
+        held.block(TestGateway.PATIENCE);
+
+        assertThat(calls.calls()).as("what the backend was asked").isZero();
+        gateway.assertNothingHeld();
+        assertThat(gateway.lines(path)).as("told once").hasSize(1);
+    }
+
     // ---------------------------------------------------------------- those who crawl
 
     @Door.Each
@@ -330,14 +387,77 @@ class CallersIT extends GatewayTests {
     void isResetWhenItDoesNotTakeItsAnswer(Door door) throws Exception {
         backend.behave(CallersIT::answerWithoutEnd);
         String path = door.path(BACKEND, "untaken");
-        try (TestCaller caller = TestCaller.to(gateway.port())) {
+        String stream = door.path(STREAM, "untaken");
+        try (TestCaller caller = TestCaller.to(gateway.port());
+                TestCaller listener = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", path));
+            listener.send(TestCaller.head("GET", stream));
 
             gateway.assertTold(door, BACKEND, path, 200, "client-too-slow");
             assertThat(caller.isReset()).isTrue();
+            gateway.assertTold(door, STREAM, stream, 200, "client-too-slow");
+            assertThat(listener.isReset()).isTrue();
         }
-        gateway.assertFed(BACKEND, 0, 0, 0);
+        // A stream's backend has done its part with the head.
+        gateway.assertFed(BACKEND, 1, 0, 0);
         await().until(() -> backend.connections() == 0);
+    }
+
+    /** Over HTTP/2, where nobody waits for a socket: the backend is through with what is not larger than the buffers in between. */
+    @Door.Each
+    void isResetWhenItGivesNoWindow(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            String target = request.target();
+            if (target.endsWith("endless")) {
+                answerWithoutEnd(request, conversation);
+            } else {
+                conversation.answer(200, "x".repeat(target.endsWith("small") ? 20 : 40_000));
+            }
+        });
+        List<String> routes = List.of(BACKEND, STREAM, STREAM, STREAM);
+        List<String> paths = List.of(
+                door.path(BACKEND, "small"),
+                door.path(STREAM, "small"),
+                door.path(STREAM, "large"),
+                door.path(STREAM, "endless"));
+        List<String> heads = new ArrayList<>();
+        List<String> resets = new ArrayList<>();
+        try (Http2Wire caller = Http2Wire.takingNothing(gateway.port())) {
+            for (int i = 0; i < paths.size(); i++) {
+                int stream = 2 * i + 1;
+                caller.headers(stream, Http2Wire.get(paths.get(i)), true);
+                heads.add("headers " + stream + " 200");
+                resets.add("reset " + stream + " 2");
+            }
+            List<String> came = new ArrayList<>();
+            while (came.size() < heads.size() + resets.size()) {
+                came.add(caller.next());
+            }
+            assertThat(came).containsAll(heads).containsAll(resets);
+            for (int i = 0; i < paths.size(); i++) {
+                gateway.assertTold(door, routes.get(i), paths.get(i), 200, "client-too-slow");
+            }
+        }
+        assertNoFailure(BACKEND);
+        await().until(() -> backend.connections() == 0);
+    }
+
+    /** Of which no exchange knows any more. */
+    @Door.Each
+    void isResetWhenItDoesNotTakeARefusal(Door door) throws Exception {
+        List<String> paths = List.of(door.path(BACKEND, "refused"), "/nowhere/" + door, "/%5C/" + door);
+        List<String> refusals = List.of("headers 1 400", "headers 3 404", "headers 5 400");
+        try (Http2Wire caller = Http2Wire.takingNothing(gateway.port())) {
+            for (int i = 0; i < paths.size(); i++) {
+                caller.headers(2 * i + 1, Http2Wire.get(paths.get(i)).add("x-request-timeout", "never"), true);
+            }
+            List<String> came = new ArrayList<>();
+            while (came.size() < 2 * refusals.size()) {
+                came.add(caller.next());
+            }
+            assertThat(came).containsAll(refusals).contains("reset 1 2", "reset 3 2", "reset 5 2");
+        }
+        gateway.assertTold(door, BACKEND, paths.getFirst(), 400, "bad-request");
     }
 
     @Door.Each

@@ -24,7 +24,9 @@ import java.util.Objects;
 import org.awaitility.Awaitility;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.util.FileSystemUtils;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -61,8 +63,15 @@ public final class TestGateway implements AutoCloseable {
         private final StringBuilder definitions = new StringBuilder();
         private final StringBuilder weir = new StringBuilder();
         private final StringBuilder rest = new StringBuilder();
+        private final List<ApplicationContextInitializer<GenericApplicationContext>> beans = new ArrayList<>();
 
         private Setup() {}
+
+        /** A bean that only a test has, such as a filter. */
+        public <T> Setup bean(Class<T> type, T bean) {
+            beans.add(context -> context.registerBean(type, () -> bean));
+            return this;
+        }
 
         /** A backend; its properties in YAML's flow style. */
         public Setup backend(String name, String uri, String... properties) {
@@ -125,7 +134,7 @@ public final class TestGateway implements AutoCloseable {
             String yaml =
                     "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
                             + "spring.cloud.gateway.server.webflux.routes:\n" + definitions + rest;
-            TestGateway gateway = TestGateway.start(yaml);
+            TestGateway gateway = TestGateway.start(yaml, beans);
             gateway.others.add(neighbour);
             return gateway;
         }
@@ -138,9 +147,14 @@ public final class TestGateway implements AutoCloseable {
 
     /** Starts one with a configuration, which is YAML from its first column on. */
     public static TestGateway start(String yaml) {
+        return start(yaml, List.of());
+    }
+
+    private static TestGateway start(
+            String yaml, List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
         try {
             Path directory = temporary();
-            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory);
+            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory, 0, beans);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -149,7 +163,7 @@ public final class TestGateway implements AutoCloseable {
     /** Starts one as an operator would after a stop: with the configuration of another, and its management port. */
     public static TestGateway startAgain(Path file, int managementPort) {
         try {
-            return startWith(file, temporary(), managementPort);
+            return startWith(file, temporary(), managementPort, List.of());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -158,18 +172,20 @@ public final class TestGateway implements AutoCloseable {
     /** Starts one with a file that is there. */
     public static TestGateway startWith(Path file) {
         try {
-            return startWith(file, temporary());
+            return startWith(file, temporary(), 0, List.of());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    private static TestGateway startWith(Path file, Path directory) {
-        return startWith(file, directory, 0);
-    }
-
-    private static TestGateway startWith(Path file, Path directory, int managementPort) {
-        SpringApplication application = new SpringApplicationBuilder(WeirApplication.class).build();
+    private static TestGateway startWith(
+            Path file,
+            Path directory,
+            int managementPort,
+            List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
+        SpringApplication application = new SpringApplicationBuilder(WeirApplication.class)
+                .initializers(beans.toArray(ApplicationContextInitializer<?>[]::new))
+                .build();
         application.setDefaultProperties(Map.of(
                 "server.port",
                 0,

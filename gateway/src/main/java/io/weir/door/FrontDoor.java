@@ -41,6 +41,7 @@ public final class FrontDoor implements HttpHandler {
     private final GeneralDoor generalDoor;
     private final EdgeProperties properties;
     private final Forwarding forwarding;
+    private final long readIdleNanos;
     private final EdgeOutcomes outcomes;
 
     /**
@@ -62,6 +63,7 @@ public final class FrontDoor implements HttpHandler {
         this.generalDoor = generalDoor;
         this.properties = properties;
         this.forwarding = new Forwarding(properties);
+        this.readIdleNanos = properties.readIdleTimeout().toNanos();
         this.outcomes = outcomes;
     }
 
@@ -76,7 +78,7 @@ public final class FrontDoor implements HttpHandler {
             return handled;
         }
         HttpServerRequest in = (HttpServerRequest) connection;
-        Inbound inbound = new Inbound(in, (HttpServerResponse) connection, Inbound.UNREADABLE, forwarding, NONE);
+        Inbound inbound = inbound(in, (HttpServerResponse) connection, Inbound.UNREADABLE, NONE);
         return refuse(Refusal.of(Reason.BAD_REQUEST, "a target that is no URI (expected: RFC 3986)"), inbound);
     }
 
@@ -90,8 +92,7 @@ public final class FrontDoor implements HttpHandler {
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
         } catch (IllegalArgumentException e) {
-            Inbound inbound = new Inbound(in, out, Inbound.UNREADABLE, forwarding, NONE);
-            return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound);
+            return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, Inbound.UNREADABLE, NONE));
         }
         if (target.authority() != null) {
             // It wins (RFC 9112, 3.2.2): nobody is to match by one and to ask for the other.
@@ -103,18 +104,17 @@ public final class FrontDoor implements HttpHandler {
                 new CompiledCaller(
                         engine,
                         compiled.route(),
-                        new Inbound(in, out, target, forwarding, COMPILED),
+                        inbound(in, out, target, COMPILED),
                         arrivedAt,
                         properties.serverTiming());
             case RouteTable.Other.GENERAL -> {
                 respell(in.requestHeaders());
-                Inbound inbound = new Inbound(in, out, target, forwarding, GENERAL);
+                Inbound inbound = inbound(in, out, target, GENERAL);
                 yield generalDoor.through(
                         new GeneralDoor.Visit(inbound, current, arrivedAt),
                         webFlux.handle(normalised(request, in, target), response));
             }
-            case RouteTable.Other.NONE ->
-                refuse(Refusal.of(Reason.NO_ROUTE, null), new Inbound(in, out, target, forwarding, NONE));
+            case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };
     }
 
@@ -139,9 +139,13 @@ public final class FrontDoor implements HttpHandler {
                 .build();
     }
 
+    private Inbound inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {
+        return new Inbound(in, out, target, forwarding, door, readIdleNanos);
+    }
+
     private Mono<Void> refuse(Refusal refusal, Inbound inbound) {
         outcomes.refused(refusal, inbound);
         ByteBuf body = inbound.writeRefusal(refusal);
-        return inbound.response().sendObject(body).then();
+        return inbound.response().sendObject(body).then().doOnSuccess(nothing -> inbound.limitTaking());
     }
 }

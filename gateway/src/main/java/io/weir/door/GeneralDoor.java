@@ -25,6 +25,8 @@ public final class GeneralDoor {
 
     private static final AttributeKey<@Nullable Visit> VISIT = AttributeKey.valueOf(GeneralDoor.class, "visit");
 
+    private static final String ATTRIBUTE = Visit.class.getName();
+
     private final boolean serverTiming;
     private final EdgeOutcomes outcomes;
     private final LongSupplier nanoClock;
@@ -126,8 +128,17 @@ public final class GeneralDoor {
     /** The same; null for a request that did not come in by the front door. */
     @Nullable
     Visit visitOrNull(ServerWebExchange exchange) {
+        Visit known = exchange.getAttribute(ATTRIBUTE);
+        if (known != null) {
+            return known;
+        }
         HttpServerRequest request = ServerHttpRequestDecorator.getNativeRequest(exchange.getRequest());
-        return ((ChannelOperations<?, ?>) request).channel().attr(VISIT).get();
+        Visit found = ((ChannelOperations<?, ?>) request).channel().attr(VISIT).get();
+        if (found != null) {
+            // Reactor Netty's request forgets its connection when the caller leaves.
+            exchange.getAttributes().put(ATTRIBUTE, found);
+        }
+        return found;
     }
 
     /** Sees a request through the chain. */
@@ -247,6 +258,7 @@ public final class GeneralDoor {
             GeneralCaller caller = visit.caller();
             if (caller == null) {
                 door.answered(visit);
+                visit.inbound().limitTaking();
                 return;
             }
             caller.release();

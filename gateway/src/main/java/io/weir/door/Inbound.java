@@ -16,6 +16,7 @@ import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.util.AsciiString;
+import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.deadline.CallerTimeout;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
@@ -31,6 +32,7 @@ import io.weir.observe.RequestFacts;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Refusal;
 import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -70,6 +72,7 @@ final class Inbound implements RequestFacts {
     private final RequestTarget target;
     private final Forwarding forwarding;
     private final String door;
+    private final long readIdleNanos;
     private boolean hasTunnel;
     private @Nullable String requestId;
 
@@ -78,13 +81,15 @@ final class Inbound implements RequestFacts {
             HttpServerResponse response,
             RequestTarget target,
             Forwarding forwarding,
-            String door) {
+            String door,
+            long readIdleNanos) {
         this.request = request;
         this.response = response;
         this.channel = ((ChannelOperations<?, ?>) response).channel();
         this.target = target;
         this.forwarding = forwarding;
         this.door = door;
+        this.readIdleNanos = readIdleNanos;
         if (channel instanceof Http2StreamChannel
                 && request.requestHeaders().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
             RequestTrailers.keep(channel);
@@ -275,6 +280,10 @@ final class Inbound implements RequestFacts {
             exchange.flushed();
             return;
         }
+        if (exchange.isOver()) {
+            limitTaking();
+            return;
+        }
         ((ChannelOperations<?, ?>) response).onTerminate().subscribe(null, failure -> exchange.callerLeft(), () -> {
             if (wasActive) {
                 exchange.flushed();
@@ -282,6 +291,21 @@ final class Inbound implements RequestFacts {
                 exchange.callerLeft();
             }
         });
+    }
+
+    /**
+     * Breaks off an answer that no exchange looks after, the gateway's own, if the caller does not take it in time. It is small, and has been completed towards Reactor
+     * Netty.
+     */
+    void limitTaking() {
+        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
+        if (!channel.isActive() || (buffer != null && buffer.totalPendingWriteBytes() == 0)) {
+            return;
+        }
+        ScheduledFuture<?> limit = channel.eventLoop().schedule(this::reset, readIdleNanos, TimeUnit.NANOSECONDS);
+        ((ChannelOperations<?, ?>) response)
+                .onTerminate()
+                .subscribe(null, failure -> limit.cancel(false), () -> limit.cancel(false));
     }
 
     @Nullable

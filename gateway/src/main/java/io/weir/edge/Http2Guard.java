@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>What the codec finds malformed, it answers by resetting the stream or closing the connection; that is told to the listener. What it lets pass and a request must not be, is
  * refused here in the shape of every other refusal. A body that nobody wants is dropped up to a limit, and then the stream is reset without an
- * error (RFC 9113, 8.1).
+ * error (RFC 9113, 8.1); a refusal that its caller does not take, with one.
  *
  * <p>Concurrency: confined to the connection's event loop.
  */
@@ -57,7 +57,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     private final CallerConnection connection;
     private final EdgeRules rules;
     private final Http2FrameCodec codec;
-    /** Streams whose answer is complete and whose request is not. */
+    /** Streams whose answer is complete and whose request is not, and those whose refusal the caller does not take. */
     private final Map<Integer, Unread> unread = new HashMap<>();
 
     private boolean asked;
@@ -67,7 +67,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     private boolean goingAway;
     private @Nullable ChannelHandlerContext ctx;
 
-    /** The body of a request that has been answered. */
+    /** The body of a request that has been answered; or a refusal. */
     private static final class Unread {
 
         private final Http2FrameStream stream;
@@ -239,9 +239,17 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         if (!head.isEndStream()) {
             // Not before: a reset overtakes what waits for the caller's window.
-            written.addListener(answered -> reset(context, stream, Http2Error.NO_ERROR));
+            written.addListener(answered -> {
+                if (answered.isSuccess()) {
+                    reset(context, stream, Http2Error.NO_ERROR);
+                }
+            });
         }
         context.flush();
+        if (!written.isDone()) {
+            unread.put(stream.id(), new Unread(stream, connection.now()));
+            arm();
+        }
     }
 
     // ---------------------------------------------------------------- answers, and bodies that nobody reads
@@ -285,7 +293,8 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
 
     private void giveUp(ChannelHandlerContext context, Unread body) {
         unread.remove(body.stream.id());
-        reset(context, body.stream, Http2Error.NO_ERROR);
+        boolean answered = body.stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL;
+        reset(context, body.stream, answered ? Http2Error.NO_ERROR : Http2Error.CANCEL);
     }
 
     private static void reset(ChannelHandlerContext context, Http2FrameStream stream, Http2Error error) {

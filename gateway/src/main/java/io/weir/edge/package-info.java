@@ -7,7 +7,7 @@
  *   <li><b>Requests that gateway and backend read differently</b> (smuggling, traversal): one spelling per path or a refusal, one {@code Host}, one
  *       framing, no folded fields, no bare carriage returns, no {@code CONNECT}. See {@link io.weir.edge.RequestTarget}.
  *   <li><b>Callers who hold connections</b>: a head that stalls or drips is refused by one deadline that no byte prolongs, idle connections are closed, and so is
- *       whatever is over the limit.
+ *       whatever is over the limit; a refusal that its caller does not take is broken off.
  *   <li><b>Callers who send what nobody reads</b>: 64 KiB of it are dropped, then the connection ends, in a way that still lets them read the answer.
  *   <li><b>Callers who lie about themselves</b>: forwarded headers are believed from trusted networks only. See {@link io.weir.edge.Forwarding}.
  * </ul>

@@ -61,7 +61,10 @@ final class Delivery {
         if (buffer != null) {
             return buffer.totalPendingWriteBytes();
         }
-        // An HTTP/2 stream has none; it tells only whether it takes more.
-        return channel.isWritable() ? 0 : 1;
+        // An HTTP/2 stream has none, but tells how far it is from its marks: what waits for the caller's window counts,
+        // however little it is.
+        return channel.isWritable()
+                ? channel.config().getWriteBufferHighWaterMark() + 1 - channel.bytesBeforeUnwritable()
+                : channel.config().getWriteBufferLowWaterMark() - 1 + channel.bytesBeforeWritable();
     }
 }

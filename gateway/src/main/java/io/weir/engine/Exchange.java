@@ -452,6 +452,11 @@ public final class Exchange extends Account {
         return phase != Phase.FLUSHING && phase != Phase.DONE;
     }
 
+    /** Whether it has ended: what is still written, nobody but the door looks after. On the exchange's event loop. */
+    public boolean isOver() {
+        return phase == Phase.DONE;
+    }
+
     /** Time with the backend up to now, while it answers. */
     public long backendNanosSoFar() {
         Admission held = admission;

@@ -35,6 +35,7 @@ class Http2IT {
 
     private static final int NO_ERROR = 0;
     private static final int PROTOCOL_ERROR = 1;
+    private static final int CANCEL = 8;
     private static final int ENHANCE_YOUR_CALM = 11;
 
     // ---------------------------------------------------------------- what must keep working
@@ -455,6 +456,22 @@ class Http2IT {
             assertThat(wire.next()).isEqualTo("data 1 early end");
 
             assertThat(wire.next()).isEqualTo("reset 1 " + NO_ERROR);
+        }
+    }
+
+    @Test
+    void resetsTheStreamOfARefusalThatIsNotTaken() throws Exception {
+        try (TestServer server = impatient();
+                Http2Wire wire = new Http2Wire(server.connect(), 0)) {
+            wire.headers(1, Http2Wire.request("GET", "/hello"), true);
+            wire.headers(3, Http2Wire.request("POST", "/echo"), false);
+
+            assertThat(List.of(wire.next(), wire.next(), wire.next(), wire.next()))
+                    .containsExactlyInAnyOrder(
+                            "headers 1 400", "headers 3 400", "reset 1 " + CANCEL, "reset 3 " + CANCEL);
+            assertThat(server.heard.refused)
+                    .extracting(Heard.Refused::reason)
+                    .containsExactly(Reason.BAD_REQUEST, Reason.BAD_REQUEST);
         }
     }
 

@@ -24,7 +24,7 @@ import java.util.Map;
 
 /** A client of HTTP/2 that sends exactly the frames that it is told to, sound or not, and reads frame by frame. */
 @SuppressWarnings("FutureReturnValueIgnored") // Bytes are written into memory.
-final class Http2Wire implements Closeable {
+public final class Http2Wire implements Closeable {
 
     /** What came, in words: {@code headers 1 200}, {@code data 1 text}, {@code reset 1 0}, {@code goaway 2147483647 0}, {@code closed}. */
     private final Deque<String> events = new ArrayDeque<>();
@@ -41,15 +41,26 @@ final class Http2Wire implements Closeable {
     Http2Headers lastHeaders = new DefaultHttp2Headers(false);
 
     Http2Wire(Wire wire) throws IOException {
+        this(wire, 1 << 20);
+    }
+
+    /** One that takes so much of each answer before it says that it takes more. */
+    Http2Wire(Wire wire, int window) throws IOException {
         this.wire = wire;
         this.channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
         this.context = channel.pipeline().firstContext();
         wire.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-        writer.writeSettings(context, new Http2Settings().initialWindowSize(1 << 20), context.newPromise());
+        writer.writeSettings(context, new Http2Settings().initialWindowSize(window), context.newPromise());
         flush();
     }
 
-    static Http2Headers get(String path) {
+    /** One that takes nothing of an answer but its head. */
+    public static Http2Wire takingNothing(int port) throws IOException {
+        return new Http2Wire(Wire.to(port), 0);
+    }
+
+    /** A request's head. */
+    public static Http2Headers get(String path) {
         return request("GET", path).authority("weir.example");
     }
 
@@ -61,7 +72,8 @@ final class Http2Wire implements Closeable {
         return new DefaultHttp2Headers(false).method(method).path(path).scheme("http");
     }
 
-    void headers(int stream, Http2Headers headers, boolean last) throws IOException {
+    /** Sends a request's head. */
+    public void headers(int stream, Http2Headers headers, boolean last) throws IOException {
         writer.writeHeaders(context, stream, headers, 0, last, context.newPromise());
         flush();
     }
@@ -99,7 +111,7 @@ final class Http2Wire implements Closeable {
     }
 
     /** The next event but settings, pings, acknowledgements and window updates. */
-    String next() throws IOException {
+    public String next() throws IOException {
         while (events.isEmpty()) {
             read();
         }
