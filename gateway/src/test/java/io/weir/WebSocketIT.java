@@ -332,6 +332,38 @@ class WebSocketIT {
     }
 
     @Door.Each
+    void isNotAskedForByACallerOfHttp10(Door door) throws Exception {
+        assertNoHandshake(door, "HTTP/1.0", "");
+    }
+
+    @Door.Each
+    void isNotAskedForWithABody(Door door) throws Exception {
+        assertNoHandshake(door, "HTTP/1.1\r\nContent-Length: 4", "body");
+    }
+
+    private static void assertNoHandshake(Door door, String version, String body) throws Exception {
+        backend.behave(TestBackend.ECHO);
+        String path = door.path(BACKEND, "no-handshake");
+        String head = TestCaller.head(
+                "GET",
+                path,
+                "Upgrade: websocket",
+                "Connection: Upgrade",
+                "Sec-WebSocket-Version: 13",
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            // On a connection's first request the edge is stricter, for HTTP/2's sake.
+            assertThat(caller.request("GET", path + "/first").status()).isEqualTo(200);
+            backend.next();
+
+            caller.send(head.replace("HTTP/1.1", version) + body);
+
+            assertThat(caller.answer().text()).isEqualTo(path);
+        }
+        assertThat(backend.next().header("upgrade")).isNull();
+    }
+
+    @Door.Each
     void countsAgainstTheBackendsStreams(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         TestCaller[] callers = new TestCaller[4];
