@@ -29,7 +29,7 @@ final class Faults {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     /** What callers saw is told a moment later. */
-    private static final Duration UNTIL_TOLD = Duration.ofSeconds(5);
+    private static final Duration UNTIL_TOLD = Duration.ofSeconds(20);
 
     private static final Duration LEAVES_AFTER = Duration.ofMillis(50);
 

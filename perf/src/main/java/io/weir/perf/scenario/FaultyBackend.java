@@ -70,7 +70,7 @@ final class FaultyBackend implements AutoCloseable {
             case "resets" -> {
                 half(out);
                 // The first half is to be there first.
-                Thread.sleep(Duration.ofMillis(20));
+                Thread.sleep(Duration.ofMillis(200));
                 socket.setSoLinger(true, 0);
                 return false;
             }
@@ -100,7 +100,8 @@ final class FaultyBackend implements AutoCloseable {
                         out,
                         "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
             case "takes-a-while" -> {
-                Thread.sleep(Duration.ofMillis(200));
+                // Longer than it takes even a busy caller to be gone.
+                Thread.sleep(Duration.ofMillis(600));
                 write(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
             }
             case "answers-at-length" -> {
