@@ -69,7 +69,7 @@ class RollingReplacementIT {
             weir:
               backends:
                 reactive: { uri: "http://webflux-r2dbc:8080", deadline: 20s, connection: { connect-timeout: 10s } }
-              drain: { delay: 5s, timeout: 20s }
+              drain: { delay: 8s, timeout: 20s }
               # A machine that is busy with other things is no overload of the gateway's.
               overload.max-event-loop-delay: 1m
               management.token: 0123456789abcdef0123
