@@ -590,6 +590,24 @@ class DoorsDifferentialIT {
         Ask plain = get("/f").to("/f");
         Ask head = ask("HEAD /f HTTP/1.1").to("/f");
         Ask old = ask("GET /f HTTP/1.0").to("/f");
+        // The backend opens none.
+        String[] fields = {
+            "Host: Shop.example:80",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+            "Sec-WebSocket-Protocol: one",
+            "sec-websocket-protocol: two",
+            "X-Multi: one",
+            "x-multi: two"
+        };
+        Ask handshake = get("/f?", fields).to("/f?");
+        Ask ofPage = get(
+                        "/f",
+                        Stream.concat(Stream.of("Origin: http://shop.example"), Stream.of(fields))
+                                .toArray(String[]::new))
+                .to("/f");
         String chunks =
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n3\r\n...\r\n0\r\nX-T: t\r\n\r\n";
         return Stream.of(
@@ -672,6 +690,10 @@ class DoorsDifferentialIT {
                                                 "Origin: http://shop.example",
                                                 "Access-Control-Request-Method: PUT")
                                         .to("/f")),
+                row("handshakes of WebSockets").asks(handshake, ofPage),
+                row("handshakes of WebSockets with PreserveHostHeader")
+                        .then("PreserveHostHeader", "SetRequestHeader=X-A, 1")
+                        .asks(handshake, ofPage),
                 row("a request of another origin without a route")
                         .when("Path=/g")
                         .asks(ask(
@@ -794,7 +816,8 @@ class DoorsDifferentialIT {
                     text.replace(id, "<id>")
                             .replace("x-door: " + door.word(), "x-door: <door>")
                             .replaceAll("dur=\\d+\\.\\d{3}", "dur=<ms>")
-                            .replaceAll("(?m)^x-request-timeout: .*$", "x-request-timeout: <ms>"));
+                            .replaceAll("(?m)^x-request-timeout: .*$", "x-request-timeout: <ms>")
+                            .replaceAll("(?m)^sec-websocket-key: .*$", "sec-websocket-key: <key>"));
         }
     }
 

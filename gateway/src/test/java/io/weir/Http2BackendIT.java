@@ -9,6 +9,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http.websocketx.WebSocketFrame;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -18,8 +19,14 @@ import io.weir.upstream.TrailingFields;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,6 +43,7 @@ import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.WebsocketServerSpec;
 
 /** A backend that speaks HTTP/2 with prior knowledge, before callers who speak HTTP/1.1 or HTTP/2. */
 @ExtendWith(Leaks.class)
@@ -45,8 +53,18 @@ class Http2BackendIT {
     private static final String BACKEND = "orders";
     private static final int LARGE = 300_000;
 
+    private static final String TUNNELS = "tunnels";
+
     private static final List<String> PROTOCOLS = new CopyOnWriteArrayList<>();
+
+    /** What came to the backend that opens WebSockets. */
+    private static final BlockingQueue<List<String>> SEEN = new LinkedBlockingQueue<>();
+
+    private static final Set<String> UNLIKE =
+            Set.of("transfer-encoding", "x-http2-path", "x-http2-protocol", "x-http2-stream-id", "x-request-timeout");
+
     private static DisposableServer backend;
+    private static DisposableServer tunnels;
     private static TestGateway gateway;
 
     @BeforeAll
@@ -72,15 +90,43 @@ class Http2BackendIT {
                                     Mono.just(request.uri().endsWith("large") ? "x".repeat(LARGE) : "")));
                 })
                 .bindNow();
+        tunnels = HttpServer.create()
+                .host("127.0.0.1")
+                .port(0)
+                .protocol(HttpProtocol.H2C)
+                .http2Settings(settings -> settings.connectProtocolEnabled(true))
+                .handle((request, response) -> {
+                    SEEN.add(seen(request));
+                    return request.uri().contains("open")
+                            ? response.sendWebsocket(
+                                    (in, out) ->
+                                            out.sendObject(in.receiveFrames().map(WebSocketFrame::retain)),
+                                    WebsocketServerSpec.builder()
+                                            .protocols("two")
+                                            .maxFramePayloadLength(LARGE)
+                                            .build())
+                            : response.status(403).header("X-Why", "closed").sendString(Mono.just("closed"));
+                })
+                .bindNow();
+        String[] properties = {"protocol: h2", "connection: { connect-timeout: 5s }", "deadline: 20s"};
         gateway = TestGateway.setup()
-                .backend(
-                        BACKEND,
-                        "http://127.0.0.1:" + backend.port(),
-                        "protocol: h2",
-                        "connection: { connect-timeout: 5s }",
-                        "deadline: 20s")
+                .backend(BACKEND, "http://127.0.0.1:" + backend.port(), properties)
+                .backend(TUNNELS, "http://127.0.0.1:" + tunnels.port(), properties)
                 .route(BACKEND, BACKEND)
+                .route(TUNNELS, TUNNELS)
+                .filtered("hosted", TUNNELS, "PreserveHostHeader")
                 .start();
+    }
+
+    /** The request's line and fields, but for what HTTP/2 frames it with, and for what is never the same. */
+    private static List<String> seen(HttpServerRequest request) {
+        return Stream.concat(
+                        Stream.of(request.uri()),
+                        request.requestHeaders().entries().stream()
+                                .filter(field -> !UNLIKE.contains(field.getKey()))
+                                .map(field -> field.getKey() + ": " + field.getValue()))
+                .sorted()
+                .toList();
     }
 
     @SuppressWarnings("FutureReturnValueIgnored") // What becomes of it, the answer behind it tells.
@@ -116,6 +162,7 @@ class Http2BackendIT {
     void calm() {
         gateway.calm();
         PROTOCOLS.clear();
+        SEEN.clear();
     }
 
     @AfterEach
@@ -128,6 +175,7 @@ class Http2BackendIT {
         // Before the gateway, whose end is that of the event loops, which are its too: one that is ending may never
         // close it.
         backend.disposeNow();
+        tunnels.disposeNow();
         gateway.close();
     }
 
@@ -250,6 +298,67 @@ class Http2BackendIT {
         }
         assertThat(PROTOCOLS).isEmpty();
         gateway.assertFed(BACKEND, 0, 0, 0);
+    }
+
+    /** It is asked with an extended CONNECT (RFC 8441), which has no key. */
+    @Door.Each
+    void carriesAWebSocketByAnExtendedConnect(Door door) throws Exception {
+        String path = door.path(TUNNELS, "open");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket =
+                    TestWebSocket.open(caller, path, "Sec-WebSocket-Protocol: one, two", "Content-Length: 0");
+            assertThat(socket.subprotocol()).isEqualTo("two");
+            for (int size : new int[] {0, 2, 200_000}) {
+                socket.send(TestWebSocket.BINARY, true, new byte[size]);
+                assertThat(socket.next()).isEqualTo("binary " + size);
+            }
+            socket.close(1000, "bye");
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
+        }
+        assertThat(seen())
+                .contains("sec-websocket-protocol: one, two", "sec-websocket-version: 13")
+                .noneMatch(field -> field.startsWith("sec-websocket-key"));
+        gateway.assertTold(door, TUNNELS, path, 101, "1xx");
+        gateway.assertFed(TUNNELS, 1, 0, 0);
+    }
+
+    /** And with nothing else but the handshake: above all with no origin that the caller has not sent. */
+    @Door.Each
+    void asksForAWebSocketAsAnyOtherRequestDoes(Door door) throws Exception {
+        String authority = "127.0.0.1:" + tunnels.port();
+        assertAskedAlike(door, TUNNELS, "?a=1&&b", authority);
+        assertAskedAlike(door, TUNNELS, "", authority, "Origin: https://shop.example");
+        assertAskedAlike(door, "hosted", "?", "weir.test");
+        assertAskedAlike(door, "hosted", "", "weir.test", "Origin: null", "X-A: 1", "X-A: 2", "TE: trailers");
+        gateway.assertFed(TUNNELS, 8, 0, 0);
+    }
+
+    /** Of what refuses one, too, the head is passed on. */
+    private static void assertAskedAlike(Door door, String route, String query, String host, String... fields)
+            throws Exception {
+        String path = door.path(route, "closed") + query;
+        TestCaller.get(gateway.port(), path, with(fields));
+        List<String> plain = seen();
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path, with(fields));
+            TestCaller.Answer refused = caller.answer();
+            assertThat(refused.status()).as(refused.text()).isEqualTo(403);
+            assertThat(refused.header("x-why")).isEqualTo("closed");
+        }
+        assertThat(seen())
+                .contains(path, "host: " + host)
+                .isEqualTo(Stream.concat(plain.stream(), Stream.of("sec-websocket-version: 13"))
+                        .sorted()
+                        .toList());
+    }
+
+    private static String[] with(String... fields) {
+        return Stream.concat(Stream.of("X-Request-Id: kept"), Stream.of(fields)).toArray(String[]::new);
+    }
+
+    private static List<String> seen() throws InterruptedException {
+        return Objects.requireNonNull(
+                SEEN.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "a request that has not come");
     }
 
     /** A body of unknown length with a field behind it; gives the answer's body and what came behind that. */

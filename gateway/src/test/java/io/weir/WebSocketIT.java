@@ -7,12 +7,16 @@ import io.weir.edge.Leaks;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -44,6 +48,8 @@ class WebSocketIT {
                 .backend("brief", backend.uri(), "deadline: 300ms", "stream-idle-timeout: 1500ms")
                 .route(BACKEND, BACKEND)
                 .route("brief", "brief")
+                .filtered("hosted", BACKEND, "PreserveHostHeader")
+                .filtered("renamed", BACKEND, "PreserveHostHeader, \"SetRequestHeader=Host, set.example:80\"")
                 .filtered(
                         "filtered",
                         BACKEND,
@@ -274,6 +280,110 @@ class WebSocketIT {
         gateway.assertTold(door, "brief", path, 101, "deadline-exceeded");
     }
 
+    /**
+     * What a caller sends.
+     *
+     * @param host what the backend is asked for
+     */
+    private record Sent(String route, String query, List<String> fields, String host) {}
+
+    private static List<Sent> sent() {
+        String authority = "127.0.0.1:" + backend.port();
+        return List.of(
+                new Sent(BACKEND, "", List.of("Host: weir.test"), authority),
+                new Sent(BACKEND, "?", List.of("Host: weir.test", "Origin: https://shop.example"), authority),
+                new Sent(BACKEND, "?a[]=1&&b", List.of("Host: a_b.example", "Origin: null"), authority),
+                new Sent(
+                        BACKEND,
+                        "?a",
+                        List.of(
+                                "Host: shop.example:80",
+                                "User-Agent: a browser",
+                                "X-Multi: one",
+                                "Cookie: a=1",
+                                "x-multi: two",
+                                "Cookie: b=2",
+                                "Authorization: Basic eDp5",
+                                "Connection: X-Hop, keep-alive",
+                                "X-Hop: 1",
+                                "Keep-Alive: timeout=5",
+                                "Proxy-Authorization: Basic eDp5",
+                                "TE: trailers, deflate",
+                                "Via: 1.0 other",
+                                "X-Forwarded-For: 9.9.9.9",
+                                "Forwarded: for=9.9.9.9",
+                                "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+                        authority),
+                new Sent("hosted", "", List.of("Host: Shop.example:8080"), "Shop.example:8080"),
+                new Sent("hosted", "", List.of("Host: shop.example:80", "Origin: http://a"), "shop.example:80"),
+                new Sent("hosted", "", List.of("Host: a_b.example"), "a_b.example"),
+                new Sent("hosted", "", List.of("Host: [::1]:81"), "[::1]:81"),
+                new Sent("renamed", "", List.of("Host: weir.test"), "set.example:80"));
+    }
+
+    /** And with nothing else but the handshake: above all with no origin that the caller has not sent. */
+    @Door.Each
+    void asksTheBackendAsAnyOtherRequestDoes(Door door) throws Exception {
+        backend.behave((request, conversation) -> conversation.answer(403, "closed"));
+        List<String> handshake = List.of(
+                "Connection: Upgrade",
+                "Sec-WebSocket-Extensions: permessage-deflate",
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+                "Sec-WebSocket-Protocol: one",
+                "sec-websocket-protocol: two, three",
+                "Sec-WebSocket-Version: 13",
+                "Upgrade: websocket");
+        List<Sent> sent = sent();
+        for (int i = 0; i < sent.size(); i++) {
+            Sent each = sent.get(i);
+            String path = door.path(each.route(), "head-" + i);
+
+            List<String> plain = seen(path + "-plain", each, List.of());
+            List<String> asked = seen(path, each, handshake);
+
+            assertThat(asked)
+                    .as("%s", each)
+                    .contains("host: " + each.host())
+                    .isEqualTo(sorted(Stream.concat(
+                            plain.stream(),
+                            Stream.of(
+                                    "connection: upgrade",
+                                    "sec-websocket-key: <key>",
+                                    "sec-websocket-protocol: one, two, three",
+                                    "sec-websocket-version: 13",
+                                    "upgrade: websocket"))));
+            gateway.assertTold(door, each.route(), path, 403, "4xx");
+        }
+        gateway.assertFed(BACKEND, 2 * sent.size(), 0, 0);
+    }
+
+    /** What the backend sees of it, but for what is never the same. */
+    private static List<String> seen(String path, Sent sent, List<String> more) throws Exception {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send("GET " + path + sent.query() + " HTTP/1.1\r\nX-Request-Id: kept\r\n"
+                    + Stream.concat(sent.fields().stream(), more.stream())
+                            .map(field -> field + "\r\n")
+                            .collect(Collectors.joining())
+                    + "\r\n");
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).as("%s: %s", sent, answer.text()).isEqualTo(403);
+        }
+        TestBackend.Request request = backend.next();
+        assertThat(request.line()).isEqualTo("GET " + path + sent.query() + " HTTP/1.1");
+        return sorted(request.head()
+                .lines()
+                .map(field -> field.substring(0, field.indexOf(':')).toLowerCase(Locale.ROOT)
+                        + field.substring(field.indexOf(':')))
+                .map(field -> field.replaceFirst("^(x-request-timeout:) .*", "$1 <ms>")
+                        .replaceFirst("^(sec-websocket-key:) [A-Za-z0-9+/]{22}==$", "$1 <key>")));
+    }
+
+    /** By their names; those of one name stay in their order. */
+    private static List<String> sorted(Stream<String> fields) {
+        return fields.sorted(Comparator.comparing(field -> field.substring(0, field.indexOf(':'))))
+                .toList();
+    }
+
     @Door.Each
     void passesTheSubprotocolThatTheBackendChose(Door door) throws Exception {
         backend.behave((request, conversation) -> {
@@ -281,9 +391,12 @@ class WebSocketIT {
             TestWebSocket.accept(request, conversation, "two").next();
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            TestWebSocket socket =
-                    TestWebSocket.open(caller, door.path(BACKEND, "protocol"), "Sec-WebSocket-Protocol: one,two");
-            assertThat(heard()).isEqualTo("one,two");
+            TestWebSocket socket = TestWebSocket.open(
+                    caller,
+                    door.path(BACKEND, "protocol"),
+                    "Sec-WebSocket-Protocol: one",
+                    "Sec-WebSocket-Protocol: two,three");
+            assertThat(heard()).isEqualTo("one, two,three");
             assertThat(socket.subprotocol()).isEqualTo("two");
             socket.close(1000, "");
         }

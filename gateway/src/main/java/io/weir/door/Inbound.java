@@ -239,6 +239,8 @@ final class Inbound implements RequestFacts {
                 WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
         if (subprotocol != null) {
             spec.protocols(subprotocol);
+            // Of several fields in which the caller may have named it, Netty reads one.
+            request.requestHeaders().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
         }
         response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
         // Reactor Netty's own end of it is the handshake's; the tunnel's is told apart.

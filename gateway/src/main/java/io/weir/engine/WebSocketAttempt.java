@@ -8,6 +8,7 @@ import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.outcome.Reason;
 import io.weir.upstream.HandshakeAnswer;
+import io.weir.upstream.HandshakeHead;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -55,12 +56,13 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     void start() {
-        String protocols = exchange.caller().headers().get(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
-        WebsocketClientSpec.Builder spec =
-                WebsocketClientSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
-        if (protocols != null) {
-            spec.protocols(protocols);
-        }
+        // They may stand in several fields; none are as good as an empty one.
+        String protocols =
+                String.join(", ", exchange.caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
+        WebsocketClientSpec.Builder spec = WebsocketClientSpec.builder()
+                .handlePing(true)
+                .maxFramePayloadLength(MAX_FRAME_BYTES)
+                .protocols(protocols);
         backend.pool()
                 .client()
                 .doOnRequest(this::prepare)
@@ -78,11 +80,14 @@ final class WebSocketAttempt extends HttpAttempt {
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
-        // The handshake is the gateway's own; so are its key and what it offers.
-        headers.remove(HttpHeaderNames.SEC_WEBSOCKET_KEY)
+        // The handshake is the gateway's own; so are its key and what it offers. Netty gives the caller's a length:
+        // over HTTP/2, frames would exceed it.
+        headers.remove(HttpHeaderNames.CONTENT_LENGTH)
+                .remove(HttpHeaderNames.SEC_WEBSOCKET_KEY)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_VERSION)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_EXTENSIONS)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL);
+        HandshakeHead.keep(head, on.channel());
         if (!(on.channel() instanceof Http2StreamChannel)) {
             answer = HandshakeAnswer.await(on);
         }

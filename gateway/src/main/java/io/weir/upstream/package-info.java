@@ -12,6 +12,8 @@
  *
  * <p>Of informational answers Reactor Netty knows 100 only: it takes a 103 for the answer, and discards the final one. {@link
  * io.weir.upstream.InformationalFilter} drops what it does not know.
+ * Of a WebSocket's handshake it makes a request of its own: {@link io.weir.upstream.HandshakeHead} sends the one that the gateway has made, and {@link
+ * io.weir.upstream.HandshakeAnswer} passes on what refuses it.
  *
  * <p>Limitations: informational answers other than 100 are not passed on to callers.
  */
