@@ -116,16 +116,19 @@ class WeirConfiguration {
         return new Engine(System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
     }
 
-    /** In place of Resilience4j's own, which takes a lock on the event loop for each call. */
+    /**
+     * In place of Resilience4j's own, which takes a lock on the event loop for each call. Without the calls that an open breaker
+     * refuses: within a second they would have taken the places of those that opened it.
+     */
     @Bean
     EventConsumerRegistry<CircuitBreakerEvent> circuitBreakerEvents() {
-        return new EventRings<>();
+        return new EventRings<>(event -> event.getEventType() != CircuitBreakerEvent.Type.NOT_PERMITTED);
     }
 
     /** In place of Resilience4j's own, too: of a bulkhead's events, those of the calls that it rejects. */
     @Bean
     EventConsumerRegistry<BulkheadEvent> bulkheadEvents() {
-        return new EventRings<>();
+        return new EventRings<>(event -> true);
     }
 
     @Bean

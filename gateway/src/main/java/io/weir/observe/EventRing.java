@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -17,22 +18,27 @@ import java.util.stream.Stream;
 final class EventRing<T> extends CircularEventConsumer<T> {
 
     private final AtomicReferenceArray<T> places;
+    private final Predicate<T> keeps;
     private final AtomicLong written = new AtomicLong();
 
     /**
      * A ring without events.
      *
      * @param size events that are kept
+     * @param keeps which may be
      */
-    EventRing(int size) {
+    EventRing(int size, Predicate<T> keeps) {
         // The buffer that it does without is no larger than it must be.
         super(1);
         this.places = new AtomicReferenceArray<>(size);
+        this.keeps = keeps;
     }
 
     @Override
     public void consumeEvent(T event) {
-        places.set((int) (written.getAndIncrement() % places.length()), event);
+        if (keeps.test(event)) {
+            places.set((int) (written.getAndIncrement() % places.length()), event);
+        }
     }
 
     /** Oldest first. */

@@ -5,6 +5,7 @@ import io.github.resilience4j.consumer.EventConsumerRegistry;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,10 +16,20 @@ import org.jspecify.annotations.Nullable;
 public final class EventRings<T> implements EventConsumerRegistry<T> {
 
     private final Map<String, CircularEventConsumer<T>> rings = new ConcurrentHashMap<>();
+    private final Predicate<T> keeps;
+
+    /**
+     * Without any ring.
+     *
+     * @param keeps the events that have a place; the others would take it from them
+     */
+    public EventRings(Predicate<T> keeps) {
+        this.keeps = keeps;
+    }
 
     @Override
     public CircularEventConsumer<T> createEventConsumer(String id, int bufferSize) {
-        CircularEventConsumer<T> ring = new EventRing<>(bufferSize);
+        CircularEventConsumer<T> ring = new EventRing<>(bufferSize, keeps);
         rings.put(id, ring);
         return ring;
     }

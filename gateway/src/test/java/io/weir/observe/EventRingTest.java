@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 
 class EventRingTest {
 
-    private final EventRings<String> rings = new EventRings<>();
+    private final EventRings<String> rings = new EventRings<>(event -> !event.isEmpty());
 
     @Test
     void keepsTheLastEventsOldestFirst() {
@@ -22,6 +22,19 @@ class EventRingTest {
         ring.consumeEvent("4");
         assertThat(ring.getBufferedEvents()).containsExactly("2", "3", "4");
         assertThat(ring.getBufferedEventsStream()).containsExactly("2", "3", "4");
+    }
+
+    @Test
+    void hasNoPlaceForWhatItDoesNotKeep() {
+        CircularEventConsumer<String> ring = rings.createEventConsumer("orders", 2);
+
+        ring.consumeEvent("1");
+        for (int i = 0; i < 10; i++) {
+            ring.consumeEvent("");
+        }
+        ring.consumeEvent("2");
+
+        assertThat(ring.getBufferedEvents()).containsExactly("1", "2");
     }
 
     @Test
