@@ -99,8 +99,9 @@ class BlockHoundIT {
     /** Each request has one server span, by the trace that the log names, and each attempt's span stands below one. */
     private static void assertTraced(TestGateway gateway, TestCollector collector) {
         Predicate<Span> isServer = span -> span.getKind() == Span.SpanKind.SPAN_KIND_SERVER;
-        await().until(() -> collector.spans().stream().filter(isServer).count()
-                == gateway.log().size());
+        await().atMost(1, TimeUnit.MINUTES)
+                .until(() -> collector.spans().stream().filter(isServer).count()
+                        == gateway.log().size());
         assertThat(collector.spans().stream()
                         .filter(isServer)
                         .map(span -> TestCollector.hex(span.getTraceId()))

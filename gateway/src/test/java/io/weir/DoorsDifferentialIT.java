@@ -73,7 +73,7 @@ class DoorsDifferentialIT {
                 weir:
                   edge: { allow-encoded-slashes: true, server-timing: true }
                   backends:
-                    orders: { uri: "%1$s" }
+                    orders: { uri: "%1$s", deadline: 20s }
                     narrow: { uri: "%1$s", deadline: 15s, bulkhead: { max-concurrent-calls: 1, queue-capacity: 1, max-wait-duration: 10s } }
                 spring.cloud.gateway.server.webflux:
                   default-filters: ['AddRequestHeader=X-Edge, default', 'AddResponseHeader=X-Edge, default']

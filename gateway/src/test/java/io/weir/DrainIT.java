@@ -34,7 +34,7 @@ class DrainIT {
                     }
                 });
                 TestGateway gateway = TestGateway.setup()
-                        .weir("drain: { delay: 3s, timeout: 20s }")
+                        .weir("drain: { delay: 4s, timeout: 20s }")
                         .backend("orders", backend.uri(), "deadline: 60s")
                         .route("orders", "orders")
                         .start()) {
@@ -119,7 +119,7 @@ class DrainIT {
                     calls.serve(request, conversation);
                 });
                 TestGateway gateway = TestGateway.setup()
-                        .weir("drain: { delay: 0s, timeout: 1s }")
+                        .weir("drain: { delay: 0s, timeout: 3s }")
                         .backend("orders", backend.uri(), "deadline: 60s")
                         .route("orders", "orders")
                         .route("stream", "orders", "mode: stream")

@@ -75,7 +75,7 @@ class GrpcIT {
                         "connection: { connect-timeout: 5s }",
                         "circuit-breaker: { minimum-number-of-calls: 20, slow-call-duration-threshold: 10s }")
                 .route(BACKEND, BACKEND)
-                .route("brief", BACKEND, "deadline: 500ms")
+                .route("brief", BACKEND, "deadline: 1500ms")
                 .start();
         caller = HttpClient.create()
                 .protocol(HttpProtocol.H2C)
@@ -126,7 +126,7 @@ class GrpcIT {
     static void stop() {
         // Before the gateway, whose end is that of the event loops, which are its too: one that is ending may never
         // close it.
-        backend.disposeNow();
+        backend.disposeNow(TestGateway.PATIENCE);
         gateway.close();
     }
 

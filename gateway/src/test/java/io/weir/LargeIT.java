@@ -47,8 +47,8 @@ class LargeIT {
     private static final String BACKEND = "orders";
 
     private static final long BYTES = Long.getLong("large.mib", 128L) << 20;
-    private static final Duration DEADLINE = Duration.ofMillis(500);
-    /** For how long a stream says nothing between its events: many deadlines. */
+    private static final Duration DEADLINE = Duration.ofSeconds(1);
+    /** For how long a stream says nothing between its events: longer than its deadline. */
     private static final Duration SILENCE = Duration.ofMillis(Long.getLong("large.silence-ms", 1500L));
 
     private static final int BLOCK = 65_536;
@@ -70,7 +70,11 @@ class LargeIT {
                         BACKEND, backend.uri(), "deadline: 5m", "circuit-breaker: { slow-call-duration-threshold: 5m }")
                 .route(BACKEND, BACKEND);
         for (Door door : Door.values()) {
-            setup.backend(events(door), backend.uri(), "deadline: " + DEADLINE.toMillis() + "ms")
+            setup.backend(
+                            events(door),
+                            backend.uri(),
+                            "deadline: " + DEADLINE.toMillis() + "ms",
+                            "circuit-breaker: { slow-call-duration-threshold: " + DEADLINE.toMillis() + "ms }")
                     .route(events(door), events(door), "mode: stream");
         }
         gateway = setup.start();

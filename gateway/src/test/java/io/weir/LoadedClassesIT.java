@@ -31,7 +31,7 @@ class LoadedClassesIT {
         public static void main(String[] arguments) throws IOException {
             try (TestBackend backend = TestBackend.healthy();
                     TestGateway gateway = TestGateway.setup()
-                            .backend("orders", backend.uri())
+                            .backend("orders", backend.uri(), "deadline: 60s")
                             .route("orders", "orders")
                             .start()) {
                 System.out.println(ManagementFactory.getRuntimeMXBean().getUptime());

@@ -152,7 +152,7 @@ class ManyReloadsIT {
                   - { id: %s-general, uri: "backend://%s", predicates: ["Path=/general/%s/**", "Weight=%s, 5"] }
                 """.formatted(
                         (i % 2 == 0 ? one : two).uri(),
-                        1000 + i,
+                        20_000 + i,
                         10 + i,
                         10 + i % 80,
                         i % 3,

@@ -117,7 +117,7 @@ class ReloadPoolsIT {
             awaitNothingLeftBehind();
         }
         // Before the gateway, whose end is that of the event loops, which are theirs too.
-        peers.forEach(peer -> peer.server.disposeNow());
+        peers.forEach(peer -> peer.server.disposeNow(TestGateway.PATIENCE));
         if (gateway != null) {
             gateway.close();
         }
@@ -231,7 +231,8 @@ class ReloadPoolsIT {
     }
 
     private static String https(Peer peer, String bundle, String more) {
-        return "uri: 'https://127.0.0.1:" + peer.port() + "', connection: { ssl-bundle: " + bundle + " }" + more;
+        return "uri: 'https://127.0.0.1:" + peer.port() + "', connection: { connect-timeout: 10s, ssl-bundle: " + bundle
+                + " }" + more;
     }
 
     @Test

@@ -66,6 +66,7 @@ class ReloadUnderLoadIT {
                     orders:
                       uri: "%s"
                       deadline: %ds
+                      connection: { connect-timeout: 10s }
                       bulkhead: { max-concurrent-calls: %d, queue-capacity: %d, max-wait-duration: %dms }
                       circuit-breaker: { failure-rate-threshold: %d, sliding-window-size: %d }
                       max-streams: %d

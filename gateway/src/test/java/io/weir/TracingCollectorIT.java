@@ -67,7 +67,7 @@ class TracingCollectorIT {
                 .weir("tracing: { enabled: true, endpoint: \"" + endpoint
                         + "\", sampling-ratio: 1, queue-capacity: 512, export-interval: 10ms, export-timeout: "
                         + timeout + " }")
-                .backend("orders", backend.uri())
+                .backend("orders", backend.uri(), "deadline: 20s")
                 .route("orders", "orders")
                 .start();
     }
