@@ -29,11 +29,12 @@ final class LittlesLaw implements Experiment {
     private static final Map<String, Double> SHARES = new LinkedHashMap<>();
 
     static {
-        SHARES.put("a quarter", 0.25);
-        SHARES.put("half", 0.5);
-        SHARES.put(SUGGESTED, 1.0);
-        SHARES.put("twice", 2.0);
+        // Downwards: whoever comes behind a limit that is too low, first waits for those who still stand in its queue.
         SHARES.put("four times", 4.0);
+        SHARES.put("twice", 2.0);
+        SHARES.put(SUGGESTED, 1.0);
+        SHARES.put("half", 0.5);
+        SHARES.put("a quarter", 0.25);
     }
 
     @Override
