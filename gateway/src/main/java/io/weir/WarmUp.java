@@ -1,8 +1,8 @@
 package io.weir;
 
-import io.weir.upstream.ConnectionProperties;
-import io.weir.upstream.Pool;
-import io.weir.upstream.UpstreamProtocol;
+import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Pool;
+import io.weir.instance.UpstreamProtocol;
 import java.net.URI;
 import java.time.Duration;
 import org.slf4j.Logger;

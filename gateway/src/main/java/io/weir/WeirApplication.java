@@ -1,6 +1,6 @@
 package io.weir;
 
-import io.weir.config.CommandLine;
+import io.weir.config.check.CommandLine;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 

@@ -9,51 +9,56 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
-import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.accesslog.AccessLog;
 import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
-import io.weir.config.Snapshot;
-import io.weir.config.SnapshotReader;
 import io.weir.config.WeirProperties;
+import io.weir.config.check.Snapshot;
+import io.weir.config.check.SnapshotReader;
 import io.weir.dashboard.LiveFeed;
 import io.weir.dashboard.RefusedFile;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
 import io.weir.door.GeneralDoor;
-import io.weir.door.GeneralRoutesFactory;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RefusalHandler;
 import io.weir.door.RouteCompiler;
-import io.weir.door.RoutesFactory;
-import io.weir.door.RoutesOfVisit;
+import io.weir.door.RouteView;
+import io.weir.door.WeirRoutePredicateHandlerMapping;
 import io.weir.drain.Drain;
 import io.weir.edge.EdgeServerCustomizer;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.engine.Limits;
 import io.weir.engine.RouteObserver;
-import io.weir.observe.AccessLog;
-import io.weir.observe.ClusterMeters;
-import io.weir.observe.EdgeMeters;
-import io.weir.observe.EventRings;
-import io.weir.observe.ExchangeMeters;
-import io.weir.observe.Gateway;
-import io.weir.observe.Happenings;
-import io.weir.observe.LimitsOfBody;
-import io.weir.observe.MeterBook;
-import io.weir.observe.OverloadSampler;
-import io.weir.observe.ReloadMeters;
-import io.weir.observe.TracingMeters;
-import io.weir.observe.WeirEndpoint;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.live.BackendFactory;
+import io.weir.live.ConfigurationApplier;
+import io.weir.live.GeneralRoutesFactory;
+import io.weir.live.Recorder;
+import io.weir.live.RetiredGenerations;
+import io.weir.live.RoutesFactory;
+import io.weir.management.EventRings;
+import io.weir.management.Gateway;
+import io.weir.management.LimitsOfBody;
+import io.weir.management.RecentEvents;
+import io.weir.management.WeirEndpoint;
+import io.weir.metrics.ClusterMeters;
+import io.weir.metrics.EdgeMeters;
+import io.weir.metrics.ExchangeMeters;
+import io.weir.metrics.MeterBook;
+import io.weir.metrics.ReloadMeters;
+import io.weir.metrics.TracingMeters;
 import io.weir.overload.OverloadGuard;
+import io.weir.overload.OverloadSampler;
 import io.weir.reload.FileWatch;
 import io.weir.reload.History;
 import io.weir.reload.LiveConfiguration;
 import io.weir.reload.WeirConfigEndpoint;
 import io.weir.reload.WeirReloadEndpoint;
 import io.weir.tracing.Tracing;
-import io.weir.upstream.UpstreamProtocol;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
@@ -132,8 +137,8 @@ class WeirConfiguration {
     }
 
     @Bean
-    Happenings happenings(CircuitBreakerRegistry breakers) {
-        Happenings happenings = new Happenings(InstantSource.system());
+    RecentEvents happenings(CircuitBreakerRegistry breakers) {
+        RecentEvents happenings = new RecentEvents(InstantSource.system());
         happenings.watch(breakers);
         return happenings;
     }
@@ -269,26 +274,27 @@ class WeirConfiguration {
     @Primary
     LiveRoutes liveRoutes(
             WeirProperties properties, GatewayProperties gateway, BackendFactory backends, RoutesFactory routes) {
-        return new LiveRoutes(Swap.first(backends, routes, properties, gateway));
+        return new LiveRoutes(ConfigurationApplier.first(backends, routes, properties, gateway));
     }
 
     /** In place of Spring Cloud Gateway's own. */
     @Bean
-    RoutesOfVisit routePredicateHandlerMapping(
+    WeirRoutePredicateHandlerMapping routePredicateHandlerMapping(
             GeneralDoor door,
             FilteringWebHandler handler,
             LiveRoutes routes,
             GlobalCorsProperties cors,
             Environment environment,
             ObjectProvider<ApiVersionStrategy> apiVersions) {
-        RoutesOfVisit mapping = new RoutesOfVisit(door, handler, routes, cors, environment);
+        WeirRoutePredicateHandlerMapping mapping =
+                new WeirRoutePredicateHandlerMapping(door, handler, routes, cors, environment);
         apiVersions.ifAvailable(mapping::setApiVersionStrategy);
         return mapping;
     }
 
     @Bean(destroyMethod = "close")
-    Retirement retirement(ReactorResourceFactory resources) {
-        return new Retirement(resources.getLoopResources().onServer(true));
+    RetiredGenerations retirement(ReactorResourceFactory resources) {
+        return new RetiredGenerations(resources.getLoopResources().onServer(true));
     }
 
     @Bean
@@ -298,18 +304,18 @@ class WeirConfiguration {
             BackendFactory backends,
             RoutesFactory routes,
             LiveRoutes live,
-            Retirement retirement,
+            RetiredGenerations retirement,
             Recorder recorder,
             GatewayProperties gateway,
             ApplicationEventPublisher events,
             Drain drain,
             MeterBook book,
-            Happenings happenings) {
+            RecentEvents happenings) {
         InstantSource clock = InstantSource.system();
         return new LiveConfiguration(
                 Snapshot.of(environment),
                 new SnapshotReader(environment, arguments.getSourceArgs()),
-                new Swap(backends, routes, live, retirement, recorder.edge(), gateway, events),
+                new ConfigurationApplier(backends, routes, live, retirement, recorder.edge(), gateway, events),
                 () -> drain.phase() != Drain.Phase.SERVING,
                 clock,
                 new ReloadMeters(book, clock.instant()),
@@ -350,7 +356,7 @@ class WeirConfiguration {
             EdgeServer edge,
             OverloadSampler sampler,
             LiveRoutes routes,
-            Retirement retirement,
+            RetiredGenerations retirement,
             LiveFeed feed) {
         return new Drainer(context, drain, properties.drain(), engine, edge.connections()::drain, () -> {
             sampler.close();
@@ -383,7 +389,7 @@ class WeirConfiguration {
             Engine engine,
             OverloadGuard guard,
             Drain drain,
-            Happenings happenings,
+            RecentEvents happenings,
             LiveConfiguration configuration,
             ObjectProvider<GatewayCount> count) {
         GatewayCount known = count.getIfAvailable();
@@ -407,7 +413,7 @@ class WeirConfiguration {
             OverloadGuard guard,
             Drain drain,
             LiveConfiguration configuration,
-            Happenings happenings) {
+            RecentEvents happenings) {
         return new WeirEndpoint(gateway, engine, guard, drain, configuration, happenings);
     }
 
@@ -467,7 +473,7 @@ class WeirConfiguration {
             if (before instanceof Recorder.OfRoute known && known.meters().isOf(backend.name(), door)) {
                 return known;
             }
-            MeterBook.Page page = book.open();
+            MeterBook.MeterScope page = book.open();
             try {
                 return recorder.of(new ExchangeMeters(page, route, backend.name(), door, limit));
             } catch (RuntimeException e) {

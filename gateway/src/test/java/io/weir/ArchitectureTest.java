@@ -12,12 +12,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.AccessTarget;
 import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaPackage;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
@@ -28,15 +31,15 @@ class ArchitectureTest {
     private static final Map<String, Set<String>> CAPABILITIES = Map.of(
             "outcome", Set.of(),
             "deadline", Set.of(),
-            "bulkhead", Set.of(),
-            "circuitbreaker", Set.of(),
+            "limit", Set.of(),
+            "health", Set.of(),
             "retry", Set.of(),
-            "upstream", Set.of(),
+            "instance", Set.of("health"),
             "overload", Set.of(),
             "drain", Set.of(),
             "cluster", Set.of(),
             // Its limit is a bulkhead.
-            "fallback", Set.of("bulkhead"));
+            "fallback", Set.of("limit"));
 
     private static final JavaClasses all = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -45,6 +48,52 @@ class ArchitectureTest {
     @Test
     void packagesHaveNoCycles() {
         slices().matching("io.weir.(*)..").should().beFreeOfCycles().check(all);
+    }
+
+    /** The floors of the house, from the top down. */
+    private static final List<Set<String>> FLOORS = List.of(
+            Set.of("live", "reload", "config", "config.check"),
+            Set.of("dashboard", "management", "metrics", "accesslog", "tracing"),
+            Set.of("door"),
+            Set.of("engine"),
+            Set.of("health", "limit", "instance", "retry", "fallback", "overload", "edge", "cluster", "drain"),
+            Set.of("outcome", "deadline"));
+
+    @Test
+    void everyPackageHasAFloor() {
+        Set<String> packages = all.stream()
+                .map(one -> one.getPackageName().replaceFirst("^io\\.weir\\.?", ""))
+                .filter(name -> !name.isEmpty())
+                .collect(Collectors.toSet());
+        assertThat(FLOORS.stream().flatMap(Set::stream)).containsExactlyInAnyOrderElementsOf(packages);
+    }
+
+    @Test
+    void dependenciesPointDownwards() {
+        for (int floor = 1; floor < FLOORS.size(); floor++) {
+            String[] above = names(FLOORS.subList(0, floor));
+            noClasses()
+                    .that()
+                    .resideInAnyPackage(names(FLOORS.subList(floor, FLOORS.size())))
+                    .should()
+                    .dependOnClassesThat()
+                    .resideInAnyPackage(above)
+                    .check(all);
+        }
+    }
+
+    private static String[] names(List<Set<String>> floors) {
+        return floors.stream()
+                .flatMap(Set::stream)
+                .map(name -> "io.weir." + name)
+                .toArray(String[]::new);
+    }
+
+    @Test
+    void simpleNamesAreUnique() {
+        assertThat(all.stream().filter(JavaClass::isTopLevelClass).map(JavaClass::getSimpleName))
+                .filteredOn(name -> !name.equals("package-info"))
+                .doesNotHaveDuplicates();
     }
 
     @Test
@@ -91,7 +140,7 @@ class ArchitectureTest {
                         "io.micrometer..",
                         "io.weir.door..",
                         "io.weir.edge..",
-                        "io.weir.observe..",
+                        "io.weir.metrics..",
                         "io.weir.config..")
                 .check(all);
     }
@@ -102,7 +151,7 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 .resideInAnyPackage(CAPABILITIES.keySet().stream()
-                        .filter(capability -> !capability.equals("upstream"))
+                        .filter(capability -> !capability.equals("instance"))
                         .map(capability -> "io.weir." + capability)
                         .toArray(String[]::new))
                 .should()
@@ -128,7 +177,7 @@ class ArchitectureTest {
     void theClockIsHandedIn() {
         noClasses()
                 .that()
-                .resideOutsideOfPackage("io.weir")
+                .resideOutsideOfPackages("io.weir", "io.weir.live")
                 .should(accessTargetWhere(calls("nanoTime", System.class.getName())))
                 .check(all);
     }
@@ -139,7 +188,7 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 // Routes are read on the thread that starts or reloads, from lists that are there.
-                .doNotHaveFullyQualifiedName("io.weir.door.GeneralRoutesFactory")
+                .doNotHaveFullyQualifiedName("io.weir.live.GeneralRoutesFactory")
                 .and()
                 // The warm-up is over before the gateway is ready, on the thread that starts it.
                 .doNotHaveFullyQualifiedName("io.weir.WarmUp")

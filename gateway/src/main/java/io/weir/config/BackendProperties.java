@@ -1,11 +1,11 @@
 package io.weir.config;
 
-import io.weir.bulkhead.BulkheadProperties;
-import io.weir.circuitbreaker.CircuitBreakerProperties;
-import io.weir.circuitbreaker.RecoveryProperties;
+import io.weir.health.CircuitBreakerProperties;
+import io.weir.health.RecoveryProperties;
+import io.weir.instance.ConnectionProperties;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.BulkheadProperties;
 import io.weir.retry.RetryBudgetProperties;
-import io.weir.upstream.ConnectionProperties;
-import io.weir.upstream.UpstreamProtocol;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;

@@ -1,11 +1,11 @@
 package io.weir.config;
 
+import io.weir.accesslog.AccessLogProperties;
 import io.weir.cluster.ClusterProperties;
 import io.weir.drain.DrainProperties;
 import io.weir.edge.EdgeProperties;
-import io.weir.observe.AccessLogProperties;
-import io.weir.observe.LittlesLawProperties;
-import io.weir.observe.ManagementProperties;
+import io.weir.limit.LittlesLawProperties;
+import io.weir.management.ManagementProperties;
 import io.weir.overload.OverloadProperties;
 import io.weir.tracing.TracingProperties;
 import jakarta.validation.Valid;

@@ -1,8 +1,8 @@
 package io.weir.dashboard;
 
-import io.weir.observe.BackendView;
-import io.weir.observe.LogBuckets;
-import io.weir.observe.Outcomes;
+import io.weir.engine.ExchangeOutcomes;
+import io.weir.limit.LogBuckets;
+import io.weir.management.BackendView;
 import io.weir.outcome.Reason;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -51,7 +51,7 @@ final class HystrixEvents {
 
         static Counts of(long[] outcomes) {
             return new Counts(
-                    sum(outcomes, "1xx", "2xx", "3xx", "4xx", Outcomes.OTHER),
+                    sum(outcomes, "1xx", "2xx", "3xx", "4xx", ExchangeOutcomes.OTHER),
                     sum(
                             outcomes,
                             Reason.BAD_REQUEST.word(),
@@ -78,7 +78,7 @@ final class HystrixEvents {
         private static long sum(long[] outcomes, String... words) {
             long sum = 0;
             for (String word : words) {
-                sum += outcomes[Outcomes.words().indexOf(word)];
+                sum += outcomes[ExchangeOutcomes.words().indexOf(word)];
             }
             return sum;
         }
@@ -94,7 +94,7 @@ final class HystrixEvents {
 
     private static Map<String, @Nullable Object> command(long at, LiveView.OfBackend backend, Trace trace) {
         Counts counts = Counts.of(trace.outcomes());
-        long fallbacks = trace.outcomes()[Outcomes.words().indexOf(Outcomes.FALLBACK)];
+        long fallbacks = trace.outcomes()[ExchangeOutcomes.words().indexOf(ExchangeOutcomes.FALLBACK)];
         BackendView now = backend.now();
         String state = now.breaker().state();
         long requests = counts.requests();

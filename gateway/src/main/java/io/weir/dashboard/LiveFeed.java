@@ -3,11 +3,11 @@ package io.weir.dashboard;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
-import io.weir.observe.BackendMeters;
-import io.weir.observe.Gateway;
-import io.weir.observe.GatewayView;
-import io.weir.observe.Happenings;
-import io.weir.observe.Outcomes;
+import io.weir.engine.ExchangeOutcomes;
+import io.weir.management.Gateway;
+import io.weir.management.GatewayView;
+import io.weir.management.RecentEvents;
+import io.weir.metrics.BackendMeters;
 import io.weir.overload.OverloadGuard;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -60,13 +60,13 @@ public final class LiveFeed implements AutoCloseable {
     private final Engine engine;
     private final OverloadGuard guard;
     private final Drain drain;
-    private final Happenings happenings;
+    private final RecentEvents happenings;
     private final Supplier<Optional<RefusedFile>> refused;
     private final IntSupplier replicas;
     private final InstantSource clock;
     private final long startedAt;
     private final JsonMapper json = LiveJson.mapper();
-    private final Frames frames = new Frames();
+    private final EventFrames frames = new EventFrames();
     private final HystrixEvents hystrix;
     private final Map<String, Trace> traces = new HashMap<>();
     /** Guarded by this. */
@@ -79,7 +79,7 @@ public final class LiveFeed implements AutoCloseable {
 
     private @Nullable LiveView last;
     /** For who comes before the next second; made when the first one does. */
-    private final Map<Format, Frames.Frame> first = new EnumMap<>(Format.class);
+    private final Map<Format, EventFrames.Frame> first = new EnumMap<>(Format.class);
 
     private final AtomicLong computed = new AtomicLong();
     private final AtomicLong dropped = new AtomicLong();
@@ -97,7 +97,7 @@ public final class LiveFeed implements AutoCloseable {
             Engine engine,
             OverloadGuard guard,
             Drain drain,
-            Happenings happenings,
+            RecentEvents happenings,
             Supplier<Optional<RefusedFile>> refused,
             IntSupplier replicas,
             InstantSource clock) {
@@ -114,7 +114,7 @@ public final class LiveFeed implements AutoCloseable {
             Engine engine,
             OverloadGuard guard,
             Drain drain,
-            Happenings happenings,
+            RecentEvents happenings,
             Supplier<Optional<RefusedFile>> refused,
             IntSupplier replicas,
             InstantSource clock,
@@ -202,7 +202,7 @@ public final class LiveFeed implements AutoCloseable {
         }
     }
 
-    private Frames.Frame first(Format format, LiveView now) {
+    private EventFrames.Frame first(Format format, LiveView now) {
         if (format == Format.HYSTRIX) {
             return frames.nameless(hystrix.events(now, traces));
         }
@@ -254,7 +254,7 @@ public final class LiveFeed implements AutoCloseable {
         timer.shutdown();
     }
 
-    private void hand(Frames.Frame frame, List<Viewer> to) {
+    private void hand(EventFrames.Frame frame, List<Viewer> to) {
         to.forEach(viewer -> viewer.offer(frame, this::drop));
     }
 
@@ -309,13 +309,13 @@ public final class LiveFeed implements AutoCloseable {
                 null);
     }
 
-    private static final Map<String, Outcomes.Kind> VOCABULARY = vocabulary();
+    private static final Map<String, ExchangeOutcomes.Kind> VOCABULARY = vocabulary();
 
-    private static Map<String, Outcomes.Kind> vocabulary() {
-        Map<String, Outcomes.Kind> words = new LinkedHashMap<>();
-        List<String> all = Outcomes.words();
+    private static Map<String, ExchangeOutcomes.Kind> vocabulary() {
+        Map<String, ExchangeOutcomes.Kind> words = new LinkedHashMap<>();
+        List<String> all = ExchangeOutcomes.words();
         for (int i = 0; i < all.size(); i++) {
-            words.put(all.get(i), Outcomes.kind(i));
+            words.put(all.get(i), ExchangeOutcomes.kind(i));
         }
         return words;
     }

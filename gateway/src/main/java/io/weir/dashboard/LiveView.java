@@ -1,10 +1,10 @@
 package io.weir.dashboard;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import io.weir.observe.BackendView;
-import io.weir.observe.GatewayView;
-import io.weir.observe.Happenings.Happening;
-import io.weir.observe.Outcomes;
+import io.weir.engine.ExchangeOutcomes;
+import io.weir.management.BackendView;
+import io.weir.management.GatewayView;
+import io.weir.management.RecentEvents.Happening;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +33,7 @@ record LiveView(
         List<OfBackend> backends,
         List<Happening> happenings,
         @JsonInclude(JsonInclude.Include.ALWAYS) @Nullable RefusedFile refused,
-        @Nullable Map<String, Outcomes.Kind> vocabulary,
+        @Nullable Map<String, ExchangeOutcomes.Kind> vocabulary,
         @Nullable Map<String, Past> history) {
 
     /**
@@ -77,7 +77,7 @@ record LiveView(
     record Past(List<Integer> ended, List<Integer> trouble) {}
 
     /** The same for a viewer who has seen nothing yet. */
-    LiveView first(Map<String, Outcomes.Kind> words, Map<String, Past> past) {
+    LiveView first(Map<String, ExchangeOutcomes.Kind> words, Map<String, Past> past) {
         return new LiveView(
                 at, startedAt, windowSeconds, gateway, replicas, backends, happenings, refused, words, past);
     }

@@ -2,10 +2,10 @@ package io.weir.dashboard;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.weir.engine.Backend;
-import io.weir.observe.BackendMeters;
-import io.weir.observe.BackendView;
-import io.weir.observe.LogBuckets;
-import io.weir.observe.Outcomes;
+import io.weir.engine.ExchangeOutcomes;
+import io.weir.limit.LogBuckets;
+import io.weir.management.BackendView;
+import io.weir.metrics.BackendMeters;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -25,7 +25,7 @@ final class Trace {
     private static final double MILLISECOND = 1e6;
 
     private final BackendMeters meters;
-    private final long[] outcomes = new long[Outcomes.words().size()];
+    private final long[] outcomes = new long[ExchangeOutcomes.words().size()];
     private final long[] times = new long[LogBuckets.COUNT];
     private final long[] dispatches = new long[2];
     private final Window outcomesOf;
@@ -68,7 +68,8 @@ final class Trace {
         readDispatches();
         budgets.add(dispatches);
         long endedNow = outcomesOf.added();
-        long troubleNow = outcomesOf.added(outcome -> Outcomes.kind(outcome).isTrouble());
+        long troubleNow =
+                outcomesOf.added(outcome -> ExchangeOutcomes.kind(outcome).isTrouble());
         ended[at] = (int) endedNow;
         trouble[at] = (int) troubleNow;
         at = (at + 1) % HISTORY_SECONDS;
@@ -95,9 +96,9 @@ final class Trace {
         long[] sum = outcomesOf.sum();
         for (int i = 0; i < sum.length; i++) {
             if (sum[i] != 0) {
-                counts.put(Outcomes.words().get(i), sum[i]);
+                counts.put(ExchangeOutcomes.words().get(i), sum[i]);
                 all += sum[i];
-                bad += Outcomes.kind(i).isTrouble() ? sum[i] : 0;
+                bad += ExchangeOutcomes.kind(i).isTrouble() ? sum[i] : 0;
             }
         }
         return new LiveView.Recent(

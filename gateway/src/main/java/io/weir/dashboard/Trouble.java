@@ -1,6 +1,6 @@
 package io.weir.dashboard;
 
-import io.weir.observe.BackendView;
+import io.weir.management.BackendView;
 
 /**
  * How much is wrong with a backend.

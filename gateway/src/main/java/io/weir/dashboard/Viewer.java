@@ -49,10 +49,10 @@ final class Viewer {
      *
      * @param dropped told if it is cut off
      */
-    void welcome(Frames.Frame frame, Consumer<Viewer> dropped) {
+    void welcome(EventFrames.Frame frame, Consumer<Viewer> dropped) {
         welcomed = true;
         if (gzip) {
-            line.send(Frames.gzipHeader());
+            line.send(EventFrames.gzipHeader());
         }
         offer(frame, dropped);
     }
@@ -62,7 +62,7 @@ final class Viewer {
      *
      * @param dropped told if it is cut off
      */
-    void offer(Frames.Frame frame, Consumer<Viewer> dropped) {
+    void offer(EventFrames.Frame frame, Consumer<Viewer> dropped) {
         if (!line.isReady()) {
             missed++;
             if (missed >= MISSES) {

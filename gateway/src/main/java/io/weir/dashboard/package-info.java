@@ -18,7 +18,7 @@
  *
  * <p><b>Figures.</b> Counters are read once a second; what is shown is their difference over the last ten seconds
  * ({@link io.weir.dashboard.Window}), as with Hystrix. Nothing is added to the way of a request but a count by outcome and
- * time ({@link io.weir.observe.Tally}). Percentiles are of one gateway and of ten seconds: they are for the eye; alerts
+ * time ({@link io.weir.metrics.Tally}). Percentiles are of one gateway and of ten seconds: they are for the eye; alerts
  * go by the histograms that Prometheus has.
  *
  * <p><b>Order.</b> {@link io.weir.dashboard.Trouble} says how much is wrong with a backend in one word and one number, so

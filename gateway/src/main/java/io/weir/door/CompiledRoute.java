@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  * @param response its filters on the answer's head, in their order
  * @param preserveHost whether the backend sees the caller's {@code Host}
  */
-record CompiledRoute(
+public record CompiledRoute(
         Route route,
         RouteMatcher matcher,
         List<PathFilter> path,

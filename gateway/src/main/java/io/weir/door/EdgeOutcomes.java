@@ -1,6 +1,5 @@
 package io.weir.door;
 
-import io.weir.observe.RequestFacts;
 import io.weir.outcome.Refusal;
 
 /** Told of what becomes of requests that never have an exchange. Called on event loops; must not block. */

@@ -28,8 +28,8 @@ import reactor.netty.http.server.HttpServerResponse;
 /** The handler that every request comes to first: it normalises the path, finds the route, and opens the door that the route takes. */
 public final class FrontDoor implements HttpHandler {
 
-    static final String COMPILED = "compiled";
-    static final String GENERAL = "general";
+    public static final String COMPILED = "compiled";
+    public static final String GENERAL = "general";
     static final String NONE = "none";
 
     /** Set between this handler and {@link #screen}, which follows it within the same event. */

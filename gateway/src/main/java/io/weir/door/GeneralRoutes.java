@@ -13,7 +13,7 @@ import reactor.core.publisher.Mono;
  * @param weights the weights of those that share a group; Spring Cloud Gateway's own never forget a route that is gone, and
  *     would choose it
  */
-record GeneralRoutes(List<Route> routes, WeightCalculatorWebFilter weights) {
+public record GeneralRoutes(List<Route> routes, WeightCalculatorWebFilter weights) {
 
     /** Draws lots among the routes of each group, for a request. */
     Mono<Void> draw(ServerWebExchange exchange) {

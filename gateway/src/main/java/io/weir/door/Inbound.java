@@ -28,7 +28,6 @@ import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
 import io.weir.engine.Exchange;
-import io.weir.observe.RequestFacts;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Refusal;
 import java.net.InetSocketAddress;

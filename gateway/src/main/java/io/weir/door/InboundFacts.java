@@ -1,7 +1,6 @@
 package io.weir.door;
 
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.observe.RequestFacts;
 import org.jspecify.annotations.Nullable;
 
 /** A caller whose facts are those of its inbound request. */

@@ -52,7 +52,7 @@ import org.springframework.web.util.pattern.PathPatternParser;
 public final class RouteCompiler {
 
     /** A definition compiled; {@code why} says why not, and is null if it is. */
-    record Compilation(
+    public record Compilation(
             RouteMatcher matcher,
             List<CompiledRoute.PathFilter> path,
             boolean pathVariables,
@@ -97,7 +97,7 @@ public final class RouteCompiler {
     }
 
     /** Compiles a route, with the default filters that come before its own of the same rank. */
-    Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
+    public Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
         Draft draft = new Draft();
         if (never != null) {
             // Nor is it matched here: what is set may match otherwise.

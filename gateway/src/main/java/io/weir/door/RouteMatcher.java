@@ -23,7 +23,7 @@ import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
  * @param others the rest
  * @param complete whether these are all of the route's predicates; otherwise a match means no more than "maybe"
  */
-record RouteMatcher(
+public record RouteMatcher(
         List<List<PathPattern>> paths,
         List<Set<HttpMethod>> methods,
         List<Predicate<ServerHttpRequest>> others,

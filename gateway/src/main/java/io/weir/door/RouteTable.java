@@ -17,14 +17,14 @@ import org.springframework.web.util.pattern.PathPattern;
  *
  * <p>Immutable.
  */
-final class RouteTable {
+public final class RouteTable {
 
     /**
      * One of the routes.
      *
      * @param compiled the route, if the compiled door serves it
      */
-    record Entry(RouteMatcher matcher, @Nullable CompiledRoute compiled) {}
+    public record Entry(RouteMatcher matcher, @Nullable CompiledRoute compiled) {}
 
     /** What a request matches. */
     sealed interface Match {}
@@ -49,7 +49,7 @@ final class RouteTable {
 
     private final int[] all;
 
-    RouteTable(List<Entry> entries) {
+    public RouteTable(List<Entry> entries) {
         this.entries = List.copyOf(entries);
         this.matches = entries.stream()
                 .<Match>map(entry -> entry.compiled() == null ? Other.GENERAL : new Compiled(entry.compiled()))

@@ -1,9 +1,8 @@
 package io.weir.door;
 
 import io.weir.engine.Backend;
+import io.weir.engine.InFlightCounter;
 import io.weir.engine.Route;
-import io.weir.engine.Usage;
-import io.weir.observe.Gateway.RouteView;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -24,11 +23,11 @@ public record Routes(
         Map<String, Backend> backends,
         List<RouteView> views,
         GeneralRoutes general,
-        Usage visits) {
+        InFlightCounter visits) {
 
     /** The engine's route with this id; null if there is none, or it leads to no backend. */
     @Nullable
-    Route route(String id) {
+    public Route route(String id) {
         return byId.get(id);
     }
 }

@@ -1,6 +1,6 @@
 package io.weir.engine;
 
-import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;

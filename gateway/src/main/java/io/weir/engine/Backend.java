@@ -1,9 +1,9 @@
 package io.weir.engine;
 
-import io.weir.bulkhead.QueueingBulkhead;
-import io.weir.circuitbreaker.Breaker;
+import io.weir.health.Breaker;
+import io.weir.instance.Pool;
+import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
-import io.weir.upstream.Pool;
 import java.net.URI;
 import java.util.BitSet;
 import java.util.Set;

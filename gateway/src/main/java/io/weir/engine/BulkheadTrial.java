@@ -2,7 +2,7 @@ package io.weir.engine;
 
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.ScheduledFuture;
-import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package io.weir.engine;
 
-import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead;
 import org.jspecify.annotations.Nullable;
 
 /**

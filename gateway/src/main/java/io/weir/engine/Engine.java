@@ -1,8 +1,8 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
-import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.drain.Drain;
+import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
@@ -23,7 +23,7 @@ public final class Engine {
     private final Attempt.Maker attempts;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
-    private final Map<EventLoop, Roster> rosters = new ConcurrentHashMap<>();
+    private final Map<EventLoop, InFlightExchanges> rosters = new ConcurrentHashMap<>();
 
     /**
      * An engine with nothing in flight.
@@ -117,9 +117,9 @@ public final class Engine {
         }
     }
 
-    private Roster roster(Exchange exchange) {
+    private InFlightExchanges roster(Exchange exchange) {
         EventLoop loop = exchange.caller().channel().eventLoop();
-        Roster roster = rosters.get(loop);
-        return roster != null ? roster : rosters.computeIfAbsent(loop, Roster::new);
+        InFlightExchanges roster = rosters.get(loop);
+        return roster != null ? roster : rosters.computeIfAbsent(loop, InFlightExchanges::new);
     }
 }

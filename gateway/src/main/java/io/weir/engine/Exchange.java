@@ -1,6 +1,6 @@
 package io.weir.engine;
 
-import io.weir.circuitbreaker.Breaker.Permission;
+import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>What it holds, and gives back exactly once: by its {@link Admission} its route's permit and its backend's, or a place in the
  * queue, until the backend's last byte or the end; by its {@link Attempt} the breaker's permission, until the verdict, and a connection; its fallback's
- * permit; the timer of its {@link Budget}.
+ * permit; the timer of its {@link ExchangeTimer}.
  *
  * <p>Concurrency: confined to the event loop of the caller's connection. Everything that happens elsewhere, a permit granted, an answer
  * on a connection of another event loop, hops to it first, and whoever arrives late finds {@code DONE} and gives back what it brings. {@link #callerLeft},
@@ -37,7 +37,7 @@ public final class Exchange extends Account {
         DONE
     }
 
-    private final Budget budget;
+    private final ExchangeTimer budget;
 
     // The roster's.
     @Nullable
@@ -52,9 +52,9 @@ public final class Exchange extends Account {
 
     private @Nullable Admission admission;
     private @Nullable Attempt attempt;
-    private @Nullable Delivery delivery;
+    private @Nullable SlowReaderDetector delivery;
     private long retryAt;
-    private @Nullable Standby standby;
+    private @Nullable ActiveFallback standby;
 
     /**
      * An exchange that has not begun.
@@ -63,7 +63,7 @@ public final class Exchange extends Account {
      */
     public Exchange(Engine engine, Route route, Caller caller, long arrivedAt) {
         super(engine, route, caller, arrivedAt);
-        this.budget = new Budget(this);
+        this.budget = new ExchangeTimer(this);
     }
 
     // ---------------------------------------------------------------- towards the backend
@@ -149,7 +149,7 @@ public final class Exchange extends Account {
     void begun(int code, long now) {
         status = code;
         phase = Phase.ANSWERING;
-        delivery = new Delivery(caller.channel(), engine.limits().readIdleNanos(), now);
+        delivery = new SlowReaderDetector(caller.channel(), engine.limits().readIdleNanos(), now);
         arm(now);
     }
 
@@ -165,11 +165,11 @@ public final class Exchange extends Account {
     /** All of the answer is there, and is flushed to the caller. */
     void flush(long now) {
         phase = Phase.FLUSHING;
-        Delivery begun = delivery;
+        SlowReaderDetector begun = delivery;
         if (begun != null) {
             begun.restart(now);
         } else {
-            delivery = new Delivery(caller.channel(), engine.limits().readIdleNanos(), now);
+            delivery = new SlowReaderDetector(caller.channel(), engine.limits().readIdleNanos(), now);
         }
         arm(now);
     }
@@ -259,7 +259,7 @@ public final class Exchange extends Account {
         if (current != null) {
             due = Math.min(due, current.dueNanos(now));
         }
-        Delivery begun = delivery;
+        SlowReaderDetector begun = delivery;
         if (begun != null) {
             due = Math.min(due, begun.dueNanos(now));
         }
@@ -291,7 +291,7 @@ public final class Exchange extends Account {
     private void check(long now) {
         Admission asked = admission;
         Attempt current = attempt;
-        Delivery begun = delivery;
+        SlowReaderDetector begun = delivery;
         if (begun != null && begun.standsStill(bytesPassed(current), isHeldUp(current), now)) {
             if (current != null) {
                 current.endedByCaller(now);
@@ -333,7 +333,7 @@ public final class Exchange extends Account {
     /** Whose time a deadline ran out in. */
     private Reason expiryReason(long now) {
         Attempt current = attempt;
-        Delivery begun = delivery;
+        SlowReaderDetector begun = delivery;
         boolean callers =
                 switch (phase) {
                     case DISPATCHED -> current != null && current.isHeldUpByUpload(now);
@@ -368,9 +368,9 @@ public final class Exchange extends Account {
         long now = engine.nanoTime();
         endAttempt(why, now);
         leaveBackend(now);
-        Standby before = standby;
+        ActiveFallback before = standby;
         if (before == null) {
-            Standby found = Standby.take(this, why);
+            ActiveFallback found = ActiveFallback.take(this, why);
             standby = found;
             if (found != null) {
                 found.begin(why, what);
@@ -408,7 +408,7 @@ public final class Exchange extends Account {
         reason = why;
         detail = what;
         status = code;
-        Standby taken = standby;
+        ActiveFallback taken = standby;
         if (taken != null) {
             taken.end();
         }
@@ -463,7 +463,7 @@ public final class Exchange extends Account {
         return held == null ? backendNanos : backendNanos + held.askedNanos(engine.nanoTime());
     }
 
-    Budget budget() {
+    ExchangeTimer budget() {
         return budget;
     }
 }

@@ -1,7 +1,7 @@
 package io.weir.engine;
 
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.circuitbreaker.BackendFailure;
+import io.weir.health.BackendFailure;
 import io.weir.outcome.Reason;
 import java.util.EnumMap;
 import java.util.Map;

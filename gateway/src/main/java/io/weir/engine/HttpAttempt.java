@@ -7,8 +7,8 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
-import io.weir.circuitbreaker.Breaker.Permission;
-import io.weir.upstream.TrailingFields;
+import io.weir.health.Breaker.Permission;
+import io.weir.instance.TrailingFields;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -42,7 +42,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private @Nullable Subscription subscription;
     private @Nullable HttpClientResponse response;
     private @Nullable Connection connection;
-    private @Nullable Collector collector;
+    private @Nullable BodyAggregator collector;
     private boolean headTaken;
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
@@ -76,7 +76,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** Ends what it has come to. */
     void abandon() {
         Relay down = download;
-        Collector collecting = collector;
+        BodyAggregator collecting = collector;
         if (down != null) {
             if (!down.stop()) {
                 // Nobody has begun to read the answer, and nobody will.
@@ -153,13 +153,13 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     @Override
     long answerBytes() {
         Relay down = download;
-        Collector collecting = collector;
+        BodyAggregator collecting = collector;
         return down != null ? down.bytes() : collecting != null ? collecting.bytes() : 0;
     }
 
     @Override
     void collect(int maxBytes) {
-        Collector collecting = new Collector(this, maxBytes, connectionLoop());
+        BodyAggregator collecting = new BodyAggregator(this, maxBytes, connectionLoop());
         collector = collecting;
         connection().inbound().receiveObject().subscribe(collecting);
     }

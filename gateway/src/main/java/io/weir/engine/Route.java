@@ -1,7 +1,7 @@
 package io.weir.engine;
 
-import io.weir.bulkhead.QueueingBulkhead;
 import io.weir.fallback.Fallback;
+import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
@@ -29,4 +29,4 @@ public record Route(
         @Nullable Fallback fallback,
         @Nullable Backend fallbackBackend,
         RouteObserver observer,
-        Usage usage) {}
+        InFlightCounter usage) {}

@@ -1,9 +1,9 @@
 package io.weir.engine;
 
-import io.weir.circuitbreaker.BackendFailure;
-import io.weir.circuitbreaker.Breaker;
-import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.deadline.Deadline;
+import io.weir.health.BackendFailure;
+import io.weir.health.Breaker;
+import io.weir.health.Breaker.Permission;
 import org.jspecify.annotations.Nullable;
 
 /**

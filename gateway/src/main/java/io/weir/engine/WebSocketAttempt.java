@@ -5,10 +5,10 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.Http2StreamChannel;
-import io.weir.circuitbreaker.Breaker.Permission;
+import io.weir.health.Breaker.Permission;
+import io.weir.instance.HandshakeAnswer;
+import io.weir.instance.HandshakeHead;
 import io.weir.outcome.Reason;
-import io.weir.upstream.HandshakeAnswer;
-import io.weir.upstream.HandshakeHead;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -203,8 +203,8 @@ final class WebSocketAttempt extends HttpAttempt {
                 down.then(passClose(fromBackend, toCaller, BAD_GATEWAY)));
     }
 
-    private Frames frames(WebsocketInbound from, boolean down) {
-        return new Frames(from.receiveFrames(), frame -> {
+    private WebSocketFrames frames(WebsocketInbound from, boolean down) {
+        return new WebSocketFrames(from.receiveFrames(), frame -> {
             lastMoved = exchange.now();
             if (down) {
                 long soFar = bytes + frame.content().readableBytes();

@@ -3,7 +3,7 @@ package io.weir.fallback;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;

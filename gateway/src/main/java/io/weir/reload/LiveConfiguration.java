@@ -1,12 +1,12 @@
 package io.weir.reload;
 
-import io.weir.config.Problem;
-import io.weir.config.Snapshot;
-import io.weir.config.SnapshotDifference;
 import io.weir.config.WeirProperties;
-import io.weir.observe.Happenings;
-import io.weir.observe.OperatorChanges;
-import io.weir.observe.ReloadMeters;
+import io.weir.config.check.ConfigurationProblem;
+import io.weir.config.check.Snapshot;
+import io.weir.config.check.SnapshotDifference;
+import io.weir.management.OperatorChanges;
+import io.weir.management.RecentEvents;
+import io.weir.metrics.ReloadMeters;
 import io.weir.reload.Change.Trigger;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -60,7 +60,7 @@ public final class LiveConfiguration implements OperatorChanges {
     private final BooleanSupplier draining;
     private final InstantSource clock;
     private final ReloadMeters meters;
-    private final Happenings happenings;
+    private final RecentEvents happenings;
     private final History history = new History();
     /** Held while another configuration takes the place of the one in force. */
     private final Object swapping = new Object();
@@ -87,7 +87,7 @@ public final class LiveConfiguration implements OperatorChanges {
             BooleanSupplier draining,
             InstantSource clock,
             ReloadMeters meters,
-            Happenings happenings) {
+            RecentEvents happenings) {
         this.inForce = inForce;
         this.lastRead = inForce;
         this.files = files;
@@ -112,7 +112,7 @@ public final class LiveConfiguration implements OperatorChanges {
     boolean isAsRead() {
         Snapshot before = lastRead;
         Snapshot now = read();
-        List<Problem> problems = now.report().problems();
+        List<ConfigurationProblem> problems = now.report().problems();
         return problems.equals(before.report().problems())
                 && (!problems.isEmpty() || new SnapshotDifference(before, now).isEmpty());
     }
@@ -190,7 +190,7 @@ public final class LiveConfiguration implements OperatorChanges {
         if (draining.getAsBoolean()) {
             return refused(trigger, by, List.of("the gateway is shutting down; nothing is changed any more"));
         }
-        List<Problem> problems = new ArrayList<>(next.report().problems());
+        List<ConfigurationProblem> problems = new ArrayList<>(next.report().problems());
         if (problems.isEmpty()) {
             SnapshotDifference difference = new SnapshotDifference(inForce, next);
             problems.addAll(difference.problems());
@@ -198,7 +198,10 @@ public final class LiveConfiguration implements OperatorChanges {
                 return apply(next, difference, trigger, by);
             }
         }
-        return refused(trigger, by, problems.stream().map(Problem::toString).toList());
+        return refused(
+                trigger,
+                by,
+                problems.stream().map(ConfigurationProblem::toString).toList());
     }
 
     private Change apply(Snapshot next, SnapshotDifference difference, Trigger trigger, String by) {
@@ -239,8 +242,8 @@ public final class LiveConfiguration implements OperatorChanges {
             change.differences().forEach(difference -> log.warn("  {}", difference));
             happenings.add(
                     change.trigger() == Trigger.OPERATOR
-                            ? Happenings.Kind.LIMIT_CHANGED
-                            : Happenings.Kind.CONFIGURATION_RELOADED,
+                            ? RecentEvents.Kind.LIMIT_CHANGED
+                            : RecentEvents.Kind.CONFIGURATION_RELOADED,
                     backend(change),
                     told(change.differences()),
                     change.by());
@@ -250,7 +253,7 @@ public final class LiveConfiguration implements OperatorChanges {
                     "Configuration not changed; everything stays as it was. What {} brought is not sound:",
                     change.by());
             change.problems().forEach(problem -> log.error("  {}", problem));
-            happenings.add(Happenings.Kind.CONFIGURATION_REFUSED, null, told(change.problems()), change.by());
+            happenings.add(RecentEvents.Kind.CONFIGURATION_REFUSED, null, told(change.problems()), change.by());
         }
     }
 

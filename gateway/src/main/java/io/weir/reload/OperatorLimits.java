@@ -1,6 +1,6 @@
 package io.weir.reload;
 
-import io.weir.bulkhead.BulkheadProperties;
+import io.weir.limit.BulkheadProperties;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
 import java.util.Locale;

@@ -1,6 +1,6 @@
 package io.weir.reload;
 
-import io.weir.config.Snapshot;
+import io.weir.config.check.Snapshot;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;

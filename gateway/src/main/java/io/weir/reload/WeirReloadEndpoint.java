@@ -1,6 +1,6 @@
 package io.weir.reload;
 
-import io.weir.observe.ManagementCaller;
+import io.weir.management.ManagementCaller;
 import io.weir.reload.Change.Trigger;
 import java.util.Map;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;

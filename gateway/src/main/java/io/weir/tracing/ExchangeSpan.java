@@ -5,11 +5,11 @@ import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
+import io.weir.door.RequestFacts;
 import io.weir.engine.Backend;
 import io.weir.engine.Exchange;
+import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeTrace;
-import io.weir.observe.Outcomes;
-import io.weir.observe.RequestFacts;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -104,7 +104,7 @@ final class ExchangeSpan implements ExchangeTrace {
     }
 
     private void describe(Exchange exchange) {
-        SpanText.outcome(span, Outcomes.index(exchange), exchange.status(), exchange.detail());
+        SpanText.outcome(span, ExchangeOutcomes.index(exchange), exchange.status(), exchange.detail());
         span.setAttribute(SpanText.ROUTE, exchange.route().id());
         span.setAttribute(SpanText.BACKEND, exchange.backend().name());
         span.setAttribute(SpanText.ATTEMPTS, exchange.attempts());

@@ -12,9 +12,9 @@ import io.opentelemetry.semconv.NetworkAttributes;
 import io.opentelemetry.semconv.ServerAttributes;
 import io.opentelemetry.semconv.UrlAttributes;
 import io.opentelemetry.semconv.UserAgentAttributes;
+import io.weir.door.RequestFacts;
 import io.weir.engine.Backend;
-import io.weir.observe.Outcomes;
-import io.weir.observe.RequestFacts;
+import io.weir.engine.ExchangeOutcomes;
 import io.weir.outcome.Reason;
 import java.net.URI;
 import java.util.Set;
@@ -90,14 +90,14 @@ final class SpanText {
     /**
      * What was answered to the caller.
      *
-     * @param outcome where its word stands among {@link Outcomes#words()}
+     * @param outcome where its word stands among {@link ExchangeOutcomes#words()}
      */
     static void outcome(Span span, int outcome, int status, @Nullable String detail) {
-        String word = Outcomes.words().get(outcome);
+        String word = ExchangeOutcomes.words().get(outcome);
         span.setAttribute(HttpAttributes.HTTP_RESPONSE_STATUS_CODE, status);
         span.setAttribute(OUTCOME, word);
         known(span, DETAIL, detail);
-        if (Outcomes.kind(outcome).isTrouble()) {
+        if (ExchangeOutcomes.kind(outcome).isTrouble()) {
             failed(span, word.equals("5xx") ? Integer.toString(status) : word);
         }
     }
@@ -115,7 +115,7 @@ final class SpanText {
         if (why != null) {
             span.setAttribute(OUTCOME, why.word());
         }
-        if (why != null && Outcomes.kind(Outcomes.index(why)).isTrouble()) {
+        if (why != null && ExchangeOutcomes.kind(ExchangeOutcomes.index(why)).isTrouble()) {
             failed(span, why.word());
         } else if (status >= FIRST_ERROR) {
             failed(span, Integer.toString(status));

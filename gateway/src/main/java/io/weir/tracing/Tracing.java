@@ -13,10 +13,10 @@ import io.opentelemetry.sdk.trace.SpanLimits;
 import io.opentelemetry.sdk.trace.export.SpanExporter;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
 import io.opentelemetry.semconv.ServiceAttributes;
+import io.weir.door.RequestFacts;
 import io.weir.engine.Exchange;
+import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.ExchangeTrace;
-import io.weir.observe.Outcomes;
-import io.weir.observe.RequestFacts;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.time.Instant;
@@ -109,7 +109,7 @@ public final class Tracing implements AutoCloseable {
      */
     public @Nullable String failed(String route, Refusal refusal, long nanos, RequestFacts facts) {
         Reason reason = refusal.reason();
-        return over(route, Outcomes.index(reason), reason.status().code(), refusal.detail(), nanos, facts);
+        return over(route, ExchangeOutcomes.index(reason), reason.status().code(), refusal.detail(), nanos, facts);
     }
 
     /**
@@ -120,7 +120,7 @@ public final class Tracing implements AutoCloseable {
      * @return the id of its trace; null if there is none
      */
     public @Nullable String answered(String route, int status, long nanos, RequestFacts facts) {
-        return over(route, Outcomes.index(status), status, null, nanos, facts);
+        return over(route, ExchangeOutcomes.index(status), status, null, nanos, facts);
     }
 
     private @Nullable String over(

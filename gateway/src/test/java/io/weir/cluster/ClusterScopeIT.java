@@ -3,8 +3,8 @@ package io.weir.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.weir.TestBackend;
 import io.weir.WeirApplication;
+import io.weir.testing.TestBackend;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ServerSocket;

@@ -3,6 +3,8 @@ package io.weir.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.weir.config.check.Names;
+import io.weir.config.check.Schema;
 import jakarta.validation.Validation;
 import jakarta.validation.ValidatorFactory;
 import java.util.List;

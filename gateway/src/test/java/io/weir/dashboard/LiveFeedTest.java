@@ -2,12 +2,13 @@ package io.weir.dashboard;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.door.RouteView;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
 import io.weir.engine.Limits;
-import io.weir.observe.Gateway;
-import io.weir.observe.Happenings;
+import io.weir.management.Gateway;
+import io.weir.management.RecentEvents;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import java.io.ByteArrayInputStream;
@@ -83,7 +84,7 @@ class LiveFeedTest {
         }
     }
 
-    private final Happenings happenings = new Happenings(() -> Instant.EPOCH);
+    private final RecentEvents happenings = new RecentEvents(() -> Instant.EPOCH);
     private final Drain drain = new Drain();
     private final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
     /** What the feed's thread would do. */

@@ -2,7 +2,7 @@ package io.weir.dashboard;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.observe.BackendView;
+import io.weir.management.BackendView;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -21,6 +21,7 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
 import io.weir.drain.Drain;
 import io.weir.outcome.Reason;
+import io.weir.testing.Leaks;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -8,6 +8,7 @@ import io.weir.drain.Drain;
 import io.weir.edge.TestServer.Speaks;
 import io.weir.edge.Wire.Answer;
 import io.weir.outcome.Reason;
+import io.weir.testing.Leaks;
 import java.io.IOException;
 import java.net.SocketException;
 import java.time.Duration;

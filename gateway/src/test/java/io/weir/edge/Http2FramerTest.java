@@ -7,6 +7,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.weir.drain.Drain;
+import io.weir.testing.Leaks;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

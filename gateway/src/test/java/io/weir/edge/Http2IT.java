@@ -9,6 +9,7 @@ import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.weir.drain.Drain;
 import io.weir.edge.TestServer.Speaks;
 import io.weir.outcome.Reason;
+import io.weir.testing.Leaks;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpRequest;

@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.netty.handler.codec.http2.Http2Headers;
-import io.weir.Door;
-import io.weir.TestBackend;
-import io.weir.TestCaller;
-import io.weir.TestGateway;
 import io.weir.outcome.Reason;
+import io.weir.testing.Door;
+import io.weir.testing.Leaks;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;

@@ -2,7 +2,7 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

@@ -2,8 +2,8 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.edge.Leaks;
 import io.weir.outcome.Reason;
+import io.weir.testing.Leaks;
 import java.nio.channels.ClosedChannelException;
 import java.util.Arrays;
 import java.util.function.Consumer;

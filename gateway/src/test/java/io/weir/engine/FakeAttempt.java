@@ -6,7 +6,7 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.circuitbreaker.Breaker.Permission;
+import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import java.io.IOException;
 import java.net.ConnectException;

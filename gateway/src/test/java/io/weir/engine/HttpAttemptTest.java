@@ -8,12 +8,12 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http.HttpMethod;
-import io.weir.TestBackend;
 import io.weir.drain.Drain;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryPolicy;
 import io.weir.retry.RetryProperties;
+import io.weir.testing.TestBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -70,7 +70,7 @@ class HttpAttemptTest {
                     null,
                     null,
                     ended::add,
-                    new Usage());
+                    new InFlightCounter());
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             wired.loop().execute(() -> awaitUninterruptibly(late));
             channel.eventLoop().execute(exchange::start);

@@ -2,8 +2,8 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.circuitbreaker.Breaker.Permission;
 import io.weir.deadline.Deadline;
+import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import org.junit.jupiter.api.Test;
 

@@ -10,8 +10,8 @@ import io.opentelemetry.api.trace.SpanBuilder;
 import io.opentelemetry.api.trace.StatusCode;
 import io.opentelemetry.sdk.trace.ReadableSpan;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
-import io.weir.observe.Outcomes;
-import io.weir.observe.RequestFacts;
+import io.weir.door.RequestFacts;
+import io.weir.engine.ExchangeOutcomes;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -102,19 +102,19 @@ class SpanTextTest {
     }
 
     static List<String> words() {
-        return Outcomes.words();
+        return ExchangeOutcomes.words();
     }
 
     /** The same that the dashboard counts as trouble. */
     @ParameterizedTest
     @MethodSource("words")
     void isAnErrorWhereTheCallerDidNotGetWhatTheBackendIsFor(String word) {
-        int outcome = Outcomes.words().indexOf(word);
+        int outcome = ExchangeOutcomes.words().indexOf(word);
 
         SpanText.outcome((Span) span, outcome, 503, null);
 
         assertThat(text("weir.outcome")).isEqualTo(word);
-        if (Outcomes.kind(outcome).isTrouble()) {
+        if (ExchangeOutcomes.kind(outcome).isTrouble()) {
             assertThat(span.toSpanData().getStatus().getStatusCode()).isEqualTo(StatusCode.ERROR);
             assertThat(text("error.type")).isEqualTo(word.equals("5xx") ? "503" : word);
         } else {

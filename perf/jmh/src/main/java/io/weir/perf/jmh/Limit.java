@@ -2,7 +2,7 @@ package io.weir.perf.jmh;
 
 import io.github.resilience4j.bulkhead.Bulkhead;
 import io.github.resilience4j.bulkhead.BulkheadConfig;
-import io.weir.bulkhead.QueueingBulkhead;
+import io.weir.limit.QueueingBulkhead;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 

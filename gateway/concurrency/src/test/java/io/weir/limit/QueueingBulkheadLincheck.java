@@ -1,0 +1,344 @@
+package io.weir.limit;
+
+import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
+
+import io.weir.limit.QueueingBulkhead.Entry;
+import io.weir.limit.QueueingBulkhead.Waiter;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jetbrains.kotlinx.lincheck.Actor;
+import org.jetbrains.kotlinx.lincheck.execution.ExecutionScenario;
+import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Options;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.jetbrains.lincheck.datastructures.ThreadIdGen;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.jetbrains.lincheck.datastructures.verifier.EpsilonVerifier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Random scenarios of concurrent operations, in the interleavings that Lincheck's model checker chooses and in those
+ * that its stress run meets. When all threads are done, no permit may be lost ({@link Calls#nothingIsLost}). Besides,
+ * some sequential order of the same operations on a {@link Sequential} bulkhead has to explain their results, as far
+ * as the contract goes: a permit on its way counts as in use, so what others observe is exact while nobody leaves, or
+ * while neither a resize nor a full queue shows that a permit is on its way to somebody who has just left.
+ */
+public class QueueingBulkheadLincheck {
+
+    private static final boolean FULL = Boolean.getBoolean("concurrency.full");
+    private static final int SCENARIOS = FULL ? 60 : 5;
+    private static final int INTERLEAVINGS = FULL ? 1_500 : 150;
+    private static final int MOST_THREADS = 8;
+
+    /** What was done before, and what then meets. The first number is whose permit or waiter it is. */
+    private static final List<String> NARROW_PLACES = List.of(
+            "tryAcquire(0)                   : release(0)   || enter(1)",
+            "tryAcquire(0)                   : release(0)   || enter(1) abandon(1)",
+            "tryAcquire(0)                   : release(0)   || enter(1) || enter(2)",
+            "tryAcquire(0) enter(1)          : release(0)   || abandon(1)",
+            "tryAcquire(0) enter(1)          : release(0)   || abandon(1) tryAcquire(2)",
+            "tryAcquire(0) enter(1)          : release(0)   || abandon(1) enter(2)",
+            "tryAcquire(0) enter(1)          : release(0)   || abandon(1) || enter(2)",
+            "tryAcquire(0) enter(1)          : resize(2, 1) || abandon(1)",
+            "tryAcquire(0) enter(1)          : resize(2, 1) || release(0)",
+            "tryAcquire(0) enter(1)          : resize(2, 1) || abandon(1) || enter(2)",
+            "tryAcquire(0)                   : resize(2, 1) || enter(1)   || enter(2)",
+            "tryAcquire(0)                   : resize(2, 0) || resize(1, 1) enter(1)",
+            "resize(2, 2) tryAcquire(0) tryAcquire(1) enter(2) : release(0) || release(1) || abandon(2)",
+            "resize(2, 2) tryAcquire(0) tryAcquire(1) enter(2) : release(0) || release(1) || enter(3)",
+            "resize(2, 2) tryAcquire(0) tryAcquire(1) enter(2) : release(0) || resize(1, 1) tryAcquire(3)");
+
+    @Test
+    void explainsEveryInterleavingOfCallsAndResizesByASequentialOrder() {
+        explain(modelChecking(), CallsAndResizes.class, Sequential.class);
+    }
+
+    @Test
+    void explainsEveryInterleavingOfCallsThatLeaveByASequentialOrder() {
+        explain(modelChecking(), CallsThatLeave.class, SequentialWithRoom.class);
+    }
+
+    @Test
+    void explainsEveryStressedExecutionOfCallsAndResizesByASequentialOrder() {
+        explain(new StressOptions(), CallsAndResizes.class, Sequential.class);
+    }
+
+    @Test
+    void explainsEveryStressedExecutionOfCallsThatLeaveByASequentialOrder() {
+        explain(new StressOptions(), CallsThatLeave.class, SequentialWithRoom.class);
+    }
+
+    @Test
+    void losesNothingInAnyInterleaving() throws ReflectiveOperationException {
+        ModelCheckingOptions options = modelChecking();
+        options.verifier(EpsilonVerifier.class);
+        for (String narrowPlace : NARROW_PLACES) {
+            options.addCustomScenario(scenario(narrowPlace));
+        }
+        check(options, Everything.class);
+    }
+
+    private static ExecutionScenario scenario(String text) throws ReflectiveOperationException {
+        List<String> parts = List.of(text.split(":", 2));
+        List<List<Actor>> threads = new ArrayList<>();
+        for (String thread : parts.get(1).split("\\|\\|", -1)) {
+            threads.add(actors(thread));
+        }
+        return new ExecutionScenario(actors(parts.getFirst()), threads, List.of(), null);
+    }
+
+    private static List<Actor> actors(String text) throws ReflectiveOperationException {
+        List<Actor> actors = new ArrayList<>();
+        Matcher calls = Pattern.compile("(\\w+)\\((\\d+)(?:, (\\d+))?\\)").matcher(text);
+        while (calls.find()) {
+            List<Object> arguments = new ArrayList<>(List.of(Integer.valueOf(calls.group(2))));
+            if (calls.group(3) != null) {
+                arguments.add(Integer.valueOf(calls.group(3)));
+            }
+            Class<?>[] types = new Class<?>[arguments.size()];
+            Arrays.fill(types, int.class);
+            actors.add(new Actor(Everything.class.getMethod(calls.group(1), types), arguments));
+        }
+        return actors;
+    }
+
+    /** No thread ever waits for another one: the model checker suspends each anywhere, and lets the rest go on. */
+    private static ModelCheckingOptions modelChecking() {
+        return new ModelCheckingOptions()
+                .checkObstructionFreedom(true)
+                .addGuarantee(forClasses(ConcurrentLinkedQueue.class.getName())
+                        .allMethods()
+                        .treatAsAtomic());
+    }
+
+    private static void explain(Options<?, ?> options, Class<?> operations, Class<?> sequential) {
+        options.sequentialSpecification(sequential);
+        check(options, operations);
+    }
+
+    private static void check(Options<?, ?> options, Class<?> operations) {
+        options.iterations(SCENARIOS);
+        options.invocationsPerIteration(INTERLEAVINGS);
+        options.threads(2);
+        options.actorsPerThread(4);
+        options.actorsBefore(3);
+        options.actorsAfter(1);
+        options.check(operations);
+    }
+
+    /** Each thread has permits of its own, and at most one waiter. */
+    @Param(name = "thread", gen = ThreadIdGen.class)
+    public abstract static class Calls {
+        final QueueingBulkhead bulkhead;
+        final @Nullable Call[] waiting = new Call[MOST_THREADS];
+        private final int[] permits = new int[MOST_THREADS];
+
+        Calls(int queueCapacity) {
+            bulkhead = new QueueingBulkhead(1, queueCapacity);
+        }
+
+        @Operation
+        public boolean tryAcquire(@Param(name = "thread") int thread) {
+            boolean acquired = bulkhead.tryAcquire();
+            permits[thread] += acquired ? 1 : 0;
+            return acquired;
+        }
+
+        @Operation
+        public String enter(@Param(name = "thread") int thread) {
+            if (waiting[thread] != null) {
+                return "waits already";
+            }
+            Call call = new Call();
+            Entry entry = bulkhead.enter(call);
+            if (entry == Entry.GRANTED) {
+                permits[thread]++;
+            } else if (entry == Entry.QUEUED) {
+                waiting[thread] = call;
+            }
+            return entry.name();
+        }
+
+        @Operation
+        public boolean release(@Param(name = "thread") int thread) {
+            if (permits[thread] == 0) {
+                return false;
+            }
+            permits[thread]--;
+            bulkhead.release();
+            return true;
+        }
+
+        /** With all threads done, every permit that is out has a holder, and nobody waits while one is free. */
+        @Validate
+        public void nothingIsLost() {
+            int held = 0;
+            int stillWaiting = 0;
+            for (int i = 0; i < MOST_THREADS; i++) {
+                Call call = waiting[i];
+                held += permits[i];
+                if (call != null) {
+                    held += call.grants;
+                    stillWaiting += 1 - call.grants;
+                }
+            }
+            boolean servesAll = stillWaiting == 0 || held >= bulkhead.maxConcurrentCalls();
+            if (bulkhead.inUse() != held || bulkhead.queued() != stillWaiting || !servesAll) {
+                throw new IllegalStateException(
+                        "%s (expected: %d in use, %d queued)".formatted(bulkhead, held, stillWaiting));
+            }
+        }
+    }
+
+    /** The limit and the queue's capacity change while calls come and go. */
+    @Param(name = "limit", gen = IntGen.class, conf = "1:3")
+    @Param(name = "capacity", gen = IntGen.class, conf = "0:2")
+    public static class CallsAndResizes extends Calls {
+
+        /** With a queue of one place. */
+        public CallsAndResizes() {
+            super(1);
+        }
+
+        @Operation
+        public void resize(@Param(name = "limit") int limit, @Param(name = "capacity") int capacity) {
+            bulkhead.resize(limit, capacity);
+        }
+    }
+
+    /** Waiters give up. */
+    @Param(name = "thread", gen = ThreadIdGen.class)
+    public static class CallsThatLeave extends Calls {
+
+        /** With a place for everybody. */
+        public CallsThatLeave() {
+            super(MOST_THREADS);
+        }
+
+        /** Leaves, or releases what it got: for everybody else there is no difference. */
+        @Operation
+        public boolean abandon(@Param(name = "thread") int thread) {
+            Call call = waiting[thread];
+            if (call == null) {
+                return false;
+            }
+            waiting[thread] = null;
+            if (!call.leave()) {
+                bulkhead.release();
+            }
+            return true;
+        }
+    }
+
+    /** All of it at once. */
+    @Param(name = "limit", gen = IntGen.class, conf = "1:3")
+    @Param(name = "capacity", gen = IntGen.class, conf = "0:2")
+    public static class Everything extends CallsThatLeave {
+
+        @Operation
+        public void resize(@Param(name = "limit") int limit, @Param(name = "capacity") int capacity) {
+            bulkhead.resize(limit, capacity);
+        }
+    }
+
+    private static final class Call extends Waiter {
+        private volatile int grants;
+
+        @Override
+        @SuppressWarnings("NonAtomicVolatileUpdate") // Two grants of one waiter are the defect that this looks for.
+        protected void granted() {
+            grants++;
+        }
+    }
+
+    /** A bulkhead for one thread. */
+    public static class Sequential {
+        private int limit = 1;
+        private int capacity;
+        private int inUse;
+        private final Queue<Integer> queue = new ArrayDeque<>();
+        private final List<Integer> granted = new ArrayList<>();
+        private final int[] permits = new int[MOST_THREADS];
+
+        /** With a queue of one place. */
+        public Sequential() {
+            this(1);
+        }
+
+        Sequential(int capacity) {
+            this.capacity = capacity;
+        }
+
+        public boolean tryAcquire(int thread) {
+            if (inUse >= limit) {
+                return false;
+            }
+            inUse++;
+            permits[thread]++;
+            return true;
+        }
+
+        public String enter(int thread) {
+            if (queue.contains(thread) || granted.contains(thread)) {
+                return "waits already";
+            }
+            if (tryAcquire(thread)) {
+                return "GRANTED";
+            }
+            if (queue.size() >= capacity) {
+                return "FULL";
+            }
+            queue.add(thread);
+            return "QUEUED";
+        }
+
+        public boolean abandon(int thread) {
+            if (granted.remove((Integer) thread)) {
+                inUse--;
+                letIn();
+                return true;
+            }
+            return queue.remove(thread);
+        }
+
+        public boolean release(int thread) {
+            if (permits[thread] == 0) {
+                return false;
+            }
+            permits[thread]--;
+            inUse--;
+            letIn();
+            return true;
+        }
+
+        public void resize(int newLimit, int newCapacity) {
+            limit = newLimit;
+            capacity = newCapacity;
+            letIn();
+        }
+
+        private void letIn() {
+            while (inUse < limit && !queue.isEmpty()) {
+                granted.add(queue.remove());
+                inUse++;
+            }
+        }
+    }
+
+    /** With a place for everybody. */
+    public static class SequentialWithRoom extends Sequential {
+        public SequentialWithRoom() {
+            super(MOST_THREADS);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+/**
+ * The access log: one JSON line per request.
+ */
+@NullMarked
+package io.weir.accesslog;
+
+import org.jspecify.annotations.NullMarked;

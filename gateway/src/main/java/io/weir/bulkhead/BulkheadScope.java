@@ -1,9 +1,0 @@
-package io.weir.bulkhead;
-
-/** For whom a limit holds. */
-public enum BulkheadScope {
-    /** For each gateway. */
-    GATEWAY,
-    /** For all gateways together: each has its share. */
-    CLUSTER
-}

@@ -1,0 +1,111 @@
+package io.weir.config.check;
+
+import io.weir.config.check.ValidValues.Entry;
+import java.net.URI;
+import java.util.Collection;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** Checks what cannot be said of backends by constraints: their names, their URIs, and what Resilience4j is told of them. */
+final class BackendsCheck {
+
+    private static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
+    private static final int LARGEST_PORT = 65_535;
+    private static final String EXAMPLE = "http://<host>:<port> or https://<host>:<port>";
+
+    /** What Weir has for Resilience4j's modules; {@code %s} is the backend. */
+    private static final Map<String, String> EQUIVALENTS = Map.of(
+            "circuitbreaker", "weir.backends.%s.circuit-breaker",
+            "bulkhead", "weir.backends.%s.bulkhead",
+            "thread-pool-bulkhead", "weir.backends.%s.bulkhead",
+            "retry", "weir.routes.<id>.retry and weir.backends.%s.retry-budget",
+            "timelimiter", "weir.backends.%s.deadline");
+
+    private final RawTree root;
+    private final ValidValues known;
+    private final Consumer<ConfigurationProblem> problems;
+
+    BackendsCheck(RawTree root, ValidValues known, Consumer<ConfigurationProblem> problems) {
+        this.root = root;
+        this.known = known;
+        this.problems = problems;
+    }
+
+    void check() {
+        Map<String, Place> backends = known.names("weir.backends");
+        backends.forEach((name, place) -> {
+            String path = "weir.backends." + name;
+            if (!NAME.matcher(name).matches()) {
+                problems.accept(ConfigurationProblem.expected(
+                        place, path, null, "1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit"));
+            }
+            known.get(path + ".uri").ifPresent(entry -> uri(entry, (URI) entry.value()));
+            known.written(path + ".connection.ssl-bundle").ifPresent(bundle -> sslBundle(path, bundle));
+        });
+        EQUIVALENTS.forEach((module, equivalent) -> resilience4j(module, equivalent, backends.keySet()));
+    }
+
+    private void uri(Entry entry, URI uri) {
+        String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
+        if (!scheme.equals("http") && !scheme.equals("https")) {
+            report(entry, EXAMPLE);
+        } else if (uri.getHost() == null) {
+            String authority = String.valueOf(uri.getRawAuthority());
+            report(
+                    entry,
+                    authority.contains("_")
+                            ? "a host without underscores, which are not allowed in its name"
+                            : EXAMPLE);
+        } else if (uri.getPort() == 0 || uri.getPort() > LARGEST_PORT) {
+            report(entry, "a port from 1 to " + LARGEST_PORT);
+        } else if (uri.getRawUserInfo() != null) {
+            report(entry, EXAMPLE + "; credentials belong to a header that a filter adds");
+        } else if (uri.getRawQuery() != null
+                || uri.getRawFragment() != null
+                || uri.getRawPath().length() > 1) {
+            report(entry, EXAMPLE + ", without a path; a path belongs to the filters PrefixPath and SetPath");
+        }
+    }
+
+    private void sslBundle(String backend, Entry bundle) {
+        boolean clear = known.value(backend + ".uri", URI.class)
+                .filter(uri -> "http".equalsIgnoreCase(uri.getScheme()))
+                .isPresent();
+        Collection<String> bundles = new TreeSet<>();
+        Stream.of("jks", "pem")
+                .flatMap(kind -> RawTree.at(root, "spring.ssl.bundle." + kind).stream())
+                .flatMap(RawTree::children)
+                .forEach(child -> bundles.add(child.name()));
+        if (clear) {
+            report(bundle, "an https backend, if there is a bundle for it");
+        } else if (!bundles.contains(String.valueOf(bundle.value()))) {
+            problems.accept(new ConfigurationProblem(
+                    bundle.place(),
+                    bundle.path(),
+                    bundle.text(),
+                    "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name",
+                    Names.nearest(String.valueOf(bundle.value()), bundles)));
+        }
+    }
+
+    private void resilience4j(String module, String equivalent, Collection<String> backends) {
+        Stream.of("instances", "backends")
+                .flatMap(key -> RawTree.at(root, "resilience4j." + module + '.' + key).stream())
+                .flatMap(RawTree::children)
+                .forEach(instance -> backends.stream()
+                        .filter(backend -> Names.uniform(backend).equals(Names.uniform(instance.name())))
+                        .forEach(backend -> problems.accept(ConfigurationProblem.of(
+                                instance.place(),
+                                instance.path(),
+                                null,
+                                "without effect on a Weir backend; use " + equivalent.formatted(backend)))));
+    }
+
+    private void report(Entry entry, String expected) {
+        problems.accept(ConfigurationProblem.expected(entry.place(), entry.path(), entry.text(), expected));
+    }
+}

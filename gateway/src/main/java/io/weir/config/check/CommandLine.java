@@ -1,0 +1,152 @@
+package io.weir.config.check;
+
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.logging.LoggingSystem;
+
+/**
+ * What the gateway is asked to do on the command line: to run with some files, to check files, or to say how it is used.
+ */
+public final class CommandLine {
+
+    private static final String USAGE = """
+            Usage: java -jar weir-gateway.jar [FILE...] [--property=value...]
+                   java -jar weir-gateway.jar --validate FILE... [--property=value...]
+
+              FILE               configuration: YAML (.yml, .yaml) or .properties; the last one wins
+              --validate         check each file by itself, without starting: exit code 0 if all are sound, 1 if not
+              --help             say this
+              --debug, --trace   log more
+              --property=value   a property that wins over files, such as --server.port=8080
+            """;
+
+    private static final int BAD_CONFIGURATION = 1;
+    private static final int BAD_USAGE = 2;
+    private static final String VALIDATE = "--validate";
+    private static final String HELP = "--help";
+    /** Spring Boot's own. */
+    private static final Set<String> FLAGS = Set.of("--debug", "--trace");
+
+    private static final String FILES_PROPERTY = "spring.config.additional-location";
+
+    private final List<Path> files = new ArrayList<>();
+    private final List<String> properties = new ArrayList<>();
+    private boolean validate;
+    private boolean help;
+    private @Nullable String complaint;
+
+    /** Reads a command line. */
+    public CommandLine(String... arguments) {
+        for (String argument : arguments) {
+            read(argument);
+        }
+        if (complaint == null && validate && files.isEmpty()) {
+            complaint = "--validate: no file (expected: --validate FILE...)";
+        }
+        if (complaint == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
+            complaint = FILES_PROPERTY + ": also given as files (expected: one or the other)";
+        }
+    }
+
+    private void read(String argument) {
+        if (argument.equals(VALIDATE)) {
+            validate = true;
+        } else if (argument.equals(HELP) || argument.equals("-h")) {
+            help = true;
+        } else if (!argument.startsWith("-")) {
+            files.add(Path.of(argument));
+        } else if (FLAGS.contains(argument) || isProperty(argument)) {
+            properties.add(argument);
+        } else if (complaint == null) {
+            @Nullable
+            String nearest = Names.nearest(
+                    argument,
+                    Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP)).toList());
+            complaint = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
+        }
+    }
+
+    private static boolean isProperty(String argument) {
+        int equals = argument.indexOf('=');
+        String name = equals < 0 ? argument : argument.substring(0, equals);
+        return name.startsWith("--") && name.contains(".");
+    }
+
+    private static boolean isFilesProperty(String property) {
+        int equals = property.indexOf('=');
+        String name = equals < 0 ? property : property.substring(0, equals);
+        return Names.uniform(name).equals(Names.uniform(FILES_PROPERTY));
+    }
+
+    /**
+     * Does what a command line asks for, and ends the process unless that is to run the gateway.
+     *
+     * @param gateway runs the gateway, with arguments for Spring Boot
+     */
+    public static void run(String[] arguments, Consumer<String[]> gateway) {
+        CommandLine line = new CommandLine(arguments);
+        OptionalInt exitCode = line.execute(System.out, System.err);
+        if (exitCode.isPresent()) {
+            System.exit(exitCode.getAsInt());
+        }
+        gateway.accept(line.springArguments());
+    }
+
+    /**
+     * Does what is asked, short of running the gateway, whose configuration it checks.
+     *
+     * @return the exit code; empty if the gateway is to run, with {@link #springArguments}
+     */
+    public OptionalInt execute(PrintStream out, PrintStream err) {
+        if (complaint != null) {
+            err.println(complaint);
+            err.print(USAGE);
+            return OptionalInt.of(BAD_USAGE);
+        }
+        if (help) {
+            out.print(USAGE);
+            return OptionalInt.of(0);
+        }
+        LoggingSystem logging = LoggingSystem.get(CommandLine.class.getClassLoader());
+        // Until Spring Boot has configured it, everything would be logged.
+        logging.beforeInitialize();
+        try {
+            return validate ? OptionalInt.of(new ValidateCommand(out, properties).run(files)) : start(err);
+        } finally {
+            logging.cleanUp();
+        }
+    }
+
+    private OptionalInt start(PrintStream err) {
+        List<ConfigurationProblem> missing = files.stream()
+                .flatMap(file -> ValidateCommand.problemsWith(file).stream())
+                .toList();
+        Report report = missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : Report.of(missing);
+        if (report.isOk()) {
+            return OptionalInt.empty();
+        }
+        err.println(report);
+        return OptionalInt.of(BAD_CONFIGURATION);
+    }
+
+    /** The command line as Spring Boot reads it. */
+    public String[] springArguments() {
+        return springArguments(files, properties);
+    }
+
+    static String[] springArguments(List<Path> files, List<String> properties) {
+        String locations = files.stream().map(file -> "file:" + file).collect(Collectors.joining(","));
+        return Stream.concat(
+                        properties.stream(),
+                        files.isEmpty() ? Stream.empty() : Stream.of("--" + FILES_PROPERTY + '=' + locations))
+                .toArray(String[]::new);
+    }
+}

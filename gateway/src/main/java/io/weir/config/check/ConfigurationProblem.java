@@ -1,0 +1,76 @@
+package io.weir.config.check;
+
+import io.weir.config.check.RawTree.Setting;
+import java.util.Comparator;
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.PlaceholderResolutionException;
+
+/**
+ * One thing that is wrong in the configuration.
+ *
+ * @param place where it is written
+ * @param path the property, as it is written; empty if it is the file
+ * @param value what is written there; null if that is nothing, or not the point
+ * @param why what is wrong, or what was expected
+ * @param nearest the known name that comes nearest to an unknown one; null if none does
+ */
+public record ConfigurationProblem(
+        Place place,
+        String path,
+        @Nullable String value,
+        String why,
+        @Nullable String nearest) implements Comparable<ConfigurationProblem> {
+
+    private static final int LONGEST_VALUE = 120;
+    private static final Comparator<ConfigurationProblem> ORDER = Comparator.comparing(ConfigurationProblem::place)
+            .thenComparing(ConfigurationProblem::path)
+            .thenComparing(problem -> String.valueOf(problem.value()))
+            .thenComparing(ConfigurationProblem::why);
+
+    /** Hides secrets, and keeps everything on one line. */
+    public ConfigurationProblem {
+        value = value == null ? null : shortened(oneLine(Secrets.hide(path, value)));
+        why = oneLine(why);
+    }
+
+    /** A problem without a nearest name. */
+    static ConfigurationProblem of(Place place, String path, @Nullable String value, String why) {
+        return new ConfigurationProblem(place, path, value, why, null);
+    }
+
+    /** A value that is not what was expected. */
+    static ConfigurationProblem expected(Place place, String path, @Nullable String value, String expected) {
+        return of(place, path, value, "expected: " + expected);
+    }
+
+    /** A value with a placeholder that has no value; it is named, since the value may be a secret's. */
+    static ConfigurationProblem unresolved(Setting setting, String text, IllegalArgumentException unresolved) {
+        String which = unresolved instanceof PlaceholderResolutionException one
+                ? "the placeholder " + one.getPlaceholder()
+                : "a placeholder";
+        return of(setting.place(), setting.path(), text, which + " has no value");
+    }
+
+    private static String oneLine(String value) {
+        return value.strip().replaceAll("\\s*\\R\\s*", " ");
+    }
+
+    private static String shortened(String value) {
+        return value.length() <= LONGEST_VALUE ? value : value.substring(0, LONGEST_VALUE) + "...";
+    }
+
+    @Override
+    public int compareTo(ConfigurationProblem other) {
+        return ORDER.compare(this, other);
+    }
+
+    /** {@code gateway.yml:7: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)}. */
+    @Override
+    public String toString() {
+        String hint = nearest == null ? "" : "; did you mean " + nearest + '?';
+        if (path.isEmpty()) {
+            return place + ": " + why + hint;
+        }
+        return place + ": " + path + (value == null ? "" : ": " + value) + " (" + why + hint + ')';
+    }
+}

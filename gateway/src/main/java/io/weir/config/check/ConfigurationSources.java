@@ -1,0 +1,200 @@
+package io.weir.config.check;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.EnvironmentPostProcessor;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.bootstrap.DefaultBootstrapContext;
+import org.springframework.boot.context.config.ConfigDataNotFoundException;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.convert.ApplicationConversionService;
+import org.springframework.boot.env.DefaultPropertiesPropertySource;
+import org.springframework.boot.origin.Origin;
+import org.springframework.boot.origin.PropertySourceOrigin;
+import org.springframework.boot.origin.TextResourceOrigin;
+import org.springframework.boot.support.EnvironmentPostProcessorsFactory;
+import org.springframework.boot.web.context.reactive.StandardReactiveWebEnvironment;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.MutablePropertySources;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.SimpleCommandLinePropertySource;
+import org.springframework.util.function.SingletonSupplier;
+
+/**
+ * All that is configured, read as a start would read it and by Spring Boot's own means: files, profiles, imports,
+ * environment variables and the command line, in their order.
+ *
+ * <p>The YAML files that Spring Boot asks for are looked at on the way, because of one that does not parse it tells neither
+ * name nor more than one fault.
+ */
+final class ConfigurationSources {
+
+    private final ConfigurableEnvironment environment;
+    private final Map<FileText, YamlFile> files;
+    private final Supplier<RawTree> written;
+    private final List<ConfigurationProblem> problems = new ArrayList<>();
+    private boolean readable = true;
+
+    private ConfigurationSources(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
+        this.environment = environment;
+        this.files = files;
+        this.written = SingletonSupplier.of(() -> WrittenReader.read(environment, files));
+        ConfigurationPropertySources.attach(environment);
+    }
+
+    /** Reads what a start with these arguments would read. */
+    static ConfigurationSources read(String... arguments) {
+        return read(new ConfigurationFiles(), Map.of(), arguments);
+    }
+
+    /**
+     * Reads what a start with these arguments would read.
+     *
+     * @param files hands them out
+     * @param defaults what the application sets where nobody else does
+     */
+    static ConfigurationSources read(ConfigurationFiles files, Map<String, Object> defaults, String... arguments) {
+        ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
+        environment.setConversionService(new ApplicationConversionService());
+        // What has no value is a problem among others.
+        environment.setIgnoreUnresolvableNestedPlaceholders(true);
+        if (arguments.length > 0) {
+            environment.getPropertySources().addFirst(new SimpleCommandLinePropertySource(arguments));
+        }
+        if (!defaults.isEmpty()) {
+            environment.getPropertySources().addLast(new DefaultPropertiesPropertySource(defaults));
+        }
+        ConfigurationSources sources = new ConfigurationSources(environment, files.read());
+        sources.process(files);
+        return sources;
+    }
+
+    /** What an environment has, whoever has read it. */
+    static ConfigurationSources of(ConfigurableEnvironment environment) {
+        return new ConfigurationSources(environment, Map.of());
+    }
+
+    /**
+     * The same, with values that win over all others.
+     *
+     * @param name who has set them
+     */
+    ConfigurationSources with(String name, Map<String, Object> values) {
+        ConfigurableEnvironment over = copy(source -> source.getName().equals(name) ? null : source);
+        over.getPropertySources().addFirst(new MapPropertySource(name, values));
+        return new ConfigurationSources(over, files);
+    }
+
+    /**
+     * The same with other files.
+     *
+     * @param replaced what takes a source's place; itself, if that is as it was
+     */
+    ConfigurationSources with(
+            Map<FileText, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
+        return new ConfigurationSources(copy(replaced), others);
+    }
+
+    private ConfigurableEnvironment copy(Function<PropertySource<?>, @Nullable PropertySource<?>> changed) {
+        ConfigurableEnvironment copy = new StandardReactiveWebEnvironment();
+        copy.setConversionService(environment.getConversionService());
+        copy.setIgnoreUnresolvableNestedPlaceholders(true);
+        copy.setDefaultProfiles(environment.getDefaultProfiles());
+        copy.setActiveProfiles(environment.getActiveProfiles());
+        MutablePropertySources sources = copy.getPropertySources();
+        sources.forEach(source -> sources.remove(source.getName()));
+        for (PropertySource<?> source : environment.getPropertySources()) {
+            if (!ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
+                PropertySource<?> next = changed.apply(source);
+                if (next != null) {
+                    sources.addLast(next);
+                }
+            }
+        }
+        return copy;
+    }
+
+    /** The YAML files, by what Spring Boot has read. */
+    Map<FileText, YamlFile> files() {
+        return files;
+    }
+
+    ConfigurableEnvironment environment() {
+        return environment;
+    }
+
+    /** What is wrong with the files themselves. */
+    List<ConfigurationProblem> problems() {
+        return List.copyOf(problems);
+    }
+
+    /** Whether the properties could be read, in spite of the problems. */
+    boolean areReadable() {
+        return readable;
+    }
+
+    /** The tree of all names in them. */
+    RawTree written() {
+        return written.get();
+    }
+
+    private void process(ConfigurationFiles files) {
+        SpringApplication application = new SpringApplication();
+        application.setResourceLoader(files);
+        DefaultBootstrapContext bootstrap = new DefaultBootstrapContext();
+        @Nullable Throwable failure = null;
+        try {
+            for (EnvironmentPostProcessor processor : EnvironmentPostProcessorsFactory.fromSpringFactories(null)
+                    .getEnvironmentPostProcessors(Supplier::get, bootstrap)) {
+                processor.postProcessEnvironment(environment, application);
+            }
+        } catch (RuntimeException | StackOverflowError e) {
+            // The stack overflows at an alias that contains itself.
+            failure = e;
+            readable = false;
+        }
+        problems.addAll(files.problems());
+        files.read().values().forEach(file -> problems.addAll(file.problems()));
+        if (failure != null && problems.isEmpty()) {
+            Throwable unknown = failure;
+            problems.add(files.read().values().stream()
+                    .flatMap(file -> file.unmade().stream())
+                    .findFirst()
+                    .orElseGet(() -> unreadable(unknown)));
+        }
+    }
+
+    private static ConfigurationProblem unreadable(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            Place place = place(Origin.from(cause));
+            if (cause instanceof ConfigDataNotFoundException missing) {
+                return ConfigurationProblem.of(place, "spring.config", missing.getReferenceDescription(), "not found");
+            }
+            if (place.isFile()) {
+                return ConfigurationProblem.of(place, "spring.config", null, String.valueOf(cause.getMessage()));
+            }
+        }
+        Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
+        return ConfigurationProblem.of(
+                Place.elsewhere("configuration"), "", null, "not readable: " + root.getMessage());
+    }
+
+    private static Place place(@Nullable Origin origin) {
+        @Nullable Origin plain = origin instanceof PropertySourceOrigin source ? source.getOrigin() : origin;
+        return plain instanceof TextResourceOrigin text && text.getResource() != null
+                ? Place.inFile(Place.nameOf(text.getResource()), lineOf(text))
+                : Place.elsewhere("command line");
+    }
+
+    /** The line of a value, from 1; 0 if it is not known. */
+    static int lineOf(TextResourceOrigin origin) {
+        TextResourceOrigin.Location location = origin.getLocation();
+        return location == null ? 0 : location.getLine() + 1;
+    }
+}

@@ -1,0 +1,229 @@
+package io.weir.config.check;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.config.check.RoutesCheck.Route;
+import io.weir.config.check.ValidValues.Entry;
+import io.weir.engine.Mode;
+import io.weir.health.BreakerConfigs;
+import io.weir.health.CircuitBreakerProperties;
+import io.weir.limit.BulkheadScope;
+import io.weir.outcome.Reason;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
+
+/**
+ * Finds values that are sound by themselves and contradict each other. Only what is written contradicts: a default that is
+ * larger than a limit that somebody has written simply never applies.
+ */
+final class Contradictions {
+
+    private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
+    /** Fields of the fallback's answer that are the gateway's own. */
+    private static final Set<String> OWN_FIELDS =
+            Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
+
+    private static final String WITHOUT_CONTROLS = "text without control characters";
+    private static final int DELETE = 0x7f;
+
+    private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
+    /** They come up before there is a route, or when nobody is left to be answered. */
+    private static final Set<Reason> NEVER_FALLEN_BACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
+
+    private final Environment environment;
+    private final ValidValues known;
+    private final Consumer<ConfigurationProblem> problems;
+
+    Contradictions(Environment environment, ValidValues known, Consumer<ConfigurationProblem> problems) {
+        this.environment = environment;
+        this.known = known;
+        this.problems = problems;
+    }
+
+    /** Checks backends, routes and the gateway as a whole. */
+    void check(List<Route> routes) {
+        known.names("weir.backends").keySet().forEach(this::backend);
+        Map<String, Route> byId = routes.stream()
+                .filter(route -> route.id() != null)
+                .collect(
+                        Collectors.toMap(route -> String.valueOf(route.id()), route -> route, (first, again) -> first));
+        known.names("weir.routes").forEach((id, place) -> {
+            Route route = byId.get(id);
+            if (route == null) {
+                @Nullable String nearest = Names.nearest(id, byId.keySet());
+                problems.accept(new ConfigurationProblem(
+                        place,
+                        "weir.routes." + id,
+                        null,
+                        "no route has this id",
+                        nearest == null ? null : key(nearest)));
+            } else if (route.backend() == null) {
+                problems.accept(ConfigurationProblem.of(
+                        place,
+                        "weir.routes." + id,
+                        null,
+                        "without effect: the route in " + route.place() + " is not a backend:// route"));
+            } else {
+                route("weir.routes." + id, route.backend());
+            }
+        });
+    }
+
+    /** The id as a key that Spring Boot leaves as it is. */
+    private static String key(String id) {
+        return id.chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_') ? id : "\"[" + id + "]\"";
+    }
+
+    private void backend(String name) {
+        String backend = "weir.backends." + name;
+        String deadline = backend + ".deadline";
+        atMost(backend + ".bulkhead.max-wait-duration", deadline, "the deadline");
+        atMost(backend + ".circuit-breaker.slow-call-duration-threshold", deadline, "the deadline");
+        atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
+        atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
+        breaker(backend);
+        known.written(backend + ".bulkhead.scope")
+                .filter(scope -> scope.value() == BulkheadScope.CLUSTER
+                        && known.get("weir.cluster.gateways").isEmpty())
+                .ifPresent(scope -> report(scope, "weir.cluster.gateways, the name that counts them"));
+    }
+
+    private void breaker(String backend) {
+        String breaker = backend + ".circuit-breaker";
+        Optional<Integer> maxCalls = known.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
+        boolean counts = known.value(breaker + ".sliding-window-type", SlidingWindowType.class)
+                .filter(type -> type == SlidingWindowType.COUNT_BASED)
+                .isPresent();
+        Entry minimum = known.written(breaker + ".minimum-number-of-calls").orElse(null);
+        if (minimum == null || maxCalls.isEmpty() || !counts) {
+            return;
+        }
+        try {
+            CircuitBreakerProperties properties =
+                    Binder.get(environment).bindOrCreate(breaker, CircuitBreakerProperties.class);
+            int window = BreakerConfigs.slidingWindowSize(properties, maxCalls.get());
+            if ((Integer) minimum.value() > window) {
+                report(minimum, "at most the sliding window, " + window + " calls");
+            }
+        } catch (BindException e) {
+            // A value of it does not convert, which is said already.
+        }
+    }
+
+    private void route(String route, String name) {
+        String backend = "weir.backends." + name;
+        boolean own = known.get(route + ".deadline").isPresent();
+        String deadline = own ? route + ".deadline" : backend + ".deadline";
+        boolean streams = known.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
+        atMost(route + ".deadline", backend + ".deadline", "the deadline of backend " + name);
+        atMost(
+                route + ".max-concurrent-calls",
+                backend + (streams ? ".max-streams" : ".bulkhead.max-concurrent-calls"),
+                (streams ? "the max-streams" : "the max-concurrent-calls") + " of backend " + name);
+        atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
+        atMost(route + ".retry.backoff", deadline, "the deadline");
+        fallback(route + ".fallback", name);
+    }
+
+    private void fallback(String fallback, String routesBackend) {
+        Entry backend = known.written(fallback + ".backend").orElse(null);
+        if (backend != null) {
+            String name = String.valueOf(backend.value());
+            Set<String> backends = known.names("weir.backends").keySet();
+            if (name.equals(routesBackend)) {
+                report(backend, "another backend than the route's own");
+            } else if (!backends.contains(name)) {
+                problems.accept(new ConfigurationProblem(
+                        backend.place(),
+                        backend.path(),
+                        backend.text(),
+                        "unknown backend",
+                        Names.nearest(name, backends)));
+            }
+            for (String part : List.of("status", "content-type", "body")) {
+                known.written(fallback + '.' + part)
+                        .ifPresent(entry -> report(entry, "a static answer or another backend, not both"));
+            }
+            known.names(fallback + ".headers")
+                    .forEach((header, place) -> problems.accept(ConfigurationProblem.expected(
+                            place,
+                            fallback + ".headers." + header,
+                            null,
+                            "a static answer or another backend, not both")));
+        }
+        known.written(fallback + ".body")
+                .ifPresent(body -> known.value(fallback + ".status", Integer.class)
+                        .filter(status -> WITHOUT_BODY.contains(status)
+                                && !String.valueOf(body.value()).isEmpty())
+                        .ifPresent(status ->
+                                report(body, "nothing, since an answer with status " + status + " has no body")));
+        known.written(fallback + ".content-type")
+                .filter(entry -> isControlled(entry.value()))
+                .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
+        known.names(fallback + ".headers").forEach((header, place) -> header(fallback, header, place));
+        known.get(fallback + ".reasons").filter(Entry::isWritten).ifPresent(this::reasons);
+    }
+
+    private void header(String fallback, String header, Place place) {
+        String path = fallback + ".headers." + header;
+        String lower = header.toLowerCase(Locale.ROOT);
+        if (!TOKEN.matcher(header).matches()) {
+            problems.accept(ConfigurationProblem.of(place, path, null, "not the name of a header field"));
+        } else if ("content-type".equals(lower)) {
+            problems.accept(ConfigurationProblem.of(place, path, null, "use content-type beside it"));
+        } else if (OWN_FIELDS.contains(lower)) {
+            problems.accept(ConfigurationProblem.of(place, path, null, "the gateway sets it itself"));
+        } else {
+            known.get(path)
+                    .filter(entry -> isControlled(entry.value()))
+                    .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
+        }
+    }
+
+    private static boolean isControlled(Object value) {
+        return String.valueOf(value).chars().anyMatch(c -> (c < ' ' && c != '\t') || c == DELETE);
+    }
+
+    private void reasons(Entry list) {
+        if (list.value() instanceof List<?> reasons) {
+            NEVER_FALLEN_BACK.stream()
+                    .filter(reasons::contains)
+                    .forEach(reason -> problems.accept(ConfigurationProblem.of(
+                            list.place(), list.path(), reason.word(), "no fallback can be given for it")));
+        }
+    }
+
+    /** A value that is written is at most another one, which may be a default. */
+    private void atMost(String path, String limitPath, String what) {
+        known.written(path)
+                .ifPresent(entry -> known.get(limitPath).ifPresent(limit -> {
+                    if (compare(entry.value(), limit.value()) > 0) {
+                        report(entry, "at most " + what + ", " + shown(limit.value()));
+                    }
+                }));
+    }
+
+    private static int compare(Object value, Object limit) {
+        return value instanceof Duration duration
+                ? duration.compareTo((Duration) limit)
+                : Integer.compare((Integer) value, (Integer) limit);
+    }
+
+    private static String shown(Object value) {
+        return value instanceof Duration duration ? Expectation.duration(duration) : value.toString();
+    }
+
+    private void report(Entry entry, String expected) {
+        problems.accept(ConfigurationProblem.expected(entry.place(), entry.path(), entry.text(), expected));
+    }
+}

@@ -1,0 +1,215 @@
+package io.weir.config.check;
+
+import io.weir.config.check.RawTree.Setting;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.cloud.gateway.filter.FilterDefinition;
+import org.springframework.core.env.Environment;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
+
+/** Checks the predicates and filters of Spring Cloud Gateway's routes, by its own factories. */
+final class DefinitionsCheck {
+
+    /** What Weir does instead of these filters; {@code %1$s} is the backend, {@code %2$s} the route. */
+    private static final Map<String, String> REPLACED = Map.of(
+            "Retry", "weir.routes.%2$s.retry and weir.backends.%1$s.retry-budget",
+            "CircuitBreaker", "weir.backends.%1$s.circuit-breaker and weir.routes.%2$s.fallback",
+            "SpringCloudCircuitBreaker", "weir.backends.%1$s.circuit-breaker and weir.routes.%2$s.fallback",
+            "FallbackHeaders", "weir.routes.%2$s.fallback",
+            "RequestSize", "weir.edge.max-body-size");
+
+    /** Where Spring Cloud Gateway has the factories of predicates and filters. */
+    private static final List<String> FACTORIES = List.of(
+            "org.springframework.cloud.gateway.handler.predicate.%sRoutePredicateFactory",
+            "org.springframework.cloud.gateway.filter.factory.%sGatewayFilterFactory",
+            "org.springframework.cloud.gateway.filter.factory.cache.%sGatewayFilterFactory",
+            "org.springframework.cloud.gateway.filter.factory.rewrite.%sGatewayFilterFactory");
+
+    private static final Set<String> PROPERTIES = Set.of("name", "args");
+
+    private final Environment environment;
+    private final Supplier<GatewayFactories> factories;
+    private final Consumer<ConfigurationProblem> problems;
+
+    DefinitionsCheck(
+            Environment environment, Supplier<GatewayFactories> factories, Consumer<ConfigurationProblem> problems) {
+        this.environment = environment;
+        this.factories = factories;
+        this.problems = problems;
+    }
+
+    /**
+     * A predicate or filter whose arguments are as they should be.
+     *
+     * @param config the arguments as its factory has read them
+     */
+    record Sound(Definition definition, Object config) {}
+
+    /** Checks a list of predicates; all of them, or nothing if one is not sound. */
+    Optional<List<Sound>> predicates(RawTree list) {
+        List<Definition> definitions = definitions(list);
+        List<Sound> sound = new ArrayList<>();
+        for (Definition definition : definitions) {
+            if (!definition.hasArguments() && definition.text() != null) {
+                report(definition, "expected: a name and arguments, such as Path=/orders/**", null);
+            } else if (isKnown(
+                    definition,
+                    "predicate",
+                    factories.get().predicates(),
+                    factories.get().filters())) {
+                tryOut(definition, factories.get()::makePredicate).ifPresent(sound::add);
+            }
+        }
+        return sound.size() == definitions.size() ? Optional.of(sound) : Optional.empty();
+    }
+
+    /** Checks a list of filters of a route to this backend, if it is one; those that are sound. */
+    List<Sound> filters(RawTree list, @Nullable String backend, String route) {
+        return definitions(list).stream()
+                .flatMap(definition -> filter(definition, backend, route).stream())
+                .toList();
+    }
+
+    /** Checks one filter; it, if it is sound. */
+    Optional<Sound> filter(RawTree node, @Nullable String backend, String route) {
+        return definition(node).flatMap(definition -> filter(definition, backend, route));
+    }
+
+    private Optional<Sound> filter(Definition definition, @Nullable String backend, String route) {
+        String replacement = backend == null ? null : REPLACED.get(definition.name());
+        if (replacement != null) {
+            report(definition, "not on a backend:// route; use " + replacement.formatted(backend, route), null);
+        } else if (isKnown(
+                definition, "filter", factories.get().filters(), factories.get().predicates())) {
+            return tryOut(definition, factories.get()::makeFilter);
+        }
+        return Optional.empty();
+    }
+
+    /** Checks what a filter makes of the variables that there are on a route: Spring Cloud Gateway fails at each request otherwise. */
+    void variables(Sound filter, TemplateVariables variables, String route) {
+        variables
+                .problem(filter.config())
+                .ifPresent(why -> report(
+                        filter.definition(),
+                        filter.definition().isSecret() ? "bad variables" : "route " + route + ": " + why,
+                        null));
+    }
+
+    private boolean isKnown(Definition definition, String kind, Set<String> known, Set<String> others) {
+        String name = definition.name();
+        if (known.contains(name)) {
+            return true;
+        }
+        if (name.isBlank()) {
+            report(definition, "expected: the name of a " + kind, null);
+            return false;
+        }
+        if (others.contains(name)) {
+            report(definition, (kind.equals("filter") ? "a predicate" : "a filter") + ", not a " + kind, null);
+        } else if (FACTORIES.stream().anyMatch(type -> ClassUtils.isPresent(type.formatted(name), null))) {
+            report(definition, name + " is switched off, or lacks something that this gateway does not have", null);
+        } else {
+            report(definition, "unknown " + kind, Names.nearest(name, known));
+        }
+        return false;
+    }
+
+    private Optional<Sound> tryOut(Definition definition, BiFunction<String, Map<String, String>, Object> make) {
+        try {
+            return Optional.of(new Sound(definition, make.apply(definition.name(), definition.args())));
+        } catch (RuntimeException e) {
+            String complaint = definition.isSecret() ? "bad arguments" : SpringErrorText.of(e);
+            report(definition, complaint + "; expected: " + factories.get().usage(definition.name()), null);
+            return Optional.empty();
+        }
+    }
+
+    private void report(Definition definition, String why, @Nullable String nearest) {
+        problems.accept(
+                new ConfigurationProblem(definition.place(), definition.path(), definition.toString(), why, nearest));
+    }
+
+    // ---------------------------------------------------------------- reading
+
+    /**
+     * A predicate or filter.
+     *
+     * @param text how it is written, if that is in short
+     */
+    record Definition(
+            String name, Map<String, String> args, @Nullable String text, String path, Place place) {
+
+        boolean hasArguments() {
+            return !args.isEmpty() || (text != null && text.contains("="));
+        }
+
+        boolean isSecret() {
+            return Secrets.isHidden(name, args.values());
+        }
+
+        @Override
+        public String toString() {
+            return text != null ? text : name;
+        }
+    }
+
+    private List<Definition> definitions(RawTree list) {
+        List<Definition> definitions = new ArrayList<>();
+        for (Setting setting : list.settings()) {
+            for (String text : StringUtils.commaDelimitedListToStringArray(setting.text())) {
+                definitions.add(inShort(text, setting));
+            }
+        }
+        list.children().forEach(child -> {
+            if (child.isIndex()) {
+                definition(child).ifPresent(definitions::add);
+            } else {
+                problems.accept(ConfigurationProblem.expected(child.place(), child.path(), null, "a list"));
+            }
+        });
+        return definitions;
+    }
+
+    private Optional<Definition> definition(RawTree node) {
+        Optional<Setting> inShort = RawTree.effective(List.of(node));
+        return inShort.isPresent() ? inShort.map(setting -> inShort(setting.text(), setting)) : inFull(node);
+    }
+
+    private Definition inShort(String text, Setting setting) {
+        // For a predicate and a filter alike, but that a predicate has to have arguments.
+        FilterDefinition parsed = new FilterDefinition(environment.resolvePlaceholders(text));
+        return new Definition(
+                String.valueOf(parsed.getName()), parsed.getArgs(), text, setting.path(), setting.place());
+    }
+
+    private Optional<Definition> inFull(RawTree node) {
+        node.children()
+                .filter(child -> !PROPERTIES.contains(child.name()))
+                .forEach(child -> problems.accept(new ConfigurationProblem(
+                        child.place(),
+                        child.path(),
+                        null,
+                        "unknown property",
+                        Names.nearest(child.name(), PROPERTIES))));
+        FilterDefinition bound = Binder.get(environment)
+                .bind(ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
+                .orElseGet(FilterDefinition::new);
+        if (bound.getName() == null || bound.getName().isBlank()) {
+            problems.accept(ConfigurationProblem.of(node.place(), node.path() + ".name", null, "missing"));
+            return Optional.empty();
+        }
+        return Optional.of(new Definition(bound.getName(), bound.getArgs(), null, node.path(), node.place()));
+    }
+}

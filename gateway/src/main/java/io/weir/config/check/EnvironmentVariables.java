@@ -1,0 +1,65 @@
+package io.weir.config.check;
+
+import io.weir.config.check.RawTree.Setting;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.source.ConfigurationProperty;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.IterableConfigurationPropertySource;
+import org.springframework.boot.origin.PropertySourceOrigin;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
+
+/**
+ * Environment variables as Spring Boot reads them. A property's name cannot be told from a variable's, for
+ * {@code WEIR_DRAIN_MAX_WAIT} may be {@code weir.drain.max-wait} or {@code weir.drain.max.wait}, so a property
+ * whose name is known is looked for in both spellings.
+ */
+final class EnvironmentVariables {
+
+    private final @Nullable ConfigurationPropertySource source;
+    private final int order;
+
+    private EnvironmentVariables(@Nullable ConfigurationPropertySource source, int order) {
+        this.source = source;
+        this.order = order;
+    }
+
+    static EnvironmentVariables of(ConfigurableEnvironment environment) {
+        PropertySource<?> variables =
+                environment.getPropertySources().get(StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
+        return variables == null
+                ? new EnvironmentVariables(null, 0)
+                : new EnvironmentVariables(
+                        ConfigurationPropertySource.from(variables),
+                        environment.getPropertySources().precedenceOf(variables));
+    }
+
+    /** The variable for the property with this name. */
+    Optional<Setting> find(String path) {
+        return setting(ConfigurationPropertyName.adapt(path, '.'));
+    }
+
+    /** Adds all variables, with dots for underscores. */
+    void addTo(RawTree root) {
+        if (source instanceof IterableConfigurationPropertySource iterable) {
+            for (ConfigurationPropertyName name : iterable) {
+                setting(name).ifPresent(root::add);
+            }
+        }
+    }
+
+    private Optional<Setting> setting(ConfigurationPropertyName name) {
+        ConfigurationProperty property = source == null ? null : source.getConfigurationProperty(name);
+        if (property == null) {
+            return Optional.empty();
+        }
+        String place = property.getOrigin() instanceof PropertySourceOrigin variable
+                ? "environment variable " + variable.getPropertyName()
+                : "environment";
+        return Optional.of(
+                new Setting(name.toString(), property.getValue(), Place.elsewhere(place), order, null, true));
+    }
+}

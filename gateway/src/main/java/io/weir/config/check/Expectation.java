@@ -1,0 +1,200 @@
+package io.weir.config.check;
+
+import jakarta.validation.Constraint;
+import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Size;
+import java.lang.annotation.Annotation;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.LongFunction;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.format.annotation.DurationFormat;
+import org.springframework.util.unit.DataSize;
+import org.springframework.util.unit.DataUnit;
+
+/**
+ * What a value is expected to be, in words that are made of its type and constraints.
+ *
+ * @param kind what can be read at all: {@code a duration}
+ * @param range what is allowed of that: {@code 1ms to 10m}; empty if all is
+ * @param words the words that it may be; empty if it is not a choice
+ */
+public record Expectation(String kind, String range, List<String> words) {
+
+    private static final List<DurationFormat.Unit> LARGEST_FIRST =
+            Arrays.stream(DurationFormat.Unit.values()).toList().reversed();
+    private static final List<String> SIZES = List.of("TB", "GB", "MB", "KB");
+
+    /**
+     * The expectation of a property.
+     *
+     * @param defaults its default, which shows how the words of a choice are spelt
+     */
+    static Expectation of(Class<?> type, Annotation[] constraints, List<String> defaults) {
+        if (type.isEnum()) {
+            List<String> words = words(type, defaults);
+            return new Expectation(anyOf(words), "", words);
+        }
+        return new Expectation(kind(type), range(type, constraints), List.of());
+    }
+
+    /** In place of a value that cannot be read. */
+    String inFull() {
+        return range.isEmpty() ? kind : kind + ", " + range;
+    }
+
+    /** In place of a value that can be read, but is not allowed. */
+    String shortly() {
+        return range.isEmpty() ? kind : range;
+    }
+
+    /** {@code a, b or c}. */
+    static String anyOf(List<String> words) {
+        return words.size() < 2
+                ? String.join("", words)
+                : String.join(", ", words.subList(0, words.size() - 1)) + " or " + words.getLast();
+    }
+
+    private static List<String> words(Class<?> type, List<String> defaults) {
+        List<String> names = Arrays.stream(type.getEnumConstants())
+                .map(constant -> ((Enum<?>) constant).name())
+                .toList();
+        boolean asNamed = !defaults.isEmpty() && names.containsAll(defaults);
+        return asNamed
+                ? names
+                : names.stream()
+                        .map(name -> name.toLowerCase(Locale.ROOT).replace('_', '-'))
+                        .toList();
+    }
+
+    private static String kind(Class<?> type) {
+        if (type == boolean.class || type == Boolean.class) {
+            return "true or false";
+        }
+        if (type == int.class || type == Integer.class) {
+            return "a whole number";
+        }
+        if (type == float.class || type == double.class) {
+            return "a number";
+        }
+        if (type == Duration.class) {
+            return "a duration";
+        }
+        if (type == DataSize.class) {
+            return "a size";
+        }
+        if (type == URI.class) {
+            return "a URI such as http://orders:8080";
+        }
+        if (type == String.class) {
+            return "text";
+        }
+        throw new IllegalStateException("no words for a property of type " + type);
+    }
+
+    private static String range(Class<?> type, Annotation[] constraints) {
+        Bounds bounds = new Bounds(type == DataSize.class ? Expectation::size : Long::toString);
+        for (Annotation constraint : constraints) {
+            String message = String.valueOf(AnnotationUtils.getValue(constraint, "message"));
+            if (isConstraint(constraint) && !message.startsWith("{")) {
+                // Said in words where the numbers do not say it.
+                return message;
+            }
+            bounds.take(constraint);
+        }
+        return bounds.toString();
+    }
+
+    private static boolean isConstraint(Annotation annotation) {
+        return annotation.annotationType().isAnnotationPresent(Constraint.class);
+    }
+
+    /** {@code 250ms}: the largest unit that needs no fraction. */
+    static String duration(Duration duration) {
+        if (duration.isZero()) {
+            return "0";
+        }
+        for (DurationFormat.Unit unit : LARGEST_FIRST) {
+            Duration one = Duration.of(1, unit.asChronoUnit());
+            if (duration.toNanos() % one.toNanos() == 0) {
+                return duration.dividedBy(one) + unit.asSuffix();
+            }
+        }
+        return duration.toString();
+    }
+
+    private static String size(long bytes) {
+        for (String unit : SIZES) {
+            long one = DataSize.of(1, DataUnit.fromSuffix(unit)).toBytes();
+            if (bytes >= one && bytes % one == 0) {
+                return bytes / one + unit;
+            }
+        }
+        return bytes + "B";
+    }
+
+    /** The bounds that the constraints set. */
+    private static final class Bounds {
+
+        private final LongFunction<String> shown;
+        private @Nullable String from;
+        private @Nullable String to;
+        private String unit = "";
+
+        Bounds(LongFunction<String> shown) {
+            this.shown = shown;
+        }
+
+        void take(Annotation constraint) {
+            switch (constraint) {
+                case Min min -> from = shown.apply(min.value());
+                case Max max -> to = shown.apply(max.value());
+                case DecimalMin min -> from = (min.inclusive() ? "" : "more than ") + min.value();
+                case DecimalMax max -> to = max.value();
+                case DurationMin min -> from = duration(lowest(min));
+                case DurationMax max -> to = duration(highest(max));
+                case Size size -> {
+                    from = size.min() == 0 ? null : Integer.toString(size.min());
+                    to = Integer.toString(size.max());
+                    unit = " characters";
+                }
+                default -> {}
+            }
+        }
+
+        private static Duration lowest(DurationMin min) {
+            return Duration.ofDays(min.days())
+                    .plusHours(min.hours())
+                    .plusMinutes(min.minutes())
+                    .plusSeconds(min.seconds())
+                    .plusMillis(min.millis())
+                    .plusNanos(min.nanos());
+        }
+
+        private static Duration highest(DurationMax max) {
+            return Duration.ofDays(max.days())
+                    .plusHours(max.hours())
+                    .plusMinutes(max.minutes())
+                    .plusSeconds(max.seconds())
+                    .plusMillis(max.millis())
+                    .plusNanos(max.nanos());
+        }
+
+        @Override
+        public String toString() {
+            if (from == null) {
+                return to == null ? "" : "at most " + to + unit;
+            }
+            return (to == null ? "at least " + from : from + " to " + to) + unit;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package io.weir.config.check;
+
+import java.io.ByteArrayInputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.AbstractResource;
+import org.springframework.core.io.Resource;
+
+/** A file with its text as it was read once, so that all who look at it see the same, whatever is written meanwhile. */
+final class FileText extends AbstractResource {
+
+    private final Resource file;
+    private final String text;
+
+    FileText(Resource file, String text) {
+        this.file = file;
+        this.text = text;
+    }
+
+    /** Where it is read anew. */
+    Resource file() {
+        return file;
+    }
+
+    @Override
+    public InputStream getInputStream() {
+        return new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Override
+    public boolean exists() {
+        return true;
+    }
+
+    @Override
+    public boolean isFile() {
+        return file.isFile();
+    }
+
+    @Override
+    public File getFile() throws IOException {
+        return file.getFile();
+    }
+
+    @Override
+    public URL getURL() throws IOException {
+        return file.getURL();
+    }
+
+    @Override
+    public URI getURI() throws IOException {
+        return file.getURI();
+    }
+
+    @Override
+    public @Nullable String getFilename() {
+        return file.getFilename();
+    }
+
+    @Override
+    public String getDescription() {
+        return file.getDescription();
+    }
+
+    /** The file is what counts. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof FileText that && file.equals(that.file);
+    }
+
+    @Override
+    public int hashCode() {
+        return file.hashCode();
+    }
+}

@@ -1,0 +1,259 @@
+package io.weir.config.check;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionBuilder;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.handler.IgnoreTopLevelConverterNotFoundBindHandler;
+import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.webflux.autoconfigure.WebFluxProperties;
+import org.springframework.cloud.gateway.config.GatewayAutoConfiguration;
+import org.springframework.cloud.gateway.config.LocalResponseCacheAutoConfiguration;
+import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.RewritePathGatewayFilterFactory;
+import org.springframework.cloud.gateway.filter.factory.RewriteResponseHeaderGatewayFilterFactory;
+import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
+import org.springframework.cloud.gateway.support.Configurable;
+import org.springframework.cloud.gateway.support.ConfigurationService;
+import org.springframework.cloud.gateway.support.HasRouteId;
+import org.springframework.cloud.gateway.support.NameUtils;
+import org.springframework.cloud.gateway.support.ShortcutConfigurable;
+import org.springframework.cloud.gateway.support.ShortcutConfigurable.ShortcutType;
+import org.springframework.cloud.gateway.support.StringToZonedDateTimeConverter;
+import org.springframework.cloud.gateway.support.config.KeyValueConverter;
+import org.springframework.context.annotation.AnnotatedBeanDefinitionReader;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.ConfigurationClassPostProcessor;
+import org.springframework.context.annotation.ContextAnnotationAutowireCandidateResolver;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.format.support.DefaultFormattingConversionService;
+import org.springframework.http.codec.ServerCodecConfigurer;
+import org.springframework.validation.Validator;
+
+/**
+ * Spring Cloud Gateway's own predicates and filters, to try arguments on.
+ *
+ * <p>They come from its own configuration, conditions and all, but out of a bean factory that is never refreshed: nothing
+ * is started, no event is published, and a factory is made when it is asked for. To gather them takes longer than all the rest of a check,
+ * so they are kept for the next one.
+ */
+final class GatewayFactories {
+
+    @Configuration(proxyBeanMethods = false)
+    @ImportAutoConfiguration({GatewayAutoConfiguration.class, LocalResponseCacheAutoConfiguration.class})
+    static class Factories {}
+
+    private static final Pattern CONDITION = Pattern.compile(
+            "spring[._](?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.).*",
+            Pattern.CASE_INSENSITIVE);
+
+    private final DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+    private final DefaultFormattingConversionService conversion = new DefaultFormattingConversionService();
+    private final ConfigurationService configuration;
+    private final Map<String, String> predicates;
+    private final Map<String, String> filters;
+    /** What has been made without a complaint, and its arguments as they were read: to make it again would say the same. */
+    private volatile Map<Tried, Object> sound = new ConcurrentHashMap<>();
+    /** The same of the check before this one: what this one does not ask for is forgotten with the next. */
+    private volatile Map<Tried, Object> soundBefore = Map.of();
+
+    private record Tried(boolean isFilter, String name, Map<String, String> args) {}
+
+    /** What all of Spring's properties but the routes were, and the factories that there were with these. */
+    private record Made(Map<String, Object> properties, GatewayFactories factories) {}
+
+    private static final AtomicReference<@Nullable Made> LAST = new AtomicReference<>();
+
+    /** The factories for a check in an environment; those of before if nothing is different on which they depend. */
+    static GatewayFactories of(ConfigurableEnvironment environment, Validator validator) {
+        Map<String, Object> properties = conditions(environment);
+        Made last = LAST.get();
+        if (last != null && last.properties().equals(properties)) {
+            last.factories().forgetWhatIsGone();
+            return last.factories();
+        }
+        GatewayFactories made = new GatewayFactories(environment, validator);
+        LAST.set(new Made(properties, made));
+        return made;
+    }
+
+    private static Map<String, Object> conditions(ConfigurableEnvironment environment) {
+        Map<String, Object> properties = new HashMap<>();
+        for (PropertySource<?> source : environment.getPropertySources()) {
+            if (source instanceof EnumerablePropertySource<?> known
+                    && !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
+                for (String name : known.getPropertyNames()) {
+                    if (CONDITION.matcher(name).matches()) {
+                        properties.putIfAbsent(name, String.valueOf(environment.getProperty(name)));
+                    }
+                }
+            }
+        }
+        return properties;
+    }
+
+    private GatewayFactories(ConfigurableEnvironment environment, Validator validator) {
+        conversion.addConverter(new StringToZonedDateTimeConverter());
+        conversion.addConverter(new KeyValueConverter());
+        configuration = new ConfigurationService(beans, () -> conversion, () -> validator);
+        beans.setAutowireCandidateResolver(new ContextAnnotationAutowireCandidateResolver());
+        beans.registerResolvableDependency(BeanFactory.class, beans);
+        beans.registerSingleton("environment", environment);
+        register(ServerCodecConfigurer.class, ServerCodecConfigurer::create);
+        register(WebFluxProperties.class, WebFluxProperties::new);
+        new AnnotatedBeanDefinitionReader(beans, environment).register(Factories.class);
+        ConfigurationClassPostProcessor processor = new ConfigurationClassPostProcessor();
+        processor.setEnvironment(environment);
+        processor.postProcessBeanDefinitionRegistry(beans);
+        predicates = names(
+                RoutePredicateFactory.class,
+                type -> NameUtils.normalizeRoutePredicateName(type.asSubclass(RoutePredicateFactory.class)));
+        filters = names(
+                GatewayFilterFactory.class,
+                type -> NameUtils.normalizeFilterFactoryName(type.asSubclass(GatewayFilterFactory.class)));
+    }
+
+    private <T> void register(Class<T> type, Supplier<T> supplier) {
+        beans.registerBeanDefinition(
+                type.getName(),
+                BeanDefinitionBuilder.genericBeanDefinition(type, supplier).getBeanDefinition());
+    }
+
+    /** The names by which definitions ask for the factories, and those of their beans. */
+    private Map<String, String> names(Class<?> factory, Function<Class<?>, String> normalize) {
+        Map<String, String> names = new TreeMap<>();
+        for (String bean : beans.getBeanNamesForType(factory, true, false)) {
+            Class<?> type = beans.getType(bean);
+            if (type != null) {
+                names.put(normalize.apply(type), bean);
+            }
+        }
+        return names;
+    }
+
+    Set<String> predicates() {
+        return predicates.keySet();
+    }
+
+    Set<String> filters() {
+        return filters.keySet();
+    }
+
+    /** How the arguments of a predicate or filter are written in short. */
+    String usage(String name) {
+        ShortcutConfigurable factory = predicates.containsKey(name) ? predicate(name) : filter(name);
+        List<String> fields = factory.shortcutFieldOrder().stream()
+                .map(field -> field.substring(field.lastIndexOf('.') + 1))
+                .toList();
+        return fields.isEmpty() ? name : name + '=' + String.join(",", fields);
+    }
+
+    /**
+     * Makes a predicate that there is, and returns its arguments as they were read.
+     *
+     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
+     */
+    Object makePredicate(String name, Map<String, String> args) {
+        return once(new Tried(false, name, Map.copyOf(args)), () -> {
+            RoutePredicateFactory<Object> factory = predicate(name);
+            Object config = bind(factory, name, args);
+            factory.applyAsync(config);
+            return config;
+        });
+    }
+
+    /**
+     * Makes a filter that there is, and returns its arguments as they were read.
+     *
+     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like, and at a
+     *     request if they do so at each
+     */
+    Object makeFilter(String name, Map<String, String> args) {
+        return once(new Tried(true, name, Map.copyOf(args)), () -> {
+            GatewayFilterFactory<Object> factory = filter(name);
+            Object config = bind(factory, name, args);
+            if (config instanceof HasRouteId route) {
+                route.setRouteId("route");
+            }
+            factory.apply(config);
+            if (config instanceof RewritePathGatewayFilterFactory.Config rewrite) {
+                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+            } else if (config instanceof RewriteResponseHeaderGatewayFilterFactory.Config rewrite) {
+                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+            }
+            return config;
+        });
+    }
+
+    /** Replaces what matches, which is at least nothing, as Spring Cloud Gateway would: a group that there is not is found out then. */
+    @SuppressWarnings({"CheckReturnValue", "ReturnValueIgnored"}) // Whether it throws is all.
+    private static void tryOut(@Nullable String regexp, @Nullable String replacement) {
+        if (regexp != null && replacement != null) {
+            Pattern.compile(regexp + '|').matcher("").replaceAll(replacement.replace("$\\", "$"));
+        }
+    }
+
+    private Object once(Tried tried, Supplier<Object> make) {
+        Object known = soundBefore.get(tried);
+        return sound.computeIfAbsent(tried, any -> known == null ? make.get() : known);
+    }
+
+    /** Where two checks are made at once, one forgets what the other would have needed, which is made again. */
+    private void forgetWhatIsGone() {
+        soundBefore = sound;
+        sound = new ConcurrentHashMap<>();
+    }
+
+    @SuppressWarnings("unchecked")
+    private RoutePredicateFactory<Object> predicate(String name) {
+        return beans.getBean(bean(predicates, name), RoutePredicateFactory.class);
+    }
+
+    @SuppressWarnings("unchecked")
+    private GatewayFilterFactory<Object> filter(String name) {
+        return beans.getBean(bean(filters, name), GatewayFilterFactory.class);
+    }
+
+    private static String bean(Map<String, String> beans, String name) {
+        return Objects.requireNonNull(beans.get(name), name);
+    }
+
+    private <F extends Configurable<Object> & ShortcutConfigurable> Object bind(
+            F factory, String name, Map<String, String> args) {
+        refuseUnknown(factory, args);
+        return configuration.with(factory).name(name).properties(args).bind();
+    }
+
+    /** Spring Cloud Gateway ignores arguments that it does not know, unless it gathers all of them into a list. */
+    private <F extends Configurable<Object> & ShortcutConfigurable> void refuseUnknown(
+            F factory, Map<String, String> args) {
+        if (factory.shortcutType() == ShortcutType.DEFAULT) {
+            Map<String, Object> normalized =
+                    factory.shortcutType().normalize(args, factory, new SpelExpressionParser(), beans);
+            new Binder(List.of(new MapConfigurationPropertySource(normalized)), null, conversion)
+                    .bindOrCreate(
+                            factory.shortcutFieldPrefix(),
+                            Bindable.of(factory.getConfigClass()),
+                            new NoUnboundElementsBindHandler(new IgnoreTopLevelConverterNotFoundBindHandler()));
+        }
+    }
+}

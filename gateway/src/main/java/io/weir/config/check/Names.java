@@ -1,0 +1,81 @@
+package io.weir.config.check;
+
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** Names of properties: as they are written, as they are compared, and the known one that is nearest. */
+public final class Names {
+
+    private static final int SHORT = 3;
+    private static final int WORD = 4;
+
+    private Names() {}
+
+    /** {@code maxConcurrentCalls} as {@code max-concurrent-calls}. */
+    static String dashed(String name) {
+        StringBuilder dashed = new StringBuilder();
+        for (int i = 0; i < name.length(); i++) {
+            char c = name.charAt(i);
+            if (Character.isUpperCase(c)) {
+                dashed.append('-').append(Character.toLowerCase(c));
+            } else {
+                dashed.append(c);
+            }
+        }
+        return dashed.toString();
+    }
+
+    /** What Spring Boot reads of a name that is not in brackets: it leaves other characters out. */
+    static String read(String name) {
+        return name.codePoints()
+                .filter(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_' || c == '.')
+                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+                .toString();
+    }
+
+    /** As Spring Boot compares names: without dashes, underscores and case. */
+    public static String uniform(String name) {
+        return name.replace("-", "").replace("_", "").toLowerCase(Locale.ROOT);
+    }
+
+    /** The known name that was most likely meant, or null. */
+    static @Nullable String nearest(String written, Collection<String> known) {
+        String uniform = uniform(written);
+        return known.stream()
+                .filter(name -> isNear(uniform, uniform(name)))
+                .min(Comparator.comparingInt((String name) -> distance(uniform, uniform(name)))
+                        .thenComparing(Comparator.naturalOrder()))
+                .orElse(null);
+    }
+
+    private static boolean isNear(String written, String known) {
+        int length = Math.max(written.length(), known.length());
+        int most = length <= SHORT ? 1 : Math.max(2, length / SHORT);
+        return distance(written, known) <= most
+                || (written.length() >= WORD && known.contains(written))
+                || (known.length() >= WORD && written.contains(known));
+    }
+
+    /** Insertions, deletions, substitutions and swaps of neighbours from one to the other. */
+    static int distance(String a, String b) {
+        int[][] cost = new int[a.length() + 1][b.length() + 1];
+        for (int i = 0; i <= a.length(); i++) {
+            cost[i][0] = i;
+        }
+        for (int j = 0; j <= b.length(); j++) {
+            cost[0][j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            for (int j = 1; j <= b.length(); j++) {
+                int substitution = a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1;
+                cost[i][j] = Math.min(cost[i - 1][j - 1] + substitution, 1 + Math.min(cost[i - 1][j], cost[i][j - 1]));
+                if (i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1)) {
+                    cost[i][j] = Math.min(cost[i][j], cost[i - 2][j - 2] + 1);
+                }
+            }
+        }
+        return cost[a.length()][b.length()];
+    }
+}

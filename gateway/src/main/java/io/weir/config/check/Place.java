@@ -1,0 +1,61 @@
+package io.weir.config.check;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.Comparator;
+import org.springframework.boot.origin.OriginTrackedResource;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.core.io.Resource;
+
+/**
+ * Where something is written.
+ *
+ * @param source a file as it was named, {@code classpath:} and a path, or whatever else configuration comes from
+ * @param line the line in the file, from 1; 0 if it is no file, or all of it
+ * @param isFile whether it is a file
+ */
+public record Place(String source, int line, boolean isFile) implements Comparable<Place> {
+
+    private static final Comparator<Place> ORDER = Comparator.comparing((Place place) -> !place.isFile())
+            .thenComparing(Place::source)
+            .thenComparingInt(Place::line);
+
+    static Place inFile(String file, int line) {
+        return new Place(file, line, true);
+    }
+
+    /** A place outside of files, such as an environment variable. */
+    static Place elsewhere(String source) {
+        return new Place(source, 0, false);
+    }
+
+    /** What a file is called in a report. */
+    static String nameOf(Resource resource) {
+        Resource tracked = resource instanceof OriginTrackedResource of ? of.getResource() : resource;
+        Resource plain = tracked instanceof FileText text ? text.file() : tracked;
+        if (plain instanceof ClassPathResource classPath) {
+            return "classpath:" + classPath.getPath();
+        }
+        try {
+            return plain.isFile() ? withoutDot(plain.getFile()) : plain.getDescription();
+        } catch (IOException e) {
+            return plain.getDescription();
+        }
+    }
+
+    private static String withoutDot(File file) {
+        String path = file.getPath();
+        return path.startsWith("./") ? path.substring(2) : path;
+    }
+
+    @Override
+    public int compareTo(Place other) {
+        return ORDER.compare(this, other);
+    }
+
+    /** {@code gateway.yml:12}. */
+    @Override
+    public String toString() {
+        return line == 0 ? source : source + ':' + line;
+    }
+}

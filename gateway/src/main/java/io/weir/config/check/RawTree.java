@@ -1,0 +1,169 @@
+package io.weir.config.check;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** What is written under one name, whatever it means: a node in the tree of all names in all sources. */
+final class RawTree {
+
+    /**
+     * A value that is written.
+     *
+     * @param path the property's name as it stands there
+     * @param value the value as the source has it
+     * @param order the rank of the source; the lowest wins
+     */
+    record Setting(
+            String path,
+            Object value,
+            Place place,
+            int order,
+            @Nullable YamlFile yaml,
+            boolean environment) {
+
+        String text() {
+            return String.valueOf(value);
+        }
+    }
+
+    private final String path;
+    private final String name;
+    private final boolean bracketed;
+    private final Map<String, RawTree> children = new LinkedHashMap<>();
+    private final List<Setting> settings = new ArrayList<>();
+
+    private RawTree(String path, String name, boolean bracketed) {
+        this.path = path;
+        this.name = name;
+        this.bracketed = bracketed;
+    }
+
+    static RawTree root() {
+        return new RawTree("", "", false);
+    }
+
+    /** Adds a setting under its name. */
+    void add(Setting setting) {
+        RawTree node = this;
+        String rest = setting.path();
+        while (!rest.isEmpty()) {
+            boolean bracket = rest.startsWith("[");
+            int end = bracket ? closing(rest) : nextBoundary(rest);
+            String element = bracket ? rest.substring(1, end) : rest.substring(0, end);
+            rest = rest.substring(Math.min(rest.length(), bracket ? end + 1 : end));
+            rest = rest.startsWith(".") ? rest.substring(1) : rest;
+            node = node.child(element, bracket);
+        }
+        node.settings.add(setting);
+    }
+
+    private static int closing(String rest) {
+        int open = 0;
+        for (int i = 0; i < rest.length(); i++) {
+            open += rest.charAt(i) == '[' ? 1 : rest.charAt(i) == ']' ? -1 : 0;
+            if (open == 0) {
+                return i;
+            }
+        }
+        return rest.length();
+    }
+
+    private static int nextBoundary(String rest) {
+        for (int i = 0; i < rest.length(); i++) {
+            if (rest.charAt(i) == '.' || rest.charAt(i) == '[') {
+                return i;
+            }
+        }
+        return rest.length();
+    }
+
+    private RawTree child(String element, boolean bracket) {
+        String shown = bracket ? '[' + element + ']' : element;
+        String childPath = path.isEmpty() || bracket ? path + shown : path + '.' + shown;
+        return children.computeIfAbsent(shown, any -> new RawTree(childPath, element, bracket));
+    }
+
+    String path() {
+        return path;
+    }
+
+    /** The last element of the path, without brackets. */
+    String name() {
+        return name;
+    }
+
+    /** Whether the name is in brackets: an index, or a name with characters that Spring Boot would leave out. */
+    boolean isBracketed() {
+        return bracketed;
+    }
+
+    boolean isIndex() {
+        return bracketed && !name.isEmpty() && name.chars().allMatch(Character::isDigit);
+    }
+
+    Stream<RawTree> children() {
+        return children.values().stream();
+    }
+
+    /** The values written at this very name. */
+    List<Setting> settings() {
+        return settings;
+    }
+
+    /** All values written here and below. */
+    Stream<Setting> all() {
+        return Stream.concat(settings.stream(), children().flatMap(RawTree::all));
+    }
+
+    /** The nodes here and below that have values. */
+    Stream<RawTree> leaves() {
+        return Stream.concat(
+                settings.isEmpty() ? Stream.empty() : Stream.of(this),
+                children().flatMap(RawTree::leaves));
+    }
+
+    /** Whether it is seen in environment variables only, whose names others may have meant for something else. */
+    boolean isEnvironmentOnly() {
+        return all().allMatch(Setting::environment);
+    }
+
+    /** Where this name is written: at its key, where the source is a YAML file. */
+    Place place() {
+        Setting first = all().min(Comparator.comparingInt(Setting::order).thenComparing(Setting::place))
+                .orElseThrow();
+        YamlFile yaml = first.yaml();
+        return yaml == null
+                ? first.place()
+                : Place.inFile(
+                        first.place().source(), yaml.line(path, first.place().line()));
+    }
+
+    /** The nodes with this name, however it is spelt. */
+    static List<RawTree> find(List<RawTree> nodes, String dashed) {
+        String uniform = Names.uniform(dashed);
+        return nodes.stream()
+                .flatMap(RawTree::children)
+                .filter(child -> !child.bracketed && Names.uniform(child.name).equals(uniform))
+                .toList();
+    }
+
+    /** The nodes at this path. */
+    static List<RawTree> at(RawTree root, String path) {
+        List<RawTree> nodes = List.of(root);
+        for (String element : path.split("\\.", -1)) {
+            nodes = find(nodes, element);
+        }
+        return nodes;
+    }
+
+    /** The value that wins, if there is any. */
+    static Optional<Setting> effective(List<RawTree> nodes) {
+        return nodes.stream().flatMap(node -> node.settings.stream()).min(Comparator.comparingInt(Setting::order));
+    }
+}

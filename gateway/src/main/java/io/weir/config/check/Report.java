@@ -1,0 +1,58 @@
+package io.weir.config.check;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * All that is wrong in a configuration, ordered by file and line.
+ *
+ * @param problems the problems, without repetitions
+ * @param backends how many backends it has
+ * @param routes how many routes it has
+ */
+public record Report(List<ConfigurationProblem> problems, int backends, int routes) {
+
+    /** Sorts the problems. */
+    public Report {
+        problems = problems.stream().sorted().distinct().toList();
+    }
+
+    static Report of(Collection<ConfigurationProblem> problems) {
+        return new Report(List.copyOf(problems), 0, 0);
+    }
+
+    /** Whether a gateway can start with it. */
+    public boolean isOk() {
+        return problems.isEmpty();
+    }
+
+    /** A line for each problem. */
+    public String lines() {
+        return problems.stream()
+                .map(problem -> problem + System.lineSeparator())
+                .collect(Collectors.joining());
+    }
+
+    /** {@code 3 problems in 2 files}. */
+    public String summary() {
+        long files = problems.stream()
+                .map(ConfigurationProblem::place)
+                .filter(Place::isFile)
+                .map(Place::source)
+                .distinct()
+                .count();
+        String count = counted(problems.size(), "problem");
+        return files == 0 ? count : count + " in " + counted(files, "file");
+    }
+
+    static String counted(long number, String noun) {
+        return number == 1 ? "1 " + noun : number + " " + noun + 's';
+    }
+
+    /** The problems and the summary. */
+    @Override
+    public String toString() {
+        return lines() + summary();
+    }
+}

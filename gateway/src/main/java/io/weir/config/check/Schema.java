@@ -1,0 +1,137 @@
+package io.weir.config.check;
+
+import jakarta.validation.constraints.NotNull;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.AnnotatedParameterizedType;
+import java.lang.reflect.AnnotatedType;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Parameter;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.context.properties.bind.Name;
+
+/** What a property may be, as the records say that the configuration is bound to. */
+public sealed interface Schema {
+
+    /**
+     * Properties with names.
+     *
+     * @param constructor makes the record of them, in their order
+     */
+    record Group(Constructor<? extends Record> constructor, List<Property> properties) implements Schema {
+
+        List<String> names() {
+            return properties.stream().map(Property::name).toList();
+        }
+
+        /** The relative paths of all properties, at any depth but below maps. */
+        Stream<String> paths() {
+            return properties.stream()
+                    .flatMap(property -> property.schema() instanceof Group group
+                            ? Stream.concat(
+                                    Stream.of(property.name()), group.paths().map(path -> property.name() + '.' + path))
+                            : Stream.of(property.name()));
+        }
+    }
+
+    /** Anything under names that the user chooses. */
+    record Named(Schema element) implements Schema {}
+
+    /** Values in a row; a set if none may be there twice. */
+    record Several(Value element, boolean isUnique) implements Schema {}
+
+    /** One value. */
+    record Value(Class<?> type, Expectation expectation) implements Schema {}
+
+    /**
+     * A component of a record.
+     *
+     * @param name with dashes
+     * @param owner the record
+     * @param component the component's own name
+     * @param defaults the default, in parts if there are several; null if there is none
+     * @param isRequired whether it has to be written
+     */
+    record Property(
+            String name,
+            Class<?> owner,
+            String component,
+            Schema schema,
+            @Nullable List<String> defaults,
+            boolean isRequired) {}
+
+    /** The shape of a record. */
+    static Group of(Class<? extends Record> type) {
+        RecordComponent[] components = type.getRecordComponents();
+        Constructor<? extends Record> constructor = canonicalConstructor(type, components);
+        Parameter[] parameters = constructor.getParameters();
+        Property[] properties = new Property[components.length];
+        for (int i = 0; i < components.length; i++) {
+            properties[i] = property(type, components[i], parameters[i]);
+        }
+        return new Group(constructor, List.of(properties));
+    }
+
+    private static Constructor<? extends Record> canonicalConstructor(
+            Class<? extends Record> type, RecordComponent[] components) {
+        Class<?>[] types =
+                Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
+        try {
+            return type.getDeclaredConstructor(types);
+        } catch (NoSuchMethodException e) {
+            throw new IllegalStateException("a record without its canonical constructor: " + type, e);
+        }
+    }
+
+    /** The parameter has the annotations of the component, and the component those of its type's arguments. */
+    private static Property property(Class<?> owner, RecordComponent component, Parameter parameter) {
+        Name name = parameter.getAnnotation(Name.class);
+        DefaultValue annotation = parameter.getAnnotation(DefaultValue.class);
+        @Nullable List<String> defaults = annotation == null ? null : List.of(annotation.value());
+        return new Property(
+                name != null ? name.value() : Names.dashed(component.getName()),
+                owner,
+                component.getName(),
+                schema(component.getAnnotatedType(), parameter, defaults == null ? List.of() : defaults),
+                defaults,
+                parameter.isAnnotationPresent(NotNull.class));
+    }
+
+    private static Schema schema(AnnotatedType annotated, AnnotatedElement constraints, List<String> defaults) {
+        Class<?> type = rawType(annotated);
+        if (type.isRecord()) {
+            return of(type.asSubclass(Record.class));
+        }
+        if (annotated instanceof AnnotatedParameterizedType parameterized) {
+            AnnotatedType[] arguments = parameterized.getAnnotatedActualTypeArguments();
+            AnnotatedType last = arguments[arguments.length - 1];
+            if (Map.class.isAssignableFrom(type)) {
+                return new Named(schema(last, last, List.of()));
+            }
+            if (Collection.class.isAssignableFrom(type)) {
+                return new Several(value(rawType(last), last, defaults), Set.class.isAssignableFrom(type));
+            }
+        }
+        return value(type, constraints, defaults);
+    }
+
+    private static Value value(Class<?> type, AnnotatedElement constraints, List<String> defaults) {
+        return new Value(type, Expectation.of(type, constraints.getAnnotations(), defaults));
+    }
+
+    private static Class<?> rawType(AnnotatedType annotated) {
+        return switch (annotated.getType()) {
+            case Class<?> type -> type;
+            case ParameterizedType type -> (Class<?>) type.getRawType();
+            default -> throw new IllegalStateException("a property of type " + annotated);
+        };
+    }
+}

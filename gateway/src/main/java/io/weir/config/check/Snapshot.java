@@ -1,0 +1,254 @@
+package io.weir.config.check;
+
+import io.weir.config.WeirProperties;
+import io.weir.config.check.ConfigurationCheck.Findings;
+import io.weir.config.check.RawTree.Setting;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.convert.DurationStyle;
+import org.springframework.cloud.gateway.config.GatewayProperties;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.util.function.SingletonSupplier;
+
+/** A whole configuration as it was at one moment: what is wrong in it, what it says, and where that is written. Thread-safe. */
+public final class Snapshot {
+
+    /** Who has set the values that {@link #with} adds. */
+    public static final String OPERATOR = "operator";
+
+    private static final String DEFAULT = "default";
+    private static final Pattern ARGUMENT = Pattern.compile("(.*\\[\\d+])\\.args\\b.*");
+
+    /**
+     * A value.
+     *
+     * @param path the property
+     * @param text what it is
+     * @param origin where it is written: {@code file:line}, {@code default}, {@code operator}, or another source's name
+     */
+    public record Value(String path, String text, String origin) {}
+
+    private final ConfigurationSources sources;
+    private final Supplier<Findings> findings;
+    private final Supplier<Map<String, Setting>> written;
+    private final Supplier<Set<String>> hidden = SingletonSupplier.of(this::hiddenArguments);
+    private final Set<Path> places;
+
+    /** A configuration of which it is not known where files were looked for. */
+    Snapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable) {
+        this(sources, unreadable, Set.of());
+    }
+
+    /**
+     * A configuration.
+     *
+     * @param unreadable why it could not be read; then nothing else is said of it
+     * @param places where files were looked for
+     */
+    Snapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> places) {
+        this.sources = sources;
+        this.places = Set.copyOf(places);
+        this.findings = SingletonSupplier.of(() -> unreadable.isEmpty()
+                ? ConfigurationCheck.findings(sources)
+                : new Findings(Report.of(unreadable), new ValidValues()));
+        this.written = SingletonSupplier.of(() -> changeable(sources.written()));
+    }
+
+    /** What a running gateway has been started with. */
+    public static Snapshot of(ConfigurableEnvironment running) {
+        return new Snapshot(ConfigurationSources.of(running), List.of());
+    }
+
+    /** The same with values that win over all others. */
+    public Snapshot with(Map<String, String> values) {
+        return new Snapshot(sources.with(OPERATOR, new LinkedHashMap<>(values)), List.of());
+    }
+
+    /** All that is wrong in it. */
+    public Report report() {
+        return findings.get().report();
+    }
+
+    /** Weir's part; only of one without problems. */
+    public WeirProperties weir() {
+        return new Records(findings.get().known()).weir();
+    }
+
+    /** Spring Cloud Gateway's part; only of one without problems. */
+    public GatewayProperties gateway() {
+        return Binder.get(sources.environment())
+                .bind(GatewayProperties.PREFIX, Bindable.of(GatewayProperties.class))
+                .orElseGet(GatewayProperties::new);
+    }
+
+    /**
+     * What is written in files or set by an operator, by path, and not overridden from elsewhere: all that can have
+     * changed since the start.
+     */
+    Map<String, Setting> changeable() {
+        return written.get();
+    }
+
+    /** A setting's text, with placeholders resolved. */
+    String text(Setting setting) {
+        return sources.environment().resolvePlaceholders(setting.text());
+    }
+
+    /** What may be shown of a setting. */
+    String shown(String path, Setting setting) {
+        return hidden.get().contains(path) ? Secrets.HIDDEN : Secrets.hide(path, setting.text(), text(setting));
+    }
+
+    private static Map<String, Setting> changeable(RawTree root) {
+        Map<String, Integer> fixed = new HashMap<>();
+        root.leaves()
+                .flatMap(leaf -> leaf.settings().stream())
+                .filter(setting -> !mayChange(setting))
+                .forEach(setting -> fixed.merge(Names.uniform(setting.path()), setting.order(), Math::min));
+        Map<String, Setting> changeable = new TreeMap<>();
+        root.leaves()
+                .forEach(leaf -> leaf.settings().stream()
+                        .filter(Snapshot::mayChange)
+                        .filter(setting ->
+                                setting.order() < fixed.getOrDefault(Names.uniform(setting.path()), Integer.MAX_VALUE))
+                        .min(Comparator.comparingInt(Setting::order))
+                        .ifPresent(setting -> changeable.put(leaf.path(), setting)));
+        return changeable;
+    }
+
+    private static boolean mayChange(Setting setting) {
+        return setting.place().isFile() || setting.place().source().equals(OPERATOR);
+    }
+
+    /** What is in force of all that is written in a file, set by an operator, or given on the command line, whoever has said it last. */
+    private static Map<String, Setting> inForce(RawTree root) {
+        Map<String, Setting> winners = new HashMap<>();
+        root.leaves()
+                .flatMap(leaf -> leaf.settings().stream())
+                .forEach(setting -> winners.merge(
+                        Names.uniform(setting.path()),
+                        setting,
+                        (one, other) -> other.order() < one.order() ? other : one));
+        Map<String, Setting> inForce = new TreeMap<>();
+        root.leaves()
+                .filter(leaf -> leaf.settings().stream().anyMatch(Snapshot::isOfInterest))
+                .forEach(leaf -> inForce.put(
+                        leaf.path(),
+                        Objects.requireNonNull(winners.get(
+                                Names.uniform(leaf.settings().getFirst().path())))));
+        return inForce;
+    }
+
+    /** Of environment variables and the JVM's properties most are about something else. */
+    private static boolean isOfInterest(Setting setting) {
+        return mayChange(setting) || setting.place().source().equals(WrittenReader.COMMAND_LINE);
+    }
+
+    /** The arguments of predicates and filters that are written in full, and are not to be shown since another one says what they are. */
+    private Set<String> hiddenArguments() {
+        Map<String, List<String>> arguments = new HashMap<>();
+        changeable().forEach((path, setting) -> {
+            Matcher argument = ARGUMENT.matcher(path);
+            if (argument.matches()) {
+                arguments
+                        .computeIfAbsent(argument.group(1), any -> new ArrayList<>())
+                        .add(path);
+            }
+        });
+        Set<String> hidden = new HashSet<>();
+        arguments.forEach((definition, paths) -> {
+            Setting name = changeable().get(definition + ".name");
+            List<Setting> settings = paths.stream()
+                    .flatMap(path -> Stream.ofNullable(changeable().get(path)))
+                    .toList();
+            if (name != null
+                    && (settings.stream().map(Setting::text).anyMatch(Secrets::namesASecret)
+                            || Secrets.isHidden(
+                                    text(name),
+                                    settings.stream().map(this::text).toList()))) {
+                hidden.addAll(paths);
+            }
+        });
+        return hidden;
+    }
+
+    /** What holds, defaults included, by path; secrets are masked. */
+    public List<Value> values() {
+        Map<String, Value> values = new TreeMap<>();
+        inForce(sources.written()).forEach((path, setting) -> {
+            if (!Names.uniform(path).startsWith("weir.")) {
+                values.put(
+                        path,
+                        new Value(path, shown(path, setting), setting.place().toString()));
+            }
+        });
+        findings.get().known().entries().forEach((path, entry) -> {
+            String written = entry.text();
+            String text = written == null
+                    ? text(entry.value())
+                    : sources.environment().resolvePlaceholders(written);
+            values.put(
+                    path,
+                    new Value(
+                            path,
+                            Secrets.hide(path, written == null ? text : written, text),
+                            entry.isWritten() ? entry.place().toString() : DEFAULT));
+        });
+        return List.copyOf(values.values());
+    }
+
+    private static String text(Object value) {
+        return switch (value) {
+            case Duration duration ->
+                DurationStyle.SIMPLE.print(
+                        duration,
+                        duration.toMillisPart() == 0
+                                ? java.time.temporal.ChronoUnit.SECONDS
+                                : java.time.temporal.ChronoUnit.MILLIS);
+            case Collection<?> several ->
+                several.stream().map(Snapshot::text).sorted().collect(Collectors.joining(","));
+            default -> value.toString();
+        };
+    }
+
+    /**
+     * Where files were looked for: those that say nothing or nothing sound, and that are not there, too. Only of one that was read from
+     * files.
+     */
+    public Set<Path> places() {
+        return places;
+    }
+
+    /** The files that it was read from, or should have been. */
+    public Set<Path> files() {
+        Set<Path> files = new LinkedHashSet<>();
+        SnapshotReader.locations(sources.environment())
+                .map(SnapshotReader::file)
+                .forEach(files::add);
+        changeable().values().stream()
+                .map(Setting::place)
+                .filter(place -> place.isFile() && !place.source().contains(":"))
+                .map(place -> Path.of(place.source()))
+                .forEach(files::add);
+        return files;
+    }
+}

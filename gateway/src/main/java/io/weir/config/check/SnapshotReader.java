@@ -1,0 +1,101 @@
+package io.weir.config.check;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.env.DefaultPropertiesPropertySource;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
+
+/**
+ * Reads what a gateway would be started with now, again and again.
+ *
+ * <p>Thread-safe.
+ */
+// Concurrency: guarded by this.
+public final class SnapshotReader implements Supplier<Snapshot> {
+
+    private static final String OPTIONAL = "optional:";
+    private static final List<String> LOCATIONS =
+            List.of("spring.config.location", "spring.config.additional-location");
+
+    private final ConfigurableEnvironment running;
+    private final String[] arguments;
+    private @Nullable Reading last;
+
+    /**
+     * A reader.
+     *
+     * @param running the environment of the gateway that runs, for what its application sets itself
+     * @param arguments the arguments that it was started with
+     */
+    public SnapshotReader(ConfigurableEnvironment running, String... arguments) {
+        this.running = running;
+        this.arguments = arguments.clone();
+    }
+
+    @Override
+    public synchronized Snapshot get() {
+        // Before they are read: Spring Boot takes a directory for a file that says nothing.
+        List<ConfigurationProblem> unreadable = locations(running)
+                .filter(location -> !location.startsWith(OPTIONAL))
+                .map(SnapshotReader::file)
+                .flatMap(file -> unreadable(file).stream())
+                .toList();
+        if (!unreadable.isEmpty()) {
+            return new Snapshot(ConfigurationSources.of(running), unreadable);
+        }
+        Reading next = Optional.ofNullable(last).flatMap(Reading::again).orElseGet(this::whole);
+        if (next.sources().problems().isEmpty()) {
+            last = next;
+        }
+        return new Snapshot(next.sources(), List.of(), next.files().places());
+    }
+
+    private Reading whole() {
+        PropertySource<?> defaults = running.getPropertySources().get(DefaultPropertiesPropertySource.NAME);
+        Map<String, Object> own = new HashMap<>();
+        if (defaults instanceof EnumerablePropertySource<?> known) {
+            for (String name : known.getPropertyNames()) {
+                own.put(name, known.getProperty(name));
+            }
+        }
+        return Reading.whole(own, arguments);
+    }
+
+    /** The files that the gateway was given, as they were written. */
+    static Stream<String> locations(ConfigurableEnvironment environment) {
+        return LOCATIONS.stream()
+                .flatMap(property ->
+                        Stream.of(environment.getProperty(property, "").split("[,;]", -1)))
+                .map(String::strip)
+                .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains("classpath"));
+    }
+
+    static Path file(String location) {
+        return Path.of(location.replaceFirst('^' + OPTIONAL, "").replaceFirst("^file:(//)?", ""));
+    }
+
+    private static Optional<ConfigurationProblem> unreadable(Path file) {
+        try {
+            String why = !Files.exists(file)
+                    ? "no such file"
+                    : !Files.isRegularFile(file)
+                            ? "not a file"
+                            : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
+            return Optional.ofNullable(why)
+                    .map(known -> ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, known));
+        } catch (IOException e) {
+            return Optional.of(
+                    ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, "not readable: " + e));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package io.weir.config.check;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.PatternSyntaxException;
+import java.util.stream.Collectors;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
+import org.springframework.boot.context.properties.bind.validation.BindValidationException;
+import org.springframework.cloud.gateway.support.NameUtils;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.validation.FieldError;
+
+/** What Spring and Spring Cloud Gateway complain of, in a few words. */
+final class SpringErrorText {
+
+    private SpringErrorText() {}
+
+    /** The point of an exception that the arguments of a predicate or filter have caused. */
+    static String of(RuntimeException failure) {
+        return find(failure, UnboundConfigurationPropertiesException.class)
+                .map(SpringErrorText::unknown)
+                .or(() -> find(failure, BindValidationException.class).map(SpringErrorText::invalid))
+                .orElseGet(() -> other(failure));
+    }
+
+    private static String invalid(BindValidationException invalid) {
+        return invalid.getValidationErrors().getAllErrors().stream()
+                .map(error -> error instanceof FieldError field
+                        ? field.getField() + ' ' + field.getDefaultMessage()
+                        : String.valueOf(error.getDefaultMessage()))
+                .sorted()
+                .collect(Collectors.joining(", "));
+    }
+
+    private static String other(RuntimeException failure) {
+        Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
+        String what = root instanceof PatternSyntaxException syntax
+                ? "not a regular expression: " + syntax.getDescription()
+                : String.valueOf(root.getMessage()).lines().findFirst().orElse("");
+        return find(failure, BindException.class)
+                .map(bind -> bind.getName() + ": " + inWords(bind, what))
+                .orElse(what);
+    }
+
+    private static String unknown(UnboundConfigurationPropertiesException unbound) {
+        List<String> names = unbound.getUnboundProperties().stream()
+                .map(property -> property.getName().toString())
+                .toList();
+        String generated = Names.uniform(NameUtils.GENERATED_NAME_PREFIX);
+        return names.stream().anyMatch(name -> Names.uniform(name).startsWith(generated))
+                ? "too many arguments"
+                : "unknown argument " + String.join(", ", names);
+    }
+
+    private static String inWords(BindException failure, String otherwise) {
+        Class<?> type = failure.getTarget().getType().resolve(Object.class);
+        if (type.isEnum()) {
+            return "expected "
+                    + Expectation.anyOf(Arrays.stream(type.getEnumConstants())
+                            .map(String::valueOf)
+                            .toList());
+        }
+        return type == int.class || type == Integer.class ? "expected a whole number" : otherwise;
+    }
+
+    private static <T extends Throwable> Optional<T> find(Throwable failure, Class<T> type) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (type.isInstance(cause)) {
+                return Optional.of(type.cast(cause));
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,77 @@
+package io.weir.config.check;
+
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** Checks configuration files without starting anything, each as if the gateway were to run with it. */
+final class ValidateCommand {
+
+    private static final Pattern KNOWN = Pattern.compile(".*\\.(yml|yaml|properties)");
+    /** They mean something in Spring Boot's locations. */
+    private static final Pattern SPECIAL = Pattern.compile(".*[,;*?#%\\[\\]].*");
+
+    private final PrintStream out;
+    private final List<String> properties;
+
+    /**
+     * A command.
+     *
+     * @param properties what wins over the files, as on the command line
+     */
+    ValidateCommand(PrintStream out, List<String> properties) {
+        this.out = out;
+        this.properties = List.copyOf(properties);
+    }
+
+    /** Checks the files, prints what is wrong with them, and returns the exit code: 0 if nothing is. */
+    int run(List<Path> files) {
+        List<ConfigurationProblem> all = new ArrayList<>();
+        for (Path file : files) {
+            Report report = check(file);
+            if (report.isOk()) {
+                out.println(file + ": ok (" + Report.counted(report.backends(), "backend") + ", "
+                        + Report.counted(report.routes(), "route") + ')');
+            } else {
+                out.print(report.lines());
+                all.addAll(report.problems());
+            }
+        }
+        if (all.isEmpty()) {
+            return 0;
+        }
+        out.println(Report.of(all).summary());
+        return 1;
+    }
+
+    private Report check(Path file) {
+        return problemsWith(file)
+                .map(problem -> Report.of(List.of(problem)))
+                .orElseGet(
+                        () -> ConfigurationCheck.ofArguments(CommandLine.springArguments(List.of(file), properties)));
+    }
+
+    /** Why a file cannot be read at all. */
+    static Optional<ConfigurationProblem> problemsWith(Path file) {
+        String why;
+        if (!Files.exists(file)) {
+            why = "no such file";
+        } else if (!Files.isRegularFile(file)) {
+            why = "not a file";
+        } else if (!Files.isReadable(file)) {
+            why = "not readable";
+        } else if (!KNOWN.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
+            why = "unknown kind of file (expected: .yml, .yaml or .properties)";
+        } else if (SPECIAL.matcher(file.toString()).matches()) {
+            why = "file names with any of , ; * ? # % [ ] cannot be read";
+        } else {
+            return Optional.empty();
+        }
+        return Optional.of(ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, why));
+    }
+}

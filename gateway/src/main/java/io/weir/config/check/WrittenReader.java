@@ -1,0 +1,81 @@
+package io.weir.config.check;
+
+import io.weir.config.check.RawTree.Setting;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.origin.Origin;
+import org.springframework.boot.origin.OriginLookup;
+import org.springframework.boot.origin.OriginTrackedResource;
+import org.springframework.boot.origin.TextResourceOrigin;
+import org.springframework.core.env.CommandLinePropertySource;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.io.Resource;
+
+/** Gathers all names that are written in an environment's sources. */
+final class WrittenReader {
+
+    /** Those that show the others again, and variables, which are read otherwise. */
+    private static final Set<String> NOT_READ =
+            Set.of("configurationProperties", StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
+
+    /** Where arguments are written. */
+    static final String COMMAND_LINE = "command line";
+
+    private final RawTree root = RawTree.root();
+    private final Map<FileText, YamlFile> files;
+    private int order;
+
+    private WrittenReader(Map<FileText, YamlFile> files) {
+        this.files = files;
+    }
+
+    static RawTree read(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
+        WrittenReader reader = new WrittenReader(files);
+        EnvironmentVariables.of(environment).addTo(reader.root);
+        for (PropertySource<?> source : environment.getPropertySources()) {
+            reader.order = environment.getPropertySources().precedenceOf(source);
+            if (source instanceof EnumerablePropertySource<?> enumerable && !NOT_READ.contains(source.getName())) {
+                reader.properties(enumerable);
+            }
+        }
+        return reader.root;
+    }
+
+    private void properties(EnumerablePropertySource<?> source) {
+        for (String name : source.getPropertyNames()) {
+            Object value = source.getProperty(name);
+            if (value != null) {
+                root.add(setting(source, name, value));
+            }
+        }
+    }
+
+    private Setting setting(PropertySource<?> source, String name, Object value) {
+        @Nullable Origin origin = OriginLookup.getOrigin(source, name);
+        if (origin instanceof TextResourceOrigin text && text.getResource() != null) {
+            Resource resource = text.getResource() instanceof OriginTrackedResource tracked
+                    ? tracked.getResource()
+                    : text.getResource();
+            int line = ConfigurationSources.lineOf(text);
+            YamlFile yaml = files.get(resource);
+            Place place = yaml == null
+                    ? Place.inFile(Place.nameOf(resource), line)
+                    : Place.inFile(yaml.name(), yaml.line(name, line));
+            return new Setting(name, value, place, order, yaml, false);
+        }
+        return new Setting(name, value, Place.elsewhere(nameOf(source)), order, null, false);
+    }
+
+    private static String nameOf(PropertySource<?> source) {
+        if (source instanceof CommandLinePropertySource) {
+            return COMMAND_LINE;
+        }
+        return StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME.equals(source.getName())
+                ? "system properties"
+                : source.getName();
+    }
+}

@@ -1,0 +1,352 @@
+package io.weir.config.check;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.springframework.core.io.Resource;
+import org.yaml.snakeyaml.DumperOptions;
+import org.yaml.snakeyaml.DumperOptions.ScalarStyle;
+import org.yaml.snakeyaml.LoaderOptions;
+import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.error.Mark;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
+import org.yaml.snakeyaml.error.YAMLException;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
+import org.yaml.snakeyaml.nodes.Tag;
+import org.yaml.snakeyaml.reader.ReaderException;
+import org.yaml.snakeyaml.reader.UnicodeReader;
+import org.yaml.snakeyaml.representer.Representer;
+
+/**
+ * A YAML file as it stands, before Spring Boot makes properties of it: what is wrong with it as YAML, and the lines of its
+ * keys. Spring Boot gives up at the first fault, without naming the file, and knows the lines of values only.
+ */
+final class YamlFile {
+
+    /** Numbers that YAML 1.1 reads in base 8 (010) and in base 60 (1:30). */
+    private static final Pattern OCTAL = Pattern.compile("[-+]?0[0-7_]+");
+
+    private static final Pattern SEXAGESIMAL = Pattern.compile("[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+");
+    private static final Pattern TAB_INDENT = Pattern.compile("(?m)^ *\\t");
+    private static final Set<String> TRUE = Set.of("true", "yes", "on");
+    private static final String OURS = "weir.";
+
+    private final String name;
+    private final String text;
+    private final List<ConfigurationProblem> problems = new ArrayList<>();
+    private final Map<String, List<Integer>> lines = new HashMap<>();
+    private final List<Node> documents = new ArrayList<>();
+    private boolean duplicates;
+
+    private YamlFile(String name, String text) {
+        this.name = name;
+        this.text = text;
+    }
+
+    /** Reads and checks a file. */
+    static YamlFile read(String name, Resource resource) throws IOException {
+        return of(name, text(resource));
+    }
+
+    private static String text(Resource resource) throws IOException {
+        try (InputStream in = resource.getInputStream();
+                UnicodeReader reader = new UnicodeReader(in)) {
+            StringWriter text = new StringWriter();
+            reader.transferTo(text);
+            return text.toString();
+        }
+    }
+
+    /** What is in the file now; this, if that is the same. */
+    YamlFile again(Resource resource) throws IOException {
+        String now = text(resource);
+        return now.equals(text) ? this : of(name, now);
+    }
+
+    /** Checks a text. */
+    static YamlFile of(String name, String text) {
+        YamlFile file = new YamlFile(name, text);
+        file.parse();
+        return file;
+    }
+
+    List<ConfigurationProblem> problems() {
+        return Collections.unmodifiableList(problems);
+    }
+
+    /** What it is called in a report. */
+    String name() {
+        return name;
+    }
+
+    /** Whether it is one document, and nothing is wrong with it as YAML. */
+    boolean isPlain() {
+        return problems.isEmpty() && !duplicates && documents.size() == 1;
+    }
+
+    /** Its text for Spring Boot, which reads no key that is written twice: those are made one, and its lines are others. */
+    String readable() {
+        if (!duplicates) {
+            return text;
+        }
+        StringWriter merged = new StringWriter();
+        for (Node document : documents) {
+            merged.write("---\n");
+            yaml().serialize(document, merged);
+        }
+        return merged.toString();
+    }
+
+    /**
+     * The line of a property's key.
+     *
+     * @param near the line of its value, as far as Spring Boot knows; it tells documents of one file apart
+     */
+    int line(String path, int near) {
+        List<Integer> candidates = lines.getOrDefault(path, List.of());
+        if (candidates.isEmpty()) {
+            return duplicates ? 0 : near;
+        }
+        // A text made readable has other lines.
+        return candidates.stream()
+                .filter(line -> !duplicates && line <= near)
+                .max(Integer::compare)
+                .orElseGet(candidates::getFirst);
+    }
+
+    private static Yaml yaml() {
+        LoaderOptions options = new LoaderOptions();
+        options.setMaxAliasesForCollections(Integer.MAX_VALUE);
+        options.setCodePointLimit(Integer.MAX_VALUE);
+        DumperOptions dump = new DumperOptions();
+        return new Yaml(new SafeConstructor(options), new Representer(dump), dump, options);
+    }
+
+    private void parse() {
+        try {
+            for (Node document : yaml().composeAll(new StringReader(text))) {
+                documents.add(document);
+                if (document instanceof MappingNode mapping) {
+                    unite(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
+                    index(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
+                } else if (!(document instanceof ScalarNode scalar
+                        && scalar.getValue().isEmpty())) {
+                    add(document.getStartMark(), "", "expected: properties at the top, such as weir:");
+                }
+            }
+        } catch (MarkedYAMLException e) {
+            notYaml(e);
+        } catch (ReaderException e) {
+            int line = (int) text.codePoints()
+                            .limit(e.getPosition())
+                            .filter(c -> c == '\n')
+                            .count()
+                    + 1;
+            problems.add(ConfigurationProblem.of(
+                    Place.inFile(name, line), "", null, "not YAML: a character that is not allowed, " + hex(e)));
+        } catch (YAMLException e) {
+            problems.add(ConfigurationProblem.of(Place.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
+        }
+    }
+
+    private static String hex(ReaderException e) {
+        return "U+%04X".formatted(e.getCodePoint());
+    }
+
+    /** Why its values cannot be made, although it is YAML: an explicit type that does not fit. */
+    Optional<ConfigurationProblem> unmade() {
+        try {
+            yaml().loadAll(text).forEach(document -> {});
+            return Optional.empty();
+        } catch (MarkedYAMLException e) {
+            return Optional.of(ConfigurationProblem.of(
+                    Place.inFile(
+                            name,
+                            e.getProblemMark() == null ? 0 : e.getProblemMark().getLine() + 1),
+                    "",
+                    null,
+                    "not readable: " + e.getProblem()));
+        } catch (RuntimeException e) {
+            return Optional.of(
+                    ConfigurationProblem.of(Place.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
+        }
+    }
+
+    private void notYaml(MarkedYAMLException e) {
+        Mark mark = e.getProblemMark() != null ? e.getProblemMark() : e.getContextMark();
+        int line = mark == null ? 0 : mark.getLine() + 1;
+        long tabs = TAB_INDENT.matcher(text).results().count();
+        String what = String.valueOf(e.getProblem());
+        if (what.contains("TAB") && tabs > 0) {
+            what = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "") + " (expected: spaces)";
+        } else {
+            what = "not YAML: " + what;
+            if (e.getContext() != null) {
+                what += ", " + e.getContext();
+            }
+            if (e.getContextMark() != null && e.getContextMark().getLine() + 1 != line) {
+                what += " from line " + (e.getContextMark().getLine() + 1);
+            }
+        }
+        problems.add(ConfigurationProblem.of(Place.inFile(name, line), "", null, what));
+    }
+
+    private void add(Mark mark, String path, String why) {
+        problems.add(ConfigurationProblem.of(Place.inFile(name, mark.getLine() + 1), path, null, why));
+    }
+
+    // ---------------------------------------------------------------- keys that are written twice
+
+    /** Makes every key of a mapping, and of those in it, one. */
+    private void unite(Node node, String path, Set<Node> seen) {
+        if (!seen.add(node)) {
+            return;
+        }
+        if (node instanceof SequenceNode sequence) {
+            for (int i = 0; i < sequence.getValue().size(); i++) {
+                unite(sequence.getValue().get(i), path + '[' + i + ']', seen);
+            }
+        } else if (node instanceof MappingNode mapping) {
+            Map<Object, NodeTuple> united = new LinkedHashMap<>();
+            for (NodeTuple tuple : mapping.getValue()) {
+                String child = child(path, tuple.getKeyNode());
+                unite(tuple.getValueNode(), child, seen);
+                NodeTuple first = united.putIfAbsent(key(tuple), tuple);
+                if (first != null) {
+                    twice(child, first, tuple);
+                    if (isMapping(first) && isMapping(tuple)) {
+                        addAll((MappingNode) first.getValueNode(), (MappingNode) tuple.getValueNode(), child);
+                    }
+                }
+            }
+            mapping.setValue(new ArrayList<>(united.values()));
+        }
+    }
+
+    /** Adds what stands under a key's second occurrence to what stands under its first. */
+    private void addAll(MappingNode into, MappingNode from, String path) {
+        Map<Object, NodeTuple> united = new LinkedHashMap<>();
+        into.getValue().forEach(tuple -> united.put(key(tuple), tuple));
+        for (NodeTuple tuple : from.getValue()) {
+            NodeTuple first = united.putIfAbsent(key(tuple), tuple);
+            if (first != null && isMapping(first) && isMapping(tuple)) {
+                addAll(
+                        (MappingNode) first.getValueNode(),
+                        (MappingNode) tuple.getValueNode(),
+                        child(path, tuple.getKeyNode()));
+            } else if (first != null) {
+                twice(child(path, tuple.getKeyNode()), first, tuple);
+            }
+        }
+        into.setValue(new ArrayList<>(united.values()));
+    }
+
+    private void twice(String path, NodeTuple first, NodeTuple again) {
+        duplicates = true;
+        add(
+                again.getKeyNode().getStartMark(),
+                path,
+                "written twice, first in line "
+                        + (first.getKeyNode().getStartMark().getLine() + 1));
+    }
+
+    /** Merge keys may stand there more than once; on and yes are both true. */
+    private static Object key(NodeTuple tuple) {
+        if (tuple.getKeyNode() instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.MERGE)) {
+            return scalar.getTag().equals(Tag.BOOL) ? isTrue(scalar.getValue()) : scalar.getValue();
+        }
+        return tuple.getKeyNode();
+    }
+
+    private static boolean isTrue(String word) {
+        return TRUE.contains(word.toLowerCase(Locale.ROOT));
+    }
+
+    private static boolean isMapping(NodeTuple tuple) {
+        return tuple.getValueNode() instanceof MappingNode;
+    }
+
+    // ---------------------------------------------------------------- lines
+
+    /** Notes the line of every key, by the name that Spring Boot gives to the property. */
+    private void index(Node node, String path, Set<Node> above) {
+        if (!above.add(node)) {
+            add(node.getStartMark(), path, "an alias that contains itself");
+            return;
+        }
+        if (node instanceof SequenceNode sequence) {
+            for (int i = 0; i < sequence.getValue().size(); i++) {
+                entry(sequence.getValue().get(i), sequence.getValue().get(i), path + '[' + i + ']', above);
+            }
+        } else if (node instanceof MappingNode mapping) {
+            for (NodeTuple tuple : mapping.getValue()) {
+                if (tuple.getKeyNode().getTag().equals(Tag.MERGE)) {
+                    merged(tuple.getValueNode(), path, above);
+                } else {
+                    entry(tuple.getKeyNode(), tuple.getValueNode(), child(path, tuple.getKeyNode()), above);
+                }
+            }
+        }
+        above.remove(node);
+    }
+
+    private void entry(Node key, Node value, String path, Set<Node> above) {
+        lines.computeIfAbsent(path, any -> new ArrayList<>())
+                .add(key.getStartMark().getLine() + 1);
+        if (value instanceof ScalarNode scalar) {
+            surprise(key, scalar, path);
+        } else {
+            index(value, path, above);
+        }
+    }
+
+    private void merged(Node value, String path, Set<Node> above) {
+        if (value instanceof SequenceNode several) {
+            several.getValue().forEach(one -> index(one, path, above));
+        } else {
+            index(value, path, above);
+        }
+    }
+
+    private void surprise(Node key, ScalarNode scalar, String path) {
+        if (!path.startsWith(OURS)
+                || scalar.getScalarStyle() != ScalarStyle.PLAIN
+                || !scalar.getTag().equals(Tag.INT)) {
+            return;
+        }
+        String written = scalar.getValue();
+        boolean octal = OCTAL.matcher(written).matches();
+        if (octal || SEXAGESIMAL.matcher(written).matches()) {
+            problems.add(ConfigurationProblem.of(
+                    Place.inFile(name, key.getStartMark().getLine() + 1),
+                    path,
+                    written,
+                    "YAML reads it as a number in base " + (octal ? 8 : 60) + "; put it in quotes"));
+        }
+    }
+
+    private static String child(String path, Node keyNode) {
+        boolean plain = keyNode.getTag().equals(Tag.STR) || keyNode.getTag().equals(Tag.MERGE);
+        String key = keyNode instanceof ScalarNode scalar ? scalar.getValue() : keyNode.toString();
+        key = keyNode.getTag().equals(Tag.BOOL) ? String.valueOf(isTrue(key)) : key;
+        String element = plain ? key : '[' + key + ']';
+        return path.isEmpty() || element.startsWith("[") ? path + element : path + '.' + element;
+    }
+}

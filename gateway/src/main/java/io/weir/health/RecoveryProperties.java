@@ -1,0 +1,28 @@
+package io.weir.health;
+
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code weir.backends.<name>.recovery}: how a backend that heals is found while its breaker is open.
+ *
+ * @param probeInterval time between two probes, jittered by a tenth; 10ms to 1m. A quarter of a second is soon enough
+ *     for people and a trickle for any backend.
+ * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each until the deadline.
+ * @param healthPath path that the gateway itself asks for, by GET, instead of letting callers' requests probe; below
+ *     400 is healthy; starts with {@code /}; default: none, callers' requests are the probes.
+ */
+public record RecoveryProperties(
+        @DefaultValue("230ms") @DurationMin(millis = 10) @DurationMax(minutes = 1)
+        Duration probeInterval,
+
+        @DefaultValue("5") @Min(1) @Max(100) int maxProbes,
+
+        @Nullable @Pattern(regexp = "/[\\x21-\\x7e]*", message = "a path that starts with /")
+        String healthPath) {}

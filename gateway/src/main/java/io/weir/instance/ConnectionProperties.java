@@ -1,0 +1,38 @@
+package io.weir.instance;
+
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * {@code weir.backends.<name>.connection}: the backend's own pool.
+ *
+ * <p>Its size is not a property: it has a connection for every permit ({@code max-concurrent-calls} and
+ * {@code max-streams}) and some headroom, so that requests wait in the bulkhead's queue, where they are counted and
+ * bounded, and never in the pool.
+ *
+ * @param connectTimeout time for a connection, TLS included; 1ms to 1m. Within a site a handshake takes milliseconds;
+ *     a lost SYN is sent again after a second.
+ * @param maxIdle a connection idle for longer is closed; 100ms to 10m. Below the keep-alive of usual backends (5 s
+ *     and up), so that the gateway, not the backend, closes first.
+ * @param maxLife a connection older than this is closed once idle; 1s to 1d. So that changes of DNS are followed.
+ * @param headroom connections on top of the permits, for those on their way out; 1 to 1000.
+ * @param sslBundle the name of a {@code spring.ssl.bundle} with the trust and key material for an {@code https}
+ *     backend; default: the JVM's trust store.
+ */
+public record ConnectionProperties(
+        @DefaultValue("250ms") @DurationMin(millis = 1) @DurationMax(minutes = 1)
+        Duration connectTimeout,
+
+        @DefaultValue("4s") @DurationMin(millis = 100) @DurationMax(minutes = 10)
+        Duration maxIdle,
+
+        @DefaultValue("5m") @DurationMin(seconds = 1) @DurationMax(days = 1)
+        Duration maxLife,
+
+        @DefaultValue("16") @Min(1) @Max(1000) int headroom,
+        @Nullable String sslBundle) {}

@@ -1,0 +1,37 @@
+package io.weir.instance;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpStatusClass;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
+
+/**
+ * Drops informational answers, which Reactor Netty would take for the final one, or 100 at least for that to a WebSocket's handshake; all but 101, which is
+ * final. One per connection.
+ */
+final class InformationalFilter extends ChannelInboundHandlerAdapter {
+
+    private boolean dropping;
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        if (message instanceof HttpResponse response) {
+            HttpResponseStatus status = response.status();
+            dropping = status.codeClass() == HttpStatusClass.INFORMATIONAL
+                    && status.code() != HttpResponseStatus.SWITCHING_PROTOCOLS.code();
+        }
+        if (!dropping) {
+            ctx.fireChannelRead(message);
+            return;
+        }
+        if (message instanceof LastHttpContent) {
+            dropping = false;
+        }
+        ReferenceCountUtil.release(message);
+        // The connection is read one message at a time until the answer's body is asked for.
+        ctx.read();
+    }
+}

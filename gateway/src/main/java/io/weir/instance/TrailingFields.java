@@ -1,0 +1,53 @@
+package io.weir.instance;
+
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.DefaultLastHttpContent;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.LastHttpContent;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.NettyPipeline;
+
+/**
+ * Puts fields behind a request's body, which Reactor Netty's client has no means for.
+ *
+ * <p>Concurrency: in the pipeline of the backend's connection, and confined to its event loop, but for {@link #set}, which happens before the body is
+ * told to be complete.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // What becomes of a write, the channel tells.
+public final class TrailingFields extends ChannelOutboundHandlerAdapter {
+
+    private volatile @Nullable HttpHeaders fields;
+
+    private TrailingFields() {}
+
+    /** Waits for the end of the request that is about to be written. */
+    public static TrailingFields await(Channel connection) {
+        TrailingFields trailing = new TrailingFields();
+        connection.pipeline().addBefore(NettyPipeline.ReactiveBridge, null, trailing);
+        return trailing;
+    }
+
+    /** What is to come behind the body. */
+    public void set(HttpHeaders given) {
+        fields = given;
+    }
+
+    @Override
+    public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+        if (!(message instanceof LastHttpContent last)) {
+            context.write(message, promise);
+            return;
+        }
+        HttpHeaders given = fields;
+        context.pipeline().remove(this);
+        if (given == null || last != LastHttpContent.EMPTY_LAST_CONTENT) {
+            context.write(message, promise);
+        } else {
+            context.write(new DefaultLastHttpContent(Unpooled.EMPTY_BUFFER, given), promise);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+package io.weir.management;
+
+import java.net.InetAddress;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether the management port is safe as it is configured; asked at the start, and when a configuration is validated.
+ */
+public final class ManagementPort {
+
+    private ManagementPort() {}
+
+    /**
+     * What is wrong with it, in a sentence; null if nothing is.
+     *
+     * @param properties {@code weir.management}
+     * @param address {@code management.server.address}; null: not set, which is every address of the machine
+     * @param port {@code management.server.port}; null: not set, which is the gateway's own; below 0: there is no
+     *     management port
+     * @param serverPort {@code server.port}
+     */
+    public static @Nullable String problem(
+            ManagementProperties properties, @Nullable InetAddress address, @Nullable Integer port, int serverPort) {
+        if (port != null && port < 0) {
+            return null;
+        }
+        if (port == null || (port == serverPort && port != 0)) {
+            return "management.server.port: " + (port == null ? "not set" : port)
+                    + " (expected: a port of its own, so that callers of the gateway cannot reach its management)";
+        }
+        if (properties.token() == null && (address == null || !address.isLoopbackAddress())) {
+            return "management.server.address: "
+                    + (address == null ? "not set, which is every address" : address.getHostAddress())
+                    + " (expected: a loopback address as long as weir.management.token is not set)";
+        }
+        return null;
+    }
+}

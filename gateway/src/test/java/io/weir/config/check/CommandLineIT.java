@@ -1,0 +1,115 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The command line in a process of its own: exit codes, and nothing on either stream but what is meant for it. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
+class CommandLineIT {
+
+    private static final String SOUND = """
+            management.server: { port: 9090, address: 127.0.0.1 }
+            weir.backends.orders.uri: http://orders:8080
+            spring.cloud.gateway.server.webflux.routes:
+              - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"], filters: [StripPrefix=1] }
+            """;
+
+    @TempDir
+    private Path directory;
+
+    /** Stands for the gateway's. */
+    static final class Main {
+
+        public static void main(String[] arguments) {
+            CommandLine.run(arguments, given -> System.out.println("runs with " + List.of(given)));
+        }
+    }
+
+    record Ended(int exitCode, String out, String err) {}
+
+    @Test
+    void exitsWithZeroWhenAllFilesAreSound() throws Exception {
+        write("sound.yml", SOUND);
+
+        assertThat(run("--validate", "sound.yml", "sound.yml"))
+                .isEqualTo(
+                        new Ended(0, "sound.yml: ok (1 backend, 1 route)\nsound.yml: ok (1 backend, 1 route)\n", ""));
+    }
+
+    @Test
+    void exitsWithOneAndPrintsEveryProblem() throws Exception {
+        write("sound.yml", SOUND);
+        write("faulty.yml", SOUND.replace("StripPrefix=1", "StripPrefx=1") + "weir.drain.delay: 1h\n");
+
+        assertThat(run("--validate", "faulty.yml", "sound.yml")).isEqualTo(new Ended(1, """
+                        faulty.yml:4: spring.cloud.gateway.server.webflux.routes[0].filters[0]: StripPrefx=1 \
+                        (unknown filter; did you mean StripPrefix?)
+                        faulty.yml:5: weir.drain.delay: 1h (expected: 0 to 5m)
+                        sound.yml: ok (1 backend, 1 route)
+                        2 problems in 1 file
+                        """, ""));
+    }
+
+    @Test
+    void doesNotStartWithABadFile() throws Exception {
+        write("gateway.yml", "weir.drain.delay: 1h\n" + SOUND);
+
+        assertThat(run("gateway.yml"))
+                .isEqualTo(new Ended(
+                        1, "", "gateway.yml:1: weir.drain.delay: 1h (expected: 0 to 5m)\n1 problem in 1 file\n"));
+    }
+
+    @Test
+    void startsWithASoundFile() throws Exception {
+        write("gateway.yml", SOUND);
+
+        assertThat(run("gateway.yml", "--server.port=0"))
+                .isEqualTo(new Ended(
+                        0, "runs with [--server.port=0, --spring.config.additional-location=file:gateway.yml]\n", ""));
+    }
+
+    @Test
+    void exitsWithTwoWhenItIsNotUnderstood() throws Exception {
+        Ended ended = run("--valdate", "gateway.yml");
+
+        assertThat(ended.exitCode()).isEqualTo(2);
+        assertThat(ended.err()).startsWith("--valdate: unknown option; did you mean --validate?\n");
+    }
+
+    private void write(String name, String text) throws IOException {
+        Files.writeString(directory.resolve(name), text);
+    }
+
+    private Ended run(String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                // It runs for as long as it takes to start, which no optimising compiler makes shorter.
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Main.class.getName()));
+        command.addAll(List.of(arguments));
+        Path out = directory.resolve("out");
+        Path err = directory.resolve("err");
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(directory.toFile())
+                .redirectOutput(out.toFile())
+                .redirectError(err.toFile());
+        builder.environment().remove("JAVA_TOOL_OPTIONS");
+        Process process = builder.start();
+        try {
+            return new Ended(process.waitFor(), Files.readString(out), Files.readString(err));
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+}

@@ -1,0 +1,168 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class CommandLineTest {
+
+    private static final String SOUND = """
+            weir.backends.orders.uri: http://orders:8080
+            management.server: { port: 9090, address: 127.0.0.1 }
+            spring.cloud.gateway.server.webflux.routes:
+              - { id: a, uri: "backend://orders", predicates: ["Path=/a"] }
+              - { id: b, uri: "backend://orders", predicates: ["Path=/b"] }
+            """;
+
+    @TempDir
+    private Path directory;
+
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+    @Test
+    void runsWithFilesInTheirOrderAndProperties() throws IOException {
+        Path first = file("a.yml", SOUND);
+        Path second = file("b.yml", "weir.drain.delay: 1s");
+        CommandLine line = new CommandLine("--server.port=0", first.toString(), "--debug", second.toString());
+
+        assertThat(execute(line)).isEmpty();
+        assertThat(line.springArguments())
+                .containsExactly(
+                        "--server.port=0",
+                        "--debug",
+                        "--spring.config.additional-location=file:" + first + ",file:" + second);
+        assertThat(out.size() + err.size()).isZero();
+    }
+
+    @Test
+    void runsWithoutFiles() {
+        CommandLine line = new CommandLine(Malformed.MANAGEMENT);
+
+        assertThat(execute(line)).isEmpty();
+        assertThat(line.springArguments()).containsExactly(Malformed.MANAGEMENT);
+    }
+
+    @Test
+    void doesNotRunWithABadFile() throws IOException {
+        Path file = file("gateway.yml", SOUND + "weir.drain.delay: 1h\n");
+
+        assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
+        assertThat(text(err)).isEqualTo(file + ":6: weir.drain.delay: 1h (expected: 0 to 5m)\n1 problem in 1 file\n");
+        assertThat(out.size()).isZero();
+    }
+
+    @Test
+    void doesNotRunWithAFileThatIsNotThere() {
+        Path file = directory.resolve("gateway.yml");
+
+        assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
+        assertThat(text(err)).isEqualTo(file + ": no such file\n1 problem in 1 file\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "gateway.txt, 'unknown kind of file (expected: .yml, .yaml or .properties)'",
+        "'a,b.yml', 'file names with any of , ; * ? # % [ ] cannot be read'"
+    })
+    void refusesFilesThatSpringBootWouldNotRead(String name, String why) throws IOException {
+        Path file = file(name, SOUND);
+
+        assertThat(execute(new CommandLine("--validate", file.toString()))).hasValue(1);
+        assertThat(text(out)).isEqualTo(file + ": " + why + "\n1 problem in 1 file\n");
+    }
+
+    @Test
+    void refusesADirectory() {
+        assertThat(execute(new CommandLine("--validate", directory.toString()))).hasValue(1);
+        assertThat(text(out)).isEqualTo(directory + ": not a file\n1 problem in 1 file\n");
+    }
+
+    @Test
+    void validatesEachFileByItself() throws IOException {
+        Path sound = file("sound.yml", SOUND);
+        Path faulty = file("faulty.yml", SOUND.replace("backend://orders", "backend://order"));
+        Path missing = directory.resolve("missing.yml");
+
+        CommandLine line = new CommandLine(
+                "--validate", sound.toString(), faulty.toString(), missing.toString(), sound.toString());
+
+        assertThat(execute(line)).hasValue(1);
+        assertThat(text(out).lines())
+                .containsExactly(
+                        sound + ": ok (1 backend, 2 routes)",
+                        faulty + ":4: spring.cloud.gateway.server.webflux.routes[0].uri: backend://order "
+                                + "(unknown backend; did you mean backend://orders?)",
+                        faulty + ":5: spring.cloud.gateway.server.webflux.routes[1].uri: backend://order "
+                                + "(unknown backend; did you mean backend://orders?)",
+                        missing + ": no such file",
+                        sound + ": ok (1 backend, 2 routes)",
+                        "3 problems in 2 files");
+        assertThat(err.size()).isZero();
+    }
+
+    @Test
+    void validatesSoundFiles() throws IOException {
+        assertThat(execute(
+                        new CommandLine("--validate", file("sound.yml", SOUND).toString())))
+                .hasValue(0);
+    }
+
+    @Test
+    void validatesFilesUnderProperties() throws IOException {
+        Path file = file("sound.yml", SOUND);
+
+        assertThat(execute(new CommandLine("--weir.drain.delay=1h", "--validate", file.toString())))
+                .hasValue(1);
+        assertThat(text(out)).isEqualTo("command line: weir.drain.delay: 1h (expected: 0 to 5m)\n1 problem\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--valdate, --valdate: unknown option; did you mean --validate?",
+        "--port=80, --port=80: unknown option",
+        "-v, -v: unknown option",
+        "--validate, --validate: no file (expected: --validate FILE...)"
+    })
+    void saysHowItIsUsed(String argument, String complaint) {
+        assertThat(execute(new CommandLine(argument))).hasValue(2);
+        assertThat(text(err)).startsWith(complaint + "\nUsage: ");
+        assertThat(out.size()).isZero();
+    }
+
+    @Test
+    void takesFilesInOneWayOnly() {
+        assertThat(execute(new CommandLine("gateway.yml", "--spring.config.additionalLocation=file:other.yml")))
+                .hasValue(2);
+        assertThat(text(err)).startsWith("spring.config.additional-location: also given as files");
+    }
+
+    @Test
+    void helps() {
+        assertThat(execute(new CommandLine("--help"))).hasValue(0);
+        assertThat(text(out)).startsWith("Usage: ").contains("--validate FILE...");
+    }
+
+    private OptionalInt execute(CommandLine line) {
+        return line.execute(
+                new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
+    }
+
+    private Path file(String name, String text) throws IOException {
+        return Files.writeString(directory.resolve(name), text);
+    }
+
+    private static String text(ByteArrayOutputStream bytes) {
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+}

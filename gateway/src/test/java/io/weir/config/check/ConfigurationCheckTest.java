@@ -1,0 +1,326 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+
+class ConfigurationCheckTest {
+
+    private static final String SOUND = """
+            weir:
+              backends:
+                orders:
+                  uri: http://orders:8080
+                  deadline: 800ms
+                  bulkhead: { max-concurrent-calls: 64, queue-capacity: 32, max-wait-duration: 100ms }
+                  circuit-breaker: { failure-rate-threshold: 50, slow-call-duration-threshold: 400ms }
+                  connection: { connect-timeout: 250ms, max-idle: 4s }
+                users: { uri: "https://users" }
+              routes:
+                orders:
+                  deadline: 500ms
+                  retry: { max-attempts: 3, attempt-timeout: 200ms, statuses: [502, 503] }
+                  fallback: { backend: users, reasons: [circuit-open, bulkhead-full] }
+                "[users.v1]":
+                  mode: stream
+                  fallback: { status: 503, body: "{}", headers: { X-Fallback: 1 } }
+            spring.cloud.gateway.server.webflux:
+              default-filters:
+                - AddResponseHeader=X-Edge, weir
+              routes:
+                - id: orders
+                  uri: backend://orders
+                  predicates: ["Path=/orders/**", "Method=GET,POST", "Header=X-Version, v\\\\d+"]
+                  filters: [StripPrefix=1, PreserveHostHeader, "RewritePath=/a/(?<rest>.*), /b/$\\\\{rest}"]
+                - id: users.v1
+                  uri: backend://users
+                  order: 2
+                  metadata: { team: people }
+                  predicates:
+                    - name: Path
+                      args: { patterns: "/users/**,/people/**" }
+                  filters:
+                    - name: SetPath
+                      args: { template: "/v1" }
+                - { id: old, uri: "no://op", predicates: ["Path=/old"], filters: ["RedirectTo=302, https://new"] }
+            """;
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void findsNothingInASoundFile() throws IOException {
+        Report report = Malformed.check(file("gateway.yml", SOUND));
+
+        assertThat(report.lines()).isEmpty();
+        assertThat(report.isOk()).isTrue();
+        assertThat(report.backends()).isEqualTo(2);
+        assertThat(report.routes()).isEqualTo(3);
+    }
+
+    @Test
+    void findsNothingInAnEmptyFile() throws IOException {
+        assertThat(Malformed.check(file("gateway.yml", "")).lines()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "max-concurrent-calls",
+                "maxConcurrentCalls",
+                "max_concurrent_calls",
+                "MAX_CONCURRENT_CALLS",
+                "maxconcurrentcalls"
+            })
+    void takesEverySpellingThatSpringBootTakes(String name) throws IOException {
+        Path sound =
+                file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 3 } }");
+        assertThat(Malformed.check(sound).lines()).isEmpty();
+
+        Path faulty =
+                file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 0 } }");
+        assertThat(Malformed.check(faulty).problems())
+                .extracting(ConfigurationProblem::path)
+                .containsExactly("weir.backends.orders.bulkhead." + name);
+    }
+
+    @Test
+    void findsEverythingInAllFilesAndOrdersItByFileAndLine() throws IOException {
+        Path first = file("a.yml", """
+                weir:
+                  drain: { delay: 1h }
+                  backends:
+                    orders: { uri: "http://orders:8080", deadline: 0ms }
+                """);
+        Path second = file("b.yml", """
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: orders, uri: "backend://oders", predicates: ["Path=/{"], filters: [StripPrefx=1] }
+                weir.edge.max-header-cuont: 3
+                """);
+
+        Report report = Malformed.check(second, first);
+
+        assertThat(report.problems().stream().map(problem -> problem.place().toString() + ' ' + problem.path()))
+                .containsExactly(
+                        first + ":2 weir.drain.delay",
+                        first + ":4 weir.backends.orders.deadline",
+                        second + ":2 spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                        second + ":2 spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                        second + ":2 spring.cloud.gateway.server.webflux.routes[0].uri",
+                        second + ":3 weir.edge.max-header-cuont");
+        assertThat(report.summary()).isEqualTo("6 problems in 2 files");
+        assertThat(report.lines()).contains(first + ":4: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)\n");
+    }
+
+    @Test
+    void takesTheValueOfTheLastFile() throws IOException {
+        Path first = file("a.yml", "weir.drain.delay: 1h");
+        Path second = file("b.yml", "weir.drain.delay: 1s");
+
+        assertThat(Malformed.check(first, second).lines()).isEmpty();
+        assertThat(Malformed.check(second, first).problems()).hasSize(1);
+    }
+
+    @Test
+    void checksAValueOfTheCommandLine() {
+        assertThat(withManagement("--weir.drain.delay=1h", "--weir.drian.delay=1s")
+                        .problems())
+                .extracting(ConfigurationProblem::toString)
+                .containsExactly(
+                        "command line: weir.drain.delay: 1h (expected: 0 to 5m)",
+                        "command line: weir.drian (unknown property; did you mean drain?)");
+        assertThat(withManagement("--weir.drain.delay=1h").summary()).isEqualTo("1 problem");
+    }
+
+    @Test
+    void checksValuesOfEnvironmentVariablesInBothSpellings() {
+        assertThat(withVariables(Map.of(
+                                "WEIR_BACKENDS_ORDERS_URI", "http://orders:8080",
+                                "WEIR_BACKENDS_ORDERS_CIRCUITBREAKER_SLIDINGWINDOWSIZE", "0",
+                                "WEIR_OVERLOAD_MAX_MEMORY", "5"))
+                        .problems())
+                .extracting(ConfigurationProblem::toString)
+                .containsExactly(
+                        "environment variable WEIR_BACKENDS_ORDERS_CIRCUITBREAKER_SLIDINGWINDOWSIZE: "
+                                + "weir.backends.orders.circuitbreaker.slidingwindowsize: 0 (expected: 1 to 100000)",
+                        "environment variable WEIR_OVERLOAD_MAX_MEMORY: weir.overload.max-memory: 5 (expected: 10 to 100 percent)");
+    }
+
+    @Test
+    void leavesVariablesThatMayBeMeantForSomethingElse() {
+        assertThat(withVariables(Map.of("WEIR_PORT", "tcp://10.0.0.1:80", "WEIR_SERVICE_HOST", "10.0.0.1"))
+                        .lines())
+                .isEmpty();
+    }
+
+    @Test
+    void checksPropertiesFiles() throws IOException {
+        Path file = file("gateway.properties", "weir.drain.timeout=1s\nweir.drain.delay=1h\n");
+
+        assertThat(Malformed.check(file).lines()).isEqualTo(file + ":2: weir.drain.delay: 1h (expected: 0 to 5m)\n");
+    }
+
+    @Test
+    void checksWhatTheProfilesHaveMadeActive() throws IOException {
+        Path file = file("gateway.yml", """
+                weir.drain.delay: 1s
+                ---
+                spring.config.activate.on-profile: lax
+                weir:
+                  drain:
+                    delay: 1h
+                """);
+
+        assertThat(Malformed.check(file).lines()).isEmpty();
+        assertThat(withManagement("--spring.profiles.active=lax", "--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEqualTo(file + ":6: weir.drain.delay: 1h (expected: 0 to 5m)\n");
+    }
+
+    @Test
+    void checksWhatAnAliasBringsIn() throws IOException {
+        Path file = file("gateway.yml", """
+                usual: &usual
+                  deadline: 0ms
+                  max-streams: 3
+                weir:
+                  backends:
+                    orders:
+                      <<: *usual
+                      uri: http://orders:8080
+                      max-streams: 0
+                """);
+
+        assertThat(Malformed.check(file).lines())
+                .isEqualTo(file + ":2: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)\n" + file
+                        + ":9: weir.backends.orders.max-streams: 0 (expected: 1 to 1000000)\n");
+    }
+
+    @Test
+    void findsAnImportThatIsNotThere() throws IOException {
+        Path file = file("gateway.yml", "weir.drain.delay: 1s\nspring.config.import: more.yml\n");
+
+        assertThat(Malformed.check(file).lines())
+                .startsWith(file + ":2: spring.config: ")
+                .endsWith("(not found)\n");
+    }
+
+    @Test
+    void findsFaultsInAnImportedFile() throws IOException {
+        Path more = file("more.yml", "weir.drain.delay: 1h\nweir: [\n");
+        Path file = file("gateway.yml", "spring.config.import: more.yml\n");
+
+        assertThat(Malformed.check(file).problems())
+                .singleElement()
+                .satisfies(problem -> assertThat(problem.place()).isEqualTo(Place.inFile(more.toString(), 3)));
+    }
+
+    @Test
+    void letsARouteGoUnprotectedWhereThatIsAllowed() throws IOException {
+        String route = """
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: bare, uri: "http://orders:8080", predicates: ["Path=/**"], filters: [Retry=3] }
+                """;
+        assertThat(Malformed.check(file("gateway.yml", route)).problems()).hasSize(1);
+        assertThat(Malformed.check(file("gateway.yml", route + "weir.allow-unprotected-routes: true"))
+                        .lines())
+                .isEmpty();
+    }
+
+    @Test
+    void wantsATokenForAManagementPortThatOthersReach() throws IOException {
+        Path open = file("gateway.yml", "management.server: { port: 9090, address: 0.0.0.0 }");
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + open)
+                        .lines())
+                .isEqualTo(open + ":1: management.server.address: 0.0.0.0 (expected: a loopback address as long as "
+                        + "weir.management.token is not set)\n");
+
+        Path guarded = file(
+                "gateway.yml",
+                "management.server: { port: 9090, address: 0.0.0.0 }\nweir.management.token: 0123456789abcdefg");
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + guarded)
+                        .lines())
+                .isEmpty();
+    }
+
+    @Test
+    void namesThePlaceholderThatHasNoValueInAPortsPlace() throws IOException {
+        Path file = file(
+                "gateway.yml",
+                "server.port: ${PORT_THAT_IS_NOT_SET}\nmanagement.server.port: ${ITS_PORT_THAT_IS_NOT_SET}\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEqualTo(file + ":1: server.port: ${PORT_THAT_IS_NOT_SET} "
+                        + "(the placeholder PORT_THAT_IS_NOT_SET has no value)\n"
+                        + file + ":2: management.server.port: ${ITS_PORT_THAT_IS_NOT_SET} "
+                        + "(the placeholder ITS_PORT_THAT_IS_NOT_SET has no value)\n");
+    }
+
+    @Test
+    void neverShowsAToken() throws IOException {
+        Path file = file("gateway.yml", "weir:\n  management: { token: [hunter2], tokens: hunter2 }\n");
+
+        assertThat(Malformed.check(file).toString())
+                .doesNotContain("hunter2")
+                .contains("weir.management.tokens: ******");
+    }
+
+    @Test
+    void takesNamesOfWhichThereAreNone() throws IOException {
+        assertThat(Malformed.check(file("gateway.yml", "weir.tracing.headers: {}\n"))
+                        .problems())
+                .isEmpty();
+    }
+
+    @Test
+    void readsAnEnvironmentThatIsThereAlready() {
+        StandardEnvironment environment = new StandardEnvironment();
+        environment
+                .getPropertySources()
+                .addFirst(new MapPropertySource(
+                        "test", Map.of("weir.drain.delay", "1h", "management.server.port", "-1")));
+
+        assertThat(reportOn(environment).problems())
+                .extracting(ConfigurationProblem::toString)
+                .containsExactly("test: weir.drain.delay: 1h (expected: 0 to 5m)");
+    }
+
+    private Path file(String name, String text) throws IOException {
+        return Files.writeString(directory.resolve(name), text);
+    }
+
+    private static Report withManagement(String... arguments) {
+        return ConfigurationCheck.ofArguments(Stream.concat(Arrays.stream(arguments), Stream.of(Malformed.MANAGEMENT))
+                .toArray(String[]::new));
+    }
+
+    private static Report withVariables(Map<String, Object> variables) {
+        StandardEnvironment environment = new StandardEnvironment();
+        environment
+                .getPropertySources()
+                .replace(
+                        StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
+                        new SystemEnvironmentPropertySource(
+                                StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
+        environment.getPropertySources().addLast(new MapPropertySource("test", Map.of("management.server.port", "-1")));
+        return reportOn(environment);
+    }
+
+    private static Report reportOn(ConfigurableEnvironment environment) {
+        return ConfigurationCheck.findings(ConfigurationSources.of(environment)).report();
+    }
+}

@@ -1,0 +1,162 @@
+package io.weir.config.check;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.weir.config.WeirProperties;
+import io.weir.config.check.Metadata.Documented;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * The JSON Schema of {@code weir:}, made of the records that it is bound to and of their documentation, for editors.
+ *
+ * <p>It knows names as the documentation spells them, values of their kinds, and the bounds of numbers. A value may be a
+ * placeholder, and a name with a dot in it may be anything: Spring takes {@code orders.uri} apart itself. What it cannot say,
+ * the bounds of durations and everything that two values have to do with each other, {@code --validate} says.
+ */
+final class JsonSchema {
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String PLACEHOLDER = "\\$\\{";
+    private static final Pattern BOUNDS = Pattern.compile("(?:(more than )?(-?[0-9.]+) to |at least )?(-?[0-9.]+)");
+
+    /** What is said of each property, by {@code owner.component}. */
+    private final Map<String, String> documentation = Stream.of(
+                    Metadata.ofGateway(), Metadata.ofBackend(), Metadata.ofRoute())
+            .flatMap(Function.identity())
+            .collect(Collectors.toMap(
+                    documented -> key(documented.property()), JsonSchema::description, (one, same) -> one));
+
+    private JsonSchema() {}
+
+    /** The schema of a file. */
+    static ObjectNode create() {
+        ObjectNode schema = JSON.createObjectNode();
+        schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
+        schema.put("title", "Weir, below weir:");
+        schema.put("type", "object");
+        schema.putObject("properties").set("weir", new JsonSchema().of(Schema.of(WeirProperties.class)));
+        return schema;
+    }
+
+    private static String key(Schema.Property property) {
+        return property.owner().getName() + '.' + property.component();
+    }
+
+    private static String description(Documented documented) {
+        return documented.entry().description().replaceAll("\\{@\\w+ ([^}]+)}", "$1");
+    }
+
+    private ObjectNode of(Schema schema) {
+        return switch (schema) {
+            case Schema.Group group -> group(group);
+            case Schema.Named named -> named(named);
+            case Schema.Several several -> several(several);
+            case Schema.Value value -> value(value);
+        };
+    }
+
+    private ObjectNode group(Schema.Group group) {
+        ObjectNode schema = object();
+        ObjectNode properties = schema.putObject("properties");
+        ArrayNode required = JSON.createArrayNode();
+        for (Schema.Property property : group.properties()) {
+            ObjectNode of = of(property.schema());
+            String said = documentation.get(key(property));
+            if (said != null) {
+                of.put("description", said);
+            }
+            List<String> defaults = property.defaults();
+            if (defaults != null && defaults.size() == 1 && property.schema() instanceof Schema.Value) {
+                of.put("default", defaults.getFirst());
+            }
+            properties.set(property.name(), of);
+            if (property.isRequired()) {
+                required.add(property.name());
+            }
+        }
+        if (!required.isEmpty()) {
+            schema.set("required", required);
+        }
+        schema.put("additionalProperties", false);
+        return schema;
+    }
+
+    private ObjectNode named(Schema.Named named) {
+        ObjectNode schema = object();
+        schema.set("additionalProperties", of(named.element()));
+        return schema;
+    }
+
+    private static ObjectNode object() {
+        ObjectNode schema = JSON.createObjectNode();
+        schema.putArray("type").add("object").add("null");
+        schema.putObject("patternProperties").putObject("\\.");
+        return schema;
+    }
+
+    private ObjectNode several(Schema.Several several) {
+        ObjectNode schema = JSON.createObjectNode();
+        ArrayNode either = schema.putArray("anyOf");
+        ObjectNode list = either.addObject().put("type", "array");
+        list.set("items", value(several.element()));
+        list.put("uniqueItems", several.isUnique());
+        // With commas between them.
+        either.addObject().put("type", "string");
+        either.add(value(several.element()));
+        return schema;
+    }
+
+    private ObjectNode value(Schema.Value value) {
+        Class<?> type = value.type();
+        Expectation expectation = value.expectation();
+        ObjectNode schema = JSON.createObjectNode();
+        if (!expectation.words().isEmpty()) {
+            ArrayNode either = schema.putArray("anyOf");
+            ArrayNode words = either.addObject().putArray("enum");
+            expectation.words().forEach(words::add);
+            either.addObject().put("type", "string").put("pattern", PLACEHOLDER);
+        } else if (type == boolean.class || type == Boolean.class) {
+            types(schema, "boolean", "^(true|false)$");
+        } else if (type == int.class || type == Integer.class) {
+            bounds(types(schema, "integer", "^[0-9]+$"), expectation.range());
+        } else if (type == float.class || type == double.class) {
+            bounds(types(schema, "number", "^[0-9.]+$"), expectation.range());
+        } else if (type == Duration.class) {
+            types(schema, "integer", "^[0-9]+ *(ns|us|ms|s|m|h|d)?$|^[pP]");
+        } else if (type == DataSize.class) {
+            types(schema, "integer", "^[0-9]+ *(B|KB|MB|GB|TB)?$");
+        } else if (type == URI.class) {
+            schema.put("type", "string");
+        } else {
+            schema.putArray("type").add("string").add("number").add("boolean");
+        }
+        return schema;
+    }
+
+    /** A type of JSON's, or text of this shape, or a placeholder. */
+    private static ObjectNode types(ObjectNode schema, String type, String shape) {
+        schema.putArray("type").add(type).add("string");
+        return schema.put("pattern", shape + '|' + PLACEHOLDER);
+    }
+
+    private static void bounds(ObjectNode schema, String range) {
+        Matcher bounds = BOUNDS.matcher(range);
+        if (bounds.lookingAt()) {
+            String from = bounds.group(2);
+            if (from != null) {
+                schema.put(bounds.group(1) == null ? "minimum" : "exclusiveMinimum", Double.parseDouble(from));
+                schema.put("maximum", Double.parseDouble(bounds.group(3)));
+            }
+        }
+    }
+}

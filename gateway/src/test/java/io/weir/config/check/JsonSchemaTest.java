@@ -1,0 +1,89 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.networknt.schema.JsonSchemaFactory;
+import com.networknt.schema.SpecVersion.VersionFlag;
+import com.networknt.schema.ValidationMessage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.yaml.snakeyaml.Yaml;
+
+/** The schema that editors use is that of the code; sound files are sound to it, and malformed ones are not. */
+class JsonSchemaTest {
+
+    private static final Path CONFIG = Path.of("..", "config");
+    private static final Path FILE = CONFIG.resolve("weir.schema.json");
+    /** {@code mvn test -pl gateway -Dtest=JsonSchemaTest -Dschema=write} makes the file anew. */
+    private static final boolean WRITE = "write".equals(System.getProperty("schema"));
+
+    private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+
+    @Test
+    void isCurrentInTheFile() throws IOException {
+        String current = JSON.writeValueAsString(JsonSchema.create()) + '\n';
+        if (WRITE) {
+            Files.writeString(FILE, current);
+        } else {
+            assertThat(FILE).as("-Dschema=write makes it anew").hasContent(current);
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("shipped")
+    void findsNothingInWhatIsShipped(Path file) throws IOException {
+        String text = Files.readString(file);
+
+        assertThat(text).startsWith("# yaml-language-server: $schema=weir.schema.json\n");
+        assertThat(problems(text)).isEmpty();
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("malformed")
+    void findsWhatASchemaCanSay(Malformed configuration) {
+        assertThat(problems(configuration.yaml())).isNotEmpty();
+    }
+
+    @Test
+    void takesPlaceholdersAndNamesWithDotsForWhatTheyMayBe() {
+        assertThat(problems("""
+                weir:
+                  overload.max-in-flight: 100
+                  drain: { delay: "${DELAY:5s}" }
+                  backends:
+                    orders: { uri: "${ORDERS}", max-streams: "${STREAMS}", circuit-breaker.failure-rate-threshold: 40 }
+                """)).isEmpty();
+    }
+
+    static Stream<Path> shipped() {
+        return Stream.of("gateway.yml", "production.yml", "local.yml", "unprotected.yml")
+                .map(CONFIG::resolve);
+    }
+
+    /** Of the table of malformed files: unknown names, and values that are not of their kind, below {@code weir}. */
+    static Stream<Malformed> malformed() {
+        return Stream.concat(MalformedPropertiesTest.names(), MalformedValuesTest.values())
+                .filter(row -> row.problems().stream().allMatch(JsonSchemaTest::canBeSaid));
+    }
+
+    private static boolean canBeSaid(Malformed.Expected problem) {
+        return problem.path().startsWith("weir.")
+                && (problem.why().startsWith("unknown property")
+                        || problem.why()
+                                .matches("expected: (a whole number|a number|true or false|a size|properties:).*"));
+    }
+
+    private static Set<ValidationMessage> problems(String yaml) {
+        return JsonSchemaFactory.getInstance(VersionFlag.V202012)
+                .getSchema(JsonSchema.create())
+                .validate(JSON.valueToTree(new Yaml().load(yaml)));
+    }
+}

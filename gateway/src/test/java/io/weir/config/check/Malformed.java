@@ -1,0 +1,110 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A row in a table of malformed configurations.
+ *
+ * @param name what is wrong
+ * @param yaml the file
+ * @param problems all that is to be found in it
+ */
+record Malformed(String name, String yaml, List<Expected> problems) {
+
+    /**
+     * A problem that is to be found.
+     *
+     * @param why {@code %s} stands for the file
+     * @param nearest the name that is suggested; null: none
+     */
+    record Expected(
+            int line,
+            String path,
+            @Nullable String value,
+            String why,
+            @Nullable String nearest) {
+
+        Expected in(Path file) {
+            return new Expected(line, path, value, why.replace("%s", file.toString()), nearest);
+        }
+    }
+
+    /** A management port as it should be. */
+    static final String[] MANAGEMENT = {"--management.server.port=9090", "--management.server.address=127.0.0.1"};
+
+    private static final String FILE = "gateway.yml";
+
+    static Malformed row(String name, String yaml, Expected... problems) {
+        return new Malformed(name, yaml, List.of(problems));
+    }
+
+    static Expected problem(int line, String path, @Nullable String value, String why) {
+        return new Expected(line, path, value, why, null);
+    }
+
+    static Expected problem(int line, String path, @Nullable String value, String why, String nearest) {
+        return new Expected(line, path, value, why, nearest);
+    }
+
+    /** Expects just these problems, of the check, of {@code --validate} and of a start. */
+    void isFound(Path directory) throws IOException {
+        Path file = Files.writeString(directory.resolve(FILE), yaml);
+        Report report = check(file);
+
+        assertThat(report.problems())
+                .allSatisfy(problem -> assertThat(problem.place().source()).isEqualTo(file.toString()));
+        assertThat(report.problems().stream()
+                        .map(found -> new Expected(
+                                found.place().line(), found.path(), found.value(), found.why(), found.nearest()))
+                        .toList())
+                .containsExactlyInAnyOrderElementsOf(
+                        problems.stream().map(expected -> expected.in(file)).toList());
+
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        assertThat(execute(out, err, "--validate", file.toString())).isEqualTo(1);
+        assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo(report + System.lineSeparator());
+        assertThat(err.size()).isZero();
+
+        out.reset();
+        assertThat(execute(out, err, file.toString())).isEqualTo(1);
+        assertThat(err.toString(StandardCharsets.UTF_8)).isEqualTo(report + System.lineSeparator());
+        assertThat(out.size()).isZero();
+    }
+
+    /** What is wrong with the files together, with a management port as it should be. */
+    static Report check(Path... files) {
+        return ConfigurationCheck.ofArguments(
+                commandLine(Arrays.stream(files).map(Path::toString).toArray(String[]::new))
+                        .springArguments());
+    }
+
+    private static int execute(ByteArrayOutputStream out, ByteArrayOutputStream err, String... arguments) {
+        return commandLine(arguments).execute(print(out), print(err)).orElse(0);
+    }
+
+    private static CommandLine commandLine(String... arguments) {
+        return new CommandLine(
+                Stream.concat(Stream.of(arguments), Stream.of(MANAGEMENT)).toArray(String[]::new));
+    }
+
+    private static PrintStream print(ByteArrayOutputStream bytes) {
+        return new PrintStream(bytes, true, StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

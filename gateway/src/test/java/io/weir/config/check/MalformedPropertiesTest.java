@@ -1,0 +1,178 @@
+package io.weir.config.check;
+
+import static io.weir.config.check.Malformed.problem;
+import static io.weir.config.check.Malformed.row;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class MalformedPropertiesTest {
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("names")
+    void findsTheName(Malformed configuration) throws IOException {
+        configuration.isFound(directory);
+    }
+
+    static Stream<Malformed> names() {
+        return Stream.of(
+                row(
+                        "a letter is missing",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { max-concurrent-call: 64 }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.max-concurrent-call",
+                                "64",
+                                "unknown property",
+                                "max-concurrent-calls")),
+                row(
+                        "a group that does not exist, reported once and where it begins",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhed:
+                                max-concurrent-calls: 64
+                                queue-capacity: 3
+                        """,
+                        problem(5, "weir.backends.orders.bulkhed", null, "unknown property", "bulkhead")),
+                row(
+                        "a property of a group outside of it",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              max-concurrent-calls: 64
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.max-concurrent-calls",
+                                "64",
+                                "unknown property",
+                                "bulkhead.max-concurrent-calls")),
+                row("the top level", """
+                        weir:
+                          backend:
+                            orders:
+                              uri: http://orders:8080
+                        """, problem(2, "weir.backend", null, "unknown property", "backends")),
+                row(
+                        "camel case, misspelt",
+                        """
+                        weir:
+                          edge:
+                            maxHeadersize: 16KB
+                            maxHeaderCuont: 100
+                        """,
+                        problem(4, "weir.edge.maxHeaderCuont", "100", "unknown property", "max-header-count")),
+                row("nothing is near", """
+                        weir:
+                          drain:
+                            colour: blue
+                        """, problem(3, "weir.drain.colour", "blue", "unknown property")),
+                row(
+                        "a character that Spring Boot would leave out",
+                        """
+                        weir:
+                          drain:
+                            del@y: 1s
+                        """,
+                        problem(3, "weir.drain.del@y", "1s", "unknown property", "delay")),
+                row(
+                        "the top level with characters that Spring Boot would leave out",
+                        """
+                        weir!:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                        """,
+                        problem(1, "weir!", null, "unknown property", "weir")),
+                row(
+                        "a list in place of a group",
+                        """
+                        weir:
+                          drain:
+                            - delay: 1s
+                        """,
+                        problem(3, "weir.drain[0]", null, "expected: properties, not a list")),
+                row(
+                        "a value in place of a group",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: 64
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead",
+                                "64",
+                                "expected: properties: max-concurrent-calls, queue-capacity, max-wait-duration, enforce, scope")),
+                row(
+                        "a value in place of the backends",
+                        """
+                        weir:
+                          backends: http://orders:8080
+                        """,
+                        problem(
+                                2,
+                                "weir.backends",
+                                "http://orders:8080",
+                                "expected: names with properties of their own")),
+                row(
+                        "the name of a backend",
+                        """
+                        weir:
+                          backends:
+                            Orders_1:
+                              uri: http://orders:8080
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.Orders_1",
+                                null,
+                                "expected: 1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit")),
+                row(
+                        "names that Spring Boot cannot tell apart",
+                        """
+                        weir:
+                          backends:
+                            web-shop: { uri: "http://a:8080" }
+                            webshop: { uri: "http://b:8080" }
+                        """,
+                        problem(
+                                4,
+                                "weir.backends.webshop",
+                                null,
+                                "Spring Boot takes it for the same name as web-shop")),
+                row(
+                        "a property in two spellings",
+                        """
+                        weir:
+                          edge:
+                            max-header-count: 50
+                            maxHeaderCount: 60
+                        """,
+                        problem(
+                                4,
+                                "weir.edge.maxHeaderCount",
+                                "60",
+                                "written twice, also as weir.edge.max-header-count in %s:3")));
+    }
+}

@@ -1,0 +1,668 @@
+package io.weir.config.check;
+
+import static io.weir.config.check.Malformed.problem;
+import static io.weir.config.check.Malformed.row;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Routes, predicates and filters of Spring Cloud Gateway. */
+class MalformedRoutesTest {
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("routes")
+    void findsTheFault(Malformed configuration) throws IOException {
+        configuration.isFound(directory);
+    }
+
+    static Stream<Malformed> routes() {
+        return Stream.of(
+                row(
+                        "the prefix of before version 5",
+                        """
+                        spring.cloud.gateway.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                1,
+                                "spring.cloud.gateway.routes",
+                                null,
+                                "not read here; expected: spring.cloud.gateway.server.webflux.routes")),
+                row(
+                        "the prefix of another server",
+                        """
+                        spring.cloud.gateway.server.webmvc.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                1,
+                                "spring.cloud.gateway.server.webmvc.routes",
+                                null,
+                                "not read here; expected: spring.cloud.gateway.server.webflux.routes")),
+                row(
+                        "a name with characters that Spring Boot leaves out",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud:
+                          gateway():
+                            server.webflux.routes:
+                              - { id: orders, uri: "backend://order", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(3, "spring.cloud.gateway()", null, "unknown property", "gateway")),
+                row(
+                        "a list of routes with characters that Spring Boot leaves out",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes():
+                          - { id: orders, uri: "backend://order", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(2, "spring.cloud.gateway.server.webflux.routes()", null, "unknown property", "routes")),
+                row(
+                        "a misspelt list of routes",
+                        """
+                        spring.cloud.gateway.server.webflux:
+                          route:
+                            - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(2, "spring.cloud.gateway.server.webflux.route", null, "unknown property", "routes")),
+                row(
+                        "routes by name, which Spring Boot would ignore",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          orders: { uri: "backend://orders" }
+                        """,
+                        problem(2, "spring.cloud.gateway.server.webflux.routes.orders", null, "expected: a list")),
+                row(
+                        "a route to a backend that does not exist",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://order", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                "backend://order",
+                                "unknown backend",
+                                "backend://orders")),
+                row(
+                        "a backend with a port",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders:8080", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                "backend://orders:8080",
+                                "expected: backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
+                row(
+                        "a backend with a path",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders/v1", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                "backend://orders/v1",
+                                "expected: backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters")),
+                row(
+                        "a backend without slashes",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend:orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                "backend:orders",
+                                "expected: backend://<name>")),
+                row(
+                        "a misspelt scheme",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "bakend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                "bakend://orders",
+                                "expected: backend://<name>",
+                                "backend://")),
+                row(
+                        "a route without a compartment",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "http://orders:8080", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                "http://orders:8080",
+                                "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true")),
+                row(
+                        "a route to a load balancer",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "lb://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                "lb://orders",
+                                "there is no load balancer here; expected: backend://<name>")),
+                row(
+                        "a route without anything",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - order: 1
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].id",
+                                null,
+                                "missing; expected: a name of its own"),
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].uri",
+                                null,
+                                "missing; expected: backend://<name>"),
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates",
+                                null,
+                                "missing; expected: at least one, such as Path=/orders/**")),
+                row(
+                        "two routes with one id",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[1].id",
+                                "orders",
+                                "already the id of the route in %s:3")),
+                row(
+                        "misspelt properties of a route",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filter: [StripPrefix=1]
+                            ordr: 1
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].filter",
+                                null,
+                                "unknown property",
+                                "filters"),
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].ordr",
+                                "1",
+                                "unknown property",
+                                "order")),
+                row(
+                        "an order that is no number",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            order: first
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].order",
+                                "first",
+                                "expected: a whole number")),
+                row(
+                        "Spring Cloud Gateway's timeouts",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            metadata: { response-timeout: 200, connect-timeout: 100 }
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].metadata.response-timeout",
+                                "200",
+                                "without effect on a backend:// route; use weir.routes.orders.deadline or weir.backends.orders.deadline"),
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].metadata.connect-timeout",
+                                "100",
+                                "without effect on a backend:// route; use weir.backends.orders.connection.connect-timeout")),
+                row(
+                        "an unknown predicate",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - Paht=/orders/**
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "Paht=/orders/**",
+                                "unknown predicate",
+                                "Path")),
+                row(
+                        "an unknown filter",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - StripPrefx=1
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "StripPrefx=1",
+                                "unknown filter",
+                                "StripPrefix")),
+                row(
+                        "a filter without a name",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/a"], filters: ["", {args: {parts: 1}}] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "",
+                                "expected: the name of a filter"),
+                        problem(3, "spring.cloud.gateway.server.webflux.routes[0].filters[1].name", null, "missing")),
+                row(
+                        "a filter among the predicates",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - StripPrefix=1
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "StripPrefix=1",
+                                "a filter, not a predicate")),
+                row(
+                        "a predicate without arguments",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - Path
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "Path",
+                                "expected: a name and arguments, such as Path=/orders/**")),
+                row(
+                        "a path pattern that does not parse",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - Path=/orders/{id
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "Path=/orders/{id",
+                                "Expected close capture character after variable name }; expected: Path=patterns,matchTrailingSlash")),
+                row(
+                        "a regular expression that does not compile",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - "Header=X-Version, ["
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "Header=X-Version, [",
+                                "not a regular expression: Unclosed character class; expected: Header=header,regexp")),
+                row(
+                        "a date that is none",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - After=tomorrow
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "After=tomorrow",
+                                "datetime: Text 'tomorrow' could not be parsed at index 0; expected: After=datetime")),
+                row(
+                        "a network that is none",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates:
+                              - RemoteAddr=1.2.3.4/99
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].predicates[0]",
+                                "RemoteAddr=1.2.3.4/99",
+                                "IPv4 requires the subnet prefix to be in range of [0,32]. The prefix was: 99; expected: RemoteAddr=sources")),
+                row(
+                        "a number that is none",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - StripPrefix=one
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "StripPrefix=one",
+                                "parts: expected a whole number; expected: StripPrefix=parts")),
+                row(
+                        "a variable that one of the patterns does not have",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: ["Path=/orders/{id}/{part},/parts/{part}", "Host={shop}.example"]
+                            filters:
+                              - SetPath=/{shop}/{id}
+                              - AddRequestHeader=X-Part, {part}
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "SetPath=/{shop}/{id}",
+                                "route orders: no value for {id} in every request; expected: of variables {part}, {shop}")),
+                row(
+                        "a variable in a default filter",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux:
+                          default-filters: ["AddResponseHeader=X-Shop, {shop}"]
+                          routes:
+                            - { id: shops, uri: "backend://orders", predicates: ["Path=/shops/{shop}/{*rest}"], filters: ["SetPath={rest}"] }
+                            - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                3,
+                                "spring.cloud.gateway.server.webflux.default-filters[0]",
+                                "AddResponseHeader=X-Shop, {shop}",
+                                "route orders: no value for {shop} in every request; expected: no variable")),
+                row(
+                        "paths that do not begin with a slash",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: ["Path=/orders/{id}"]
+                            filters:
+                              - PrefixPath=api
+                              - SetPath={id}
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "PrefixPath=api",
+                                "route orders: expected: a path, which begins with a slash"),
+                        problem(
+                                8,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[1]",
+                                "SetPath={id}",
+                                "route orders: expected: a path, which begins with a slash")),
+                row(
+                        "a group that the regular expression does not have",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - RewritePath=/orders/(?<rest>.*), /$\\{tail}
+                              - RewritePath=/orders/(?<rest>.*), /$\\{rest}
+                              - RewriteResponseHeader=Location, /(.*), /$2
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "RewritePath=/orders/(?<rest>.*), /$\\{tail}",
+                                "No group with name {tail}; expected: RewritePath=regexp,replacement"),
+                        problem(
+                                9,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[2]",
+                                "RewriteResponseHeader=Location, /(.*), /$2",
+                                "No group 2; expected: RewriteResponseHeader=name,regexp,replacement")),
+                row(
+                        "a route's own CORS, which nothing here would read",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            metadata: { cors: { allowedOrigins: "*" } }
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.routes[0].metadata.cors",
+                                null,
+                                "without effect here; use spring.cloud.gateway.server.webflux.globalcors")),
+                row(
+                        "an argument too many, which Spring Cloud Gateway would ignore",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - StripPrefix=1,2
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "StripPrefix=1,2",
+                                "too many arguments; expected: StripPrefix=parts")),
+                row(
+                        "an argument that is missing",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - AddRequestHeader=X-Edge
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "AddRequestHeader=X-Edge",
+                                "value must not be empty; expected: AddRequestHeader=name,value")),
+                row(
+                        "an argument by a misspelt name, which Spring Cloud Gateway would ignore",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - name: StripPrefix
+                                args: { part: 2 }
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "StripPrefix",
+                                "unknown argument part; expected: StripPrefix=parts")),
+                row(
+                        "a definition with a misspelt property",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - name: StripPrefix
+                                arg: { parts: 2 }
+                        """,
+                        problem(
+                                8,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0].arg",
+                                null,
+                                "unknown property",
+                                "args")),
+                row(
+                        "a secret in bad arguments, which is not shown",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - "AddRequestHeader=Authorization, Bearer hunter2, again"
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "AddRequestHeader=******",
+                                "bad arguments; expected: AddRequestHeader=name,value")),
+                row(
+                        "a word that is not one of the choice",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - DedupeResponseHeader=Vary, RETAIN
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "DedupeResponseHeader=Vary, RETAIN",
+                                "strategy: expected RETAIN_FIRST, RETAIN_LAST or RETAIN_UNIQUE; expected: DedupeResponseHeader=name,strategy")),
+                row(
+                        "Spring Cloud Gateway's own protections",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - Retry=3
+                              - CircuitBreaker=orders
+                              - RequestSize=5MB
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "Retry=3",
+                                "not on a backend:// route; use weir.routes.orders.retry and weir.backends.orders.retry-budget"),
+                        problem(
+                                8,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[1]",
+                                "CircuitBreaker=orders",
+                                "not on a backend:// route; use weir.backends.orders.circuit-breaker and weir.routes.orders.fallback"),
+                        problem(
+                                9,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[2]",
+                                "RequestSize=5MB",
+                                "not on a backend:// route; use weir.edge.max-body-size")),
+                row(
+                        "one of them as a default filter",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                        spring.cloud.gateway.server.webflux.default-filters: [Retry]
+                        """,
+                        problem(
+                                6,
+                                "spring.cloud.gateway.server.webflux.default-filters[0]",
+                                "Retry",
+                                "not on a backend:// route; use weir.routes.<id>.retry and weir.backends.<name>.retry-budget")),
+                row(
+                        "a filter that this gateway lacks something for",
+                        """
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - id: orders
+                            uri: backend://orders
+                            predicates: [Path=/orders/**]
+                            filters:
+                              - RequestRateLimiter=10
+                        """,
+                        problem(
+                                7,
+                                "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
+                                "RequestRateLimiter=10",
+                                "RequestRateLimiter is switched off, or lacks something that this gateway does not have")));
+    }
+}

@@ -1,0 +1,590 @@
+package io.weir.config.check;
+
+import static io.weir.config.check.Malformed.problem;
+import static io.weir.config.check.Malformed.row;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Values that do not convert, are out of range, or are missing. */
+class MalformedValuesTest {
+
+    private static final String DNS_SERVER =
+            "expected: an address and a port from 1 to 65535, such as 127.0.0.1:53 or [::1]:53";
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("values")
+    void findsTheValue(Malformed configuration) throws IOException {
+        configuration.isFound(directory);
+    }
+
+    static Stream<Malformed> values() {
+        return Stream.of(
+                row(
+                        "a duration below its range",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 0ms
+                        """,
+                        problem(5, "weir.backends.orders.deadline", "0ms", "expected: 1ms to 10m")),
+                row(
+                        "a duration above its range",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 11m
+                        """,
+                        problem(5, "weir.backends.orders.deadline", "11m", "expected: 1ms to 10m")),
+                row(
+                        "no duration",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: soon
+                        """,
+                        problem(5, "weir.backends.orders.deadline", "soon", "expected: a duration, 1ms to 10m")),
+                row(
+                        "a duration with a comma",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 1,5s
+                        """,
+                        problem(5, "weir.backends.orders.deadline", "1,5s", "expected: a duration, 1ms to 10m")),
+                row(
+                        "a list in place of a duration, which Spring Boot would ignore",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: [800ms]
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.deadline[0]",
+                                "800ms",
+                                "expected: a single value, a duration, 1ms to 10m")),
+                row(
+                        "a value that is empty, for which Spring Boot would take the default",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline:
+                        """,
+                        problem(5, "weir.backends.orders.deadline", null, "empty; expected: a duration, 1ms to 10m")),
+                row(
+                        "an endpoint that is none",
+                        """
+                        weir:
+                          tracing: { enabled: true, endpoint: "collector:4317" }
+                        """,
+                        problem(
+                                2,
+                                "weir.tracing.endpoint",
+                                "collector:4317",
+                                "expected: http://host:port/path or https://host:port/path")),
+                row("a ratio in percent", """
+                        weir:
+                          tracing: { sampling-ratio: 10 }
+                        """, problem(2, "weir.tracing.sampling-ratio", "10", "expected: 0 to 1")),
+                row("a text that is empty", """
+                        weir:
+                          access-log: { file: "" }
+                        """, problem(2, "weir.access-log.file", null, "empty; expected: text")),
+                row(
+                        "a whole number below its range",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { max-concurrent-calls: 0 }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.max-concurrent-calls",
+                                "0",
+                                "expected: 1 to 1000000")),
+                row(
+                        "a fraction, which Spring Boot would cut off",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { max-concurrent-calls: 64.7 }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.max-concurrent-calls",
+                                "64.7",
+                                "expected: a whole number, 1 to 1000000")),
+                row(
+                        "a number that does not fit",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              max-streams: 99999999999
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.max-streams",
+                                "99999999999",
+                                "expected: a whole number, 1 to 1000000")),
+                row(
+                        "a word in place of a number",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              max-streams: many
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.max-streams",
+                                "many",
+                                "expected: a whole number, 1 to 1000000")),
+                row(
+                        "a share of one in place of percent",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker: { failure-rate-threshold: 0, slow-call-rate-threshold: 150 }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.circuit-breaker.failure-rate-threshold",
+                                "0",
+                                "expected: more than 0 to 100 percent"),
+                        problem(
+                                5,
+                                "weir.backends.orders.circuit-breaker.slow-call-rate-threshold",
+                                "150",
+                                "expected: more than 0 to 100 percent")),
+                row("no number at all", """
+                        weir:
+                          littles-law: { headroom: .nan }
+                        """, problem(2, "weir.littles-law.headroom", "NaN", "expected: 1 to 10")),
+                row(
+                        "a word that is not one of the choice",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              protocol: h3
+                        """,
+                        problem(5, "weir.backends.orders.protocol", "h3", "expected: http1 or h2", "h2")),
+                row(
+                        "a word of Resilience4j's",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker: { sliding-window-type: COUNT }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.circuit-breaker.sliding-window-type",
+                                "COUNT",
+                                "expected: TIME_BASED or COUNT_BASED",
+                                "COUNT_BASED")),
+                row(
+                        "a size below its range",
+                        """
+                        weir:
+                          edge:
+                            max-header-size: 10B
+                        """,
+                        problem(3, "weir.edge.max-header-size", "10B", "expected: 1KB to 1MB")),
+                row(
+                        "a size above its range",
+                        """
+                        weir:
+                          edge:
+                            max-uri-length: 2MB
+                        """,
+                        problem(3, "weir.edge.max-uri-length", "2MB", "expected: 256B to 1MB")),
+                row("no size", """
+                        weir:
+                          edge:
+                            max-body-size: 10 apples
+                        """, problem(3, "weir.edge.max-body-size", "10 apples", "expected: a size, 0B to 1TB")),
+                row(
+                        "neither true nor false",
+                        """
+                        weir:
+                          allow-unprotected-routes: maybe
+                        """,
+                        problem(2, "weir.allow-unprotected-routes", "maybe", "expected: true or false")),
+                row(
+                        "an element of a list",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker:
+                                record-statuses:
+                                  - 500
+                                  - 200
+                                  - teapot
+                        """,
+                        problem(
+                                8,
+                                "weir.backends.orders.circuit-breaker.record-statuses[1]",
+                                "200",
+                                "expected: 400 to 599"),
+                        problem(
+                                9,
+                                "weir.backends.orders.circuit-breaker.record-statuses[2]",
+                                "teapot",
+                                "expected: a whole number, 400 to 599")),
+                row(
+                        "an element of a list in one text",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker: { record-statuses: "500, 600" }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.circuit-breaker.record-statuses",
+                                "600",
+                                "expected: 400 to 599")),
+                row(
+                        "a map in place of a list, which Spring Boot would ignore",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker:
+                                record-statuses: { a: 500 }
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.circuit-breaker.record-statuses.a",
+                                null,
+                                "expected: a list of values, each a whole number, 400 to 599")),
+                row(
+                        "a path that is none",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              recovery: { health-path: health }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.recovery.health-path",
+                                "health",
+                                "expected: a path that starts with /")),
+                row(
+                        "a value that is required",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              deadline: 1s
+                            users:
+                              uri: http://users:8080
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                null,
+                                "missing; expected: a URI such as http://orders:8080")),
+                row(
+                        "a backend without anything",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                null,
+                                "missing; expected: a URI such as http://orders:8080")),
+                row(
+                        "a number in base 8",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              max-streams: 0100
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.max-streams",
+                                "0100",
+                                "YAML reads it as a number in base 8; put it in quotes")),
+                row(
+                        "a number in base 60",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 1:30
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.deadline",
+                                "1:30",
+                                "YAML reads it as a number in base 60; put it in quotes")),
+                row(
+                        "a placeholder without a value",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET}
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.deadline",
+                                "${ORDERS_DEADLINE_THAT_IS_NOT_SET}",
+                                "the placeholder ORDERS_DEADLINE_THAT_IS_NOT_SET has no value")),
+                row(
+                        "a placeholder without a value beside one with a default",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://${HOST_THAT_IS_NOT_SET:orders}:${PORT_THAT_IS_NOT_SET}" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://${HOST_THAT_IS_NOT_SET:orders}:${PORT_THAT_IS_NOT_SET}",
+                                "the placeholder PORT_THAT_IS_NOT_SET has no value")),
+                row(
+                        "a placeholder without a value in place of a token, which is not shown",
+                        """
+                        weir:
+                          management:
+                            token: ${TOKEN_THAT_IS_NOT_SET}
+                        """,
+                        problem(
+                                3,
+                                "weir.management.token",
+                                "******",
+                                "the placeholder TOKEN_THAT_IS_NOT_SET has no value")),
+                row(
+                        "placeholders without a value in what is Spring Boot's to read",
+                        """
+                        server.ssl.bundle: ${BUNDLE_THAT_IS_NOT_SET}
+                        spring.application.name: ${NAME_THAT_IS_NOT_SET}
+                        weir.backends.orders.uri: http://orders:8080
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        """,
+                        problem(
+                                1,
+                                "server.ssl.bundle",
+                                "${BUNDLE_THAT_IS_NOT_SET}",
+                                "the placeholder BUNDLE_THAT_IS_NOT_SET has no value"),
+                        problem(
+                                2,
+                                "spring.application.name",
+                                "${NAME_THAT_IS_NOT_SET}",
+                                "the placeholder NAME_THAT_IS_NOT_SET has no value")),
+                row(
+                        "a placeholder with a bad default",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: ${ORDERS_DEADLINE_THAT_IS_NOT_SET:soon}
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.deadline",
+                                "${ORDERS_DEADLINE_THAT_IS_NOT_SET:soon} = soon",
+                                "expected: a duration, 1ms to 10m")),
+                row(
+                        "a token that is too short, and is not shown",
+                        """
+                        weir:
+                          management:
+                            token: hunter2
+                        """,
+                        problem(3, "weir.management.token", "******", "expected: 16 to 1024 characters")),
+                row(
+                        "a misspelt token, which is not shown either",
+                        """
+                        weir:
+                          management:
+                            tokn: hunter2hunter2hunter2
+                        """,
+                        problem(3, "weir.management.tokn", "******", "unknown property", "token")),
+                row(
+                        "no network",
+                        """
+                        weir:
+                          edge:
+                            trusted-proxies:
+                              - 10.0.0.0/8
+                              - 10.0.0.1/8
+                              - proxy
+                        """,
+                        problem(
+                                5,
+                                "weir.edge.trusted-proxies[1]",
+                                "10.0.0.1/8",
+                                "expected: a network, without bits beyond its prefix length, as in 10.0.0.0/8"),
+                        problem(
+                                6,
+                                "weir.edge.trusted-proxies[2]",
+                                "proxy",
+                                "expected: an IPv4 or IPv6 address, or a network such as 10.0.0.0/8 or fd00::/8")),
+                row(
+                        "a DNS server at a port that there is not, among others",
+                        """
+                        weir:
+                          cluster:
+                            dns-server: 127.0.0.1:99999
+                            refresh-interval: 2h
+                        """,
+                        problem(3, "weir.cluster.dns-server", "127.0.0.1:99999", DNS_SERVER),
+                        problem(4, "weir.cluster.refresh-interval", "2h", "expected: 100ms to 1m")),
+                row("a DNS server without a port", """
+                        weir:
+                          cluster: { dns-server: 127.0.0.1 }
+                        """, problem(2, "weir.cluster.dns-server", "127.0.0.1", DNS_SERVER)),
+                row("a DNS server at port 0", """
+                        weir:
+                          cluster: { dns-server: "127.0.0.1:0" }
+                        """, problem(2, "weir.cluster.dns-server", "127.0.0.1:0", DNS_SERVER)),
+                row(
+                        "a DNS server by a name, which DNS would have to know",
+                        """
+                        weir:
+                          cluster: { dns-server: "be.ad:53" }
+                        """,
+                        problem(2, "weir.cluster.dns-server", "be.ad:53", DNS_SERVER)),
+                row(
+                        "a DNS server whose address may end in its port",
+                        """
+                        weir:
+                          cluster: { dns-server: "fd00::1:53" }
+                        """,
+                        problem(2, "weir.cluster.dns-server", "fd00::1:53", DNS_SERVER)),
+                row(
+                        "a URI without a scheme",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "orders:8080" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "orders:8080",
+                                "expected: http://<host>:<port> or https://<host>:<port>")),
+                row(
+                        "a URI with another scheme",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "grpc://orders:8080" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "grpc://orders:8080",
+                                "expected: http://<host>:<port> or https://<host>:<port>")),
+                row(
+                        "a URI with a space",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders :8080" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://orders :8080",
+                                "expected: a URI such as http://orders:8080")),
+                row(
+                        "a URI with a path",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080/v1" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://orders:8080/v1",
+                                "expected: http://<host>:<port> or https://<host>:<port>, without a path; a path belongs to the filters PrefixPath and SetPath")),
+                row(
+                        "a URI with credentials, which are not shown",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://me:hunter2@orders:8080" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://******@orders:8080",
+                                "expected: http://<host>:<port> or https://<host>:<port>; credentials belong to a header that a filter adds")),
+                row(
+                        "a URI with an underscore in the host",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders_service:8080" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://orders_service:8080",
+                                "expected: a host without underscores, which are not allowed in its name")),
+                row(
+                        "a URI with a port that is none",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:80800" }
+                        """,
+                        problem(
+                                3,
+                                "weir.backends.orders.uri",
+                                "http://orders:80800",
+                                "expected: a port from 1 to 65535")));
+    }
+}

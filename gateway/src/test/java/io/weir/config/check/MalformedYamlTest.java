@@ -1,0 +1,146 @@
+package io.weir.config.check;
+
+import static io.weir.config.check.Malformed.problem;
+import static io.weir.config.check.Malformed.row;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Files that are no YAML, or not what their author meant. */
+class MalformedYamlTest {
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("files")
+    void findsTheFault(Malformed configuration) throws IOException {
+        configuration.isFound(directory);
+    }
+
+    static Stream<Malformed> files() {
+        return Stream.of(
+                row(
+                        "a bracket that is not closed",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080"
+                          drain: { delay: 1s }
+                        """,
+                        problem(
+                                4,
+                                "",
+                                null,
+                                "not YAML: expected ',' or '}', but got <scalar>, while parsing a flow mapping from line 3")),
+                row("a colon too many", """
+                        weir:
+                          drain: delay: 1s
+                        """, problem(2, "", null, "not YAML: mapping values are not allowed here")),
+                row(
+                        "a quote that is not closed",
+                        """
+                        weir:
+                          drain:
+                            delay: "1s
+                            timeout: 2s
+                        """,
+                        problem(
+                                5,
+                                "",
+                                null,
+                                "not YAML: found unexpected end of stream, while scanning a quoted scalar from line 3")),
+                row("tabs", """
+                        weir:
+                        	drain:
+                        		delay: 1s
+                        """, problem(2, "", null, "a tab indents this line and 1 more (expected: spaces)")),
+                row(
+                        "an alias that does not exist",
+                        """
+                        weir:
+                          drain: *nobody
+                        """,
+                        problem(2, "", null, "not YAML: found undefined alias nobody")),
+                row("no properties", """
+                        - weir
+                        - backends
+                        """, problem(1, "", null, "expected: properties at the top, such as weir:")),
+                row(
+                        "a key that is written twice",
+                        """
+                        weir:
+                          drain:
+                            delay: 1s
+                            delay: 2s
+                        """,
+                        problem(4, "weir.drain.delay", null, "written twice, first in line 3")),
+                row(
+                        "a block that is written twice, and what is wrong in both",
+                        """
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080", deadlin: 1s }
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: users, uri: "backend://users", predicates: ["Path=/users/**"] }
+                        weir:
+                          backends:
+                            users: { uri: "http://users:8080" }
+                          drain: { delay: 1h }
+                        """,
+                        problem(3, "weir.backends.orders.deadlin", "1s", "unknown property", "deadline"),
+                        problem(6, "weir", null, "written twice, first in line 1"),
+                        problem(9, "weir.drain.delay", "1h", "expected: 0 to 5m")),
+                row(
+                        "a key that YAML reads as true",
+                        """
+                        weir:
+                          routes:
+                            orders:
+                              fallback:
+                                on: [circuit-open]
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir.backends.orders.uri: http://orders:8080
+                        """,
+                        problem(
+                                5,
+                                "weir.routes.orders.fallback[true]",
+                                null,
+                                "YAML reads the key (on, off, yes, no) as true; put it in quotes")),
+                row(
+                        "two keys that YAML reads as true",
+                        """
+                        weir:
+                          drain:
+                            on: 1s
+                            yes: 1s
+                        """,
+                        problem(
+                                3,
+                                "weir.drain[true]",
+                                "1s",
+                                "YAML reads the key (on, off, yes, no) as true; put it in quotes"),
+                        problem(4, "weir.drain[true]", null, "written twice, first in line 3")),
+                row("a type that does not fit", """
+                        weir:
+                          drain:
+                            delay: !!int 1s
+                        """, problem(0, "", null, "not readable: For input string: \"1s\"")),
+                row(
+                        "an alias that contains itself",
+                        """
+                        weir: &weir
+                          drain: *weir
+                        """,
+                        problem(1, "weir.drain", null, "an alias that contains itself")),
+                row(
+                        "a character that is not allowed",
+                        "weir:\n  drain:\n    delay: \"1\u0007s\"\n",
+                        problem(3, "", null, "not YAML: a character that is not allowed, U+0007")));
+    }
+}

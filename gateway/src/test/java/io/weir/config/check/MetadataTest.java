@@ -1,0 +1,75 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.check.Metadata.Documented;
+import io.weir.config.check.Schema.Group;
+import io.weir.config.check.Schema.Named;
+import io.weir.config.check.Schema.Several;
+import io.weir.config.check.Schema.Value;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What IDEs are told of every property. */
+class MetadataTest {
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("all")
+    void hasADescriptionAndItsDefault(Documented documented) {
+        Metadata.Property entry = documented.entry();
+        List<String> defaults = documented.property().defaults();
+
+        assertThat(entry.description()).isNotBlank();
+        if (defaults == null) {
+            assertThat(entry.description().toLowerCase(Locale.ROOT)).containsAnyOf("required", "default:");
+        } else if (documented.property().schema() instanceof Value) {
+            assertThat(String.valueOf(entry.defaultValue())).isEqualTo(String.join(",", defaults));
+        } else if (documented.property().schema() instanceof Several && !defaults.isEmpty()) {
+            assertThat(String.valueOf(entry.defaultValue())).isEqualTo(defaults.toString());
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("all")
+    void saysTheRangeThatTheConstraintsSay(Documented documented) {
+        String range = range(documented.property().schema());
+        if (range != null && range.matches(".*\\d.*")) {
+            for (String part : range.split("(?= (?:percent|characters))", -1)) {
+                assertThat(documented.entry().description()).contains(part.strip());
+            }
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("choices")
+    void namesEveryWordOfAChoice(Documented documented, List<String> words) {
+        assertThat(documented.entry().description()).contains(words);
+    }
+
+    static Stream<Arguments> choices() {
+        return all().filter(documented -> documented.property().schema() instanceof Value value
+                        && value.type().isEnum())
+                .map(documented -> Arguments.of(
+                        documented,
+                        ((Value) documented.property().schema()).expectation().words()));
+    }
+
+    private static @Nullable String range(Schema schema) {
+        return switch (schema) {
+            case Value value -> value.expectation().range();
+            case Several several -> several.element().expectation().range();
+            case Group group -> null;
+            case Named named -> null;
+        };
+    }
+
+    static Stream<Documented> all() {
+        return Stream.of(Metadata.ofGateway(), Metadata.ofBackend(), Metadata.ofRoute())
+                .flatMap(properties -> properties);
+    }
+}

@@ -1,0 +1,54 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class NamesTest {
+
+    private static final List<String> KNOWN = List.of(
+            "uri",
+            "deadline",
+            "bulkhead",
+            "max-streams",
+            "stream-idle-timeout",
+            "circuit-breaker",
+            "max-wait-duration");
+
+    @ParameterizedTest
+    @CsvSource({
+        "deadlin, deadline",
+        "daedline, deadline",
+        "deadLine, deadline",
+        "url, uri",
+        "circuitbraker, circuit-breaker",
+        "circuit_breaker_, circuit-breaker",
+        "max-wait, max-wait-duration",
+        "idle-timeout, stream-idle-timeout",
+        "maxstream, max-streams"
+    })
+    void findsTheNearestName(String written, String nearest) {
+        assertThat(Names.nearest(written, KNOWN)).isEqualTo(nearest);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"colour", "x", "timeouts-of-mine"})
+    void findsNoneThatIsFar(String written) {
+        assertThat(Names.nearest(written, KNOWN)).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"abc, abc, 0", "abc, abd, 1", "abc, acb, 1", "abc, ab, 1", "'', abc, 3", "ca, abc, 3"})
+    void countsEdits(String a, String b, int distance) {
+        assertThat(Names.distance(a, b)).isEqualTo(distance);
+        assertThat(Names.distance(b, a)).isEqualTo(distance);
+    }
+
+    @Test
+    void putsDashesBetweenWords() {
+        assertThat(Names.dashed("maxWaitDurationInHalfOpenState")).isEqualTo("max-wait-duration-in-half-open-state");
+    }
+}

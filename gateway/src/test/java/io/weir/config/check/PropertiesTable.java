@@ -1,0 +1,58 @@
+package io.weir.config.check;
+
+import io.weir.config.check.Metadata.Documented;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The table of all properties with their defaults, in Markdown, made of the configuration metadata. */
+final class PropertiesTable {
+
+    /** It stands between these in the README. */
+    static final String BEGIN = "<!-- properties -->";
+
+    static final String END = "<!-- /properties -->";
+
+    private static final Pattern CODE = Pattern.compile("\\{@code\\s+([^{}]*)}");
+    private static final Pattern DEFAULT_IN_WORDS = Pattern.compile("default: ([^.;]+?)(?:, so that|[.;]|$)");
+
+    private PropertiesTable() {}
+
+    static String markdown() {
+        return section("`weir.backends.<name>.`", "", Metadata.ofBackend())
+                + section("`weir.routes.<id>.`", "", Metadata.ofRoute())
+                + section("`weir.`", "weir.", Metadata.ofGateway());
+    }
+
+    private static String section(String title, String prefix, Stream<Documented> properties) {
+        return properties
+                .filter(documented -> !isByName(documented.property()))
+                .map(documented -> "| `" + documented.path().substring(prefix.length()) + "` | "
+                        + defaultOf(documented.entry(), documented.property()) + " | "
+                        + cell(documented.entry().description()) + " |\n")
+                .collect(Collectors.joining("", "\n| " + title + " | default | meaning |\n|---|---|---|\n", ""));
+    }
+
+    /** Backends and routes, which have tables of their own. */
+    private static boolean isByName(Schema.Property property) {
+        return property.schema() instanceof Schema.Named named && named.element() instanceof Schema.Group;
+    }
+
+    private static String defaultOf(Metadata.Property property, Schema.Property schema) {
+        List<String> values = schema.defaults();
+        if (values != null && !values.isEmpty() && !values.getFirst().isEmpty()) {
+            return values.stream().map(value -> "`" + value + '`').collect(Collectors.joining(", "));
+        }
+        Matcher inWords = DEFAULT_IN_WORDS.matcher(property.description());
+        if (inWords.find()) {
+            return cell(inWords.group(1));
+        }
+        return property.description().contains("Required") ? "required" : "none";
+    }
+
+    private static String cell(String text) {
+        return CODE.matcher(text).replaceAll("`$1`").replace("|", "\\|");
+    }
+}

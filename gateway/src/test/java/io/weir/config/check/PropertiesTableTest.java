@@ -1,0 +1,56 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+
+class PropertiesTableTest {
+
+    private static final Path README = Path.of("..", "README.md");
+    /** {@code mvn test -pl gateway -Dtest=PropertiesTableTest -Dreadme=write} puts the table into the README. */
+    private static final boolean WRITE = "write".equals(System.getProperty("readme"));
+
+    @Test
+    void hasARowForEveryProperty() {
+        String table = PropertiesTable.markdown();
+
+        assertThat(table)
+                .contains("| `deadline` | `2s` | time for an exchange, ")
+                .contains("| `uri` | required | where the backend is: `http://host:port` or ")
+                .contains("| `circuit-breaker.record-statuses` | `500`, `502`, `503`, `504` | ")
+                .contains("| `circuit-breaker.slow-call-duration-threshold` | half the backend's deadline | ")
+                .contains("| `circuit-breaker.minimum-number-of-calls` | 10, or the window if that is smaller | ")
+                .contains("| `fallback.body` | empty | ")
+                .contains("| `edge.max-header-size` | `16KB` | ")
+                .doesNotContain("{@code");
+        assertThat(table.lines().filter(line -> line.startsWith("| `") && !line.contains("meaning")))
+                .hasSize((int) MetadataTest.all().count() - 2);
+    }
+
+    @Test
+    void isCurrentInTheReadme() throws IOException {
+        assumeTrue(Files.exists(README), "there is no README yet");
+        String readme = Files.readString(README);
+        int begin = readme.indexOf(PropertiesTable.BEGIN);
+        int end = readme.indexOf(PropertiesTable.END);
+
+        assertThat(begin).as("%s in %s", PropertiesTable.BEGIN, README).isNotNegative();
+        assertThat(end).as("%s in %s", PropertiesTable.END, README).isGreaterThan(begin);
+        String current = readme.substring(0, begin + PropertiesTable.BEGIN.length())
+                + '\n'
+                + PropertiesTable.markdown()
+                + '\n'
+                + readme.substring(end);
+        if (WRITE) {
+            Files.writeString(README, current);
+        } else {
+            assertThat(readme)
+                    .as("the table of properties; -Dreadme=write makes it anew")
+                    .isEqualTo(current);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.origin.OriginLookup;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.io.FileSystemResource;
+
+/** What is read from the last reading is what a whole reading finds; and where it could not be, a whole one is asked for. */
+class ReadingTest {
+
+    private static final String YAML = """
+            weir:
+              backends:
+                orders: { uri: "http://localhost:1", deadline: 1s }
+            spring.cloud.gateway.server.webflux:
+              default-filters: ["AddRequestHeader=X-A, 1"]
+              routes:
+                - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+            """;
+
+    @TempDir
+    private Path directory;
+
+    private Path file;
+    private String[] arguments;
+
+    @BeforeEach
+    void write() throws IOException {
+        file = Files.writeString(directory.resolve("gateway.yml"), YAML);
+        arguments = new String[] {
+            "--spring.config.additional-location=file:" + file + ",optional:file:" + directory + "/more/",
+            "--server.port=0"
+        };
+    }
+
+    private Reading whole() {
+        return Reading.whole(Map.of("a.default", "x"), arguments);
+    }
+
+    /** All that is known of all sources, in their order. */
+    private static List<String> all(Reading reading) {
+        List<String> all = new ArrayList<>();
+        for (PropertySource<?> source : reading.sources().environment().getPropertySources()) {
+            if (ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
+                // It shows the others, wherever among them it stands.
+                continue;
+            }
+            all.add(source.getName());
+            if (source instanceof EnumerablePropertySource<?> known
+                    && !source.getName().equals(StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME)) {
+                for (String name : known.getPropertyNames()) {
+                    all.add(name + '=' + known.getProperty(name) + " at " + OriginLookup.getOrigin(known, name));
+                }
+            }
+        }
+        Snapshot snapshot = new Snapshot(reading.sources(), List.of());
+        all.addAll(List.of(reading.sources().environment().getActiveProfiles()));
+        all.add(snapshot.report().lines());
+        all.add(snapshot.files().toString());
+        snapshot.values().forEach(value -> all.add(value.toString()));
+        return all;
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "deadline: 1s, deadline: 2s",
+        "deadline: 1s, dead-line: 2s",
+        "', deadline: 1s', ''",
+        "'    orders:', '    stock: { uri: \"http://localhost:2\" }\n    orders:'",
+        "'  backends:', '# a line more\n  backends:'",
+        "/orders/**, /v2/orders/**",
+        "'X-A, 1', 'X-B, 2'"
+    })
+    void readsOnlyTheFilesAgainIfWhatSpringBootDoesNotReadIsDifferent(String from, String to) throws IOException {
+        Reading first = whole();
+        Files.writeString(file, YAML.replace(from, to));
+
+        Reading again = first.again().orElseThrow();
+
+        assertThat(all(again)).isEqualTo(all(whole()));
+        Files.writeString(file, YAML);
+        assertThat(all(again.again().orElseThrow())).isEqualTo(all(first));
+    }
+
+    @Test
+    void readsTheSameAgain() {
+        Reading first = whole();
+
+        assertThat(all(first.again().orElseThrow())).isEqualTo(all(first));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "spring.profiles.active: other",
+                "spring.config.import: 'optional:file:other.yml'",
+                "logging.level.root: debug",
+                "weir.edge.max-body-size: 1MB",
+                "weir.backends.orders.connection.ssl-bundle: '{cipher}1234'",
+                "weir: { backends: { } }",
+                "---\nweir.backends.other.uri: http://localhost:2",
+                "weir: [",
+                "- 1",
+                "weir.backends.orders.deadline: 010"
+            })
+    void readsAllIfSomethingElseIsDifferent(String more) throws IOException {
+        Reading first = whole();
+        Files.writeString(file, YAML + more + '\n');
+
+        assertThat(first.again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfTheLastWasNotPlain() throws IOException {
+        Files.writeString(file, "spring.application.name: x\n---\n" + YAML);
+        Reading first = whole();
+        Files.writeString(file, YAML);
+
+        assertThat(first.again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfAFileIsThereThatWasNot() throws IOException {
+        Files.createDirectory(directory.resolve("more"));
+        Reading first = whole();
+        Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
+
+        assertThat(first.again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfAFileIsGone() throws IOException {
+        Files.createDirectory(directory.resolve("more"));
+        Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
+        Reading first = whole();
+        Files.delete(directory.resolve("more/application.yml"));
+
+        assertThat(first.again()).isEmpty();
+    }
+
+    @Test
+    void readsAnImportedFileAgain() throws IOException {
+        Path imported = Files.writeString(directory.resolve("more.yml"), "weir.backends.orders.deadline: 3s");
+        Files.writeString(file, YAML + "spring.config.import: ['more.yml']\n");
+        Reading first = whole();
+        Files.writeString(imported, "# shorter\nweir.backends.orders.deadline: 2s");
+
+        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+    }
+
+    @Test
+    void readsThroughALinkThatIsSwapped() throws IOException {
+        Path versions = Files.createDirectory(directory.resolve("versions"));
+        Path link = Files.createSymbolicLink(directory.resolve("data"), Files.createDirectory(versions.resolve("1")));
+        Files.move(file, versions.resolve("1/gateway.yml"));
+        Files.createSymbolicLink(file, Path.of("data/gateway.yml"));
+        Reading first = whole();
+        Files.writeString(
+                Files.createDirectory(versions.resolve("2")).resolve("gateway.yml"), YAML.replace("1s", "2s"));
+        Files.delete(link);
+        Files.createSymbolicLink(link, versions.resolve("2"));
+
+        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+    }
+
+    /** What Spring Boot and the check see is one text, whatever is written in between. */
+    @Test
+    void readsAFileOnce() throws IOException {
+        FileText text = new FileText(new FileSystemResource(file), Files.readString(file));
+        Files.writeString(file, "weir: { }");
+
+        assertThat(text.getContentAsString(StandardCharsets.UTF_8)).isEqualTo(YAML);
+        assertThat(text).isEqualTo(new FileText(new FileSystemResource(file), "weir: { }"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "optional:file:%s/*/",
+                "optional:file:%s/none.yml,optional:configtree:%s/none/",
+                "optional:file:%s/${weir.backends.orders.deadline}.yml"
+            })
+    void readsAllIfFilesMayComeUnseen(String imported) throws IOException {
+        Files.writeString(
+                file, YAML + "spring.config.import: [\"" + imported.replace("%s", directory.toString()) + "\"]\n");
+
+        assertThat(whole().again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfFilesAreFoundByAPattern() {
+        arguments[0] += ",optional:file:" + directory + "/*/";
+
+        assertThat(whole().again()).isEmpty();
+    }
+
+    /** As in {@code ./config}, where Spring Boot looks into them by itself. */
+    @Test
+    void readsAllIfADirectoryGetsDirectories() throws IOException {
+        Path more = Files.createDirectory(directory.resolve("more"));
+        Files.createDirectory(more.resolve("..data"));
+        Reading first = whole();
+        assertThat(first.again()).isPresent();
+        Files.createDirectory(more.resolve("data"));
+
+        assertThat(first.again()).isEmpty();
+        assertThat(whole().again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfAProfilesFileIsThereThatWasNot() throws IOException {
+        arguments[1] = "--spring.profiles.active=other";
+        Reading first = whole();
+        assertThat(first.again()).isPresent();
+        Files.writeString(directory.resolve("gateway-other.yml"), "weir.backends.orders.deadline: 3s");
+
+        assertThat(first.again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfAFileIsNotYaml() throws IOException {
+        Path properties = Files.createDirectory(directory.resolve("more")).resolve("application.properties");
+        Files.writeString(properties, "weir.backends.orders.deadline=3s");
+        assertThat(whole().again()).isEmpty();
+
+        Files.writeString(properties, "# nothing as yet");
+        assertThat(whole().again()).isEmpty();
+    }
+
+    @Test
+    void readsAllIfThereIsAConfigTree() throws IOException {
+        Path tree = Files.createDirectory(directory.resolve("tree"));
+        Files.writeString(tree.resolve("weir.backends.orders.deadline"), "3s");
+        arguments[1] = "--spring.config.import=configtree:" + tree + "/";
+
+        assertThat(whole().again()).isEmpty();
+    }
+}

@@ -1,0 +1,214 @@
+package io.weir.config.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.config.check.Metadata.Documented;
+import io.weir.config.check.Schema.Several;
+import io.weir.config.check.Schema.Value;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.yaml.snakeyaml.Yaml;
+
+/** The files in {@code config/} are sound, and {@code gateway.yml} shows every property there is, with its real default. */
+class ShippedConfigurationTest {
+
+    private static final Path DIRECTORY = Path.of("..", "config");
+    private static final Path ANNOTATED = DIRECTORY.resolve("gateway.yml");
+    private static final Path PRODUCTION = DIRECTORY.resolve("production.yml");
+    /** In place of the environment variable. */
+    private static final String TOKEN = "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef";
+
+    /** A setting that is off: a name right behind the {@code #}. */
+    private static final Pattern OFF = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)", Pattern.MULTILINE);
+
+    private static final Pattern LINE = Pattern.compile("( *)(#?)([a-z-]+):(| .*)");
+    private static final Pattern DEFAULT_IN_WORDS = Pattern.compile("default: ([^.;]+?)(?:, so that|[.;]|$)");
+
+    /**
+     * A line of the annotated file.
+     *
+     * @param path below {@code weir}, without the names that the user chooses
+     * @param isOff whether it is commented out
+     */
+    record Setting(String path, boolean isOff, @Nullable Object value, String comment) {}
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("files")
+    void isSound(String file) {
+        assertThat(check(DIRECTORY.resolve(file), TOKEN).lines()).isEmpty();
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("files")
+    void isSoundWithEverythingSwitchedOn(String file) throws IOException {
+        Path all = directory.resolve(file);
+        Files.writeString(all, switchedOn(DIRECTORY.resolve(file)));
+
+        assertThat(check(all, TOKEN).problems())
+                // A file that shows a backend without TLS can show its trust store only as something else to have.
+                .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
+                .isEmpty();
+    }
+
+    static String switchedOn(Path file) throws IOException {
+        return OFF.matcher(Files.readString(file)).replaceAll("$1");
+    }
+
+    @Test
+    void productionDoesNotStartWithoutItsToken() {
+        assertThat(check(PRODUCTION).lines())
+                .contains("weir.management.token")
+                .contains("the placeholder WEIR_MANAGEMENT_TOKEN has no value");
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("properties")
+    void showsEveryPropertyWithItsDefault(String path, Documented documented) throws IOException {
+        List<Setting> settings = settings(path);
+        List<String> defaults = documented.property().defaults();
+
+        assertThat(settings).as("%s in %s", path, ANNOTATED).isNotEmpty();
+        assertThat(settings)
+                .extracting(Setting::comment)
+                .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
+        if (documented.property().isRequired()) {
+            assertThat(settings).noneMatch(Setting::isOff);
+        } else if (defaults == null || documented.property().schema() instanceof Schema.Named) {
+            assertThat(settings)
+                    .allMatch(Setting::isOff)
+                    .extracting(Setting::comment)
+                    .anySatisfy(comment -> assertThat(comment)
+                            .contains("default: " + inWords(documented.entry().description())));
+        } else {
+            assertThat(settings)
+                    .extracting(setting -> strings(setting.value()))
+                    .allSatisfy(value -> assertThat(value).isEqualTo(defaults));
+        }
+    }
+
+    @Test
+    void showsNothingThatIsNoProperty() throws IOException {
+        List<String> known =
+                properties().map(arguments -> (String) arguments.get()[0]).toList();
+
+        assertThat(settings().stream()
+                        .filter(setting -> setting.value() != null)
+                        .map(Setting::path))
+                .allSatisfy(path -> assertThat(known).contains(path));
+    }
+
+    static Stream<String> files() throws IOException {
+        try (Stream<Path> files = Files.list(DIRECTORY)) {
+            return files
+                    .map(file -> file.getFileName().toString())
+                    // The simulator's tests hold that one.
+                    .filter(name -> name.endsWith(".yml") && !name.equals("simulator.yml"))
+                    .sorted()
+                    .toList()
+                    .stream();
+        }
+    }
+
+    static Stream<Arguments> properties() {
+        return Stream.of(
+                        Metadata.ofGateway()
+                                .filter(documented -> !isByName(documented))
+                                .map(documented -> named(documented.path().substring("weir.".length()), documented)),
+                        Metadata.ofBackend().map(documented -> named("backends.*." + documented.path(), documented)),
+                        Metadata.ofRoute().map(documented -> named("routes.*." + documented.path(), documented)))
+                .flatMap(properties -> properties);
+    }
+
+    private static Arguments named(String path, Documented documented) {
+        return Arguments.of(path, documented);
+    }
+
+    /** Backends and routes. */
+    private static boolean isByName(Documented documented) {
+        return documented.property().schema() instanceof Schema.Named named && named.element() instanceof Schema.Group;
+    }
+
+    private static Report check(Path file, String... arguments) {
+        return ConfigurationCheck.ofArguments(
+                Stream.concat(Stream.of("--spring.config.additional-location=file:" + file), Stream.of(arguments))
+                        .toArray(String[]::new));
+    }
+
+    private static List<Setting> settings(String path) throws IOException {
+        return settings().stream()
+                .filter(setting -> setting.path().equals(path))
+                .toList();
+    }
+
+    /** The lines below {@code weir}. */
+    private static List<Setting> settings() throws IOException {
+        List<Setting> settings = new ArrayList<>();
+        TreeMap<Integer, String> above = new TreeMap<>();
+        for (String line : Files.readAllLines(ANNOTATED)) {
+            Matcher matcher = LINE.matcher(line);
+            if (matcher.matches()) {
+                int indent = matcher.group(1).length();
+                above.tailMap(indent, true).clear();
+                above.put(indent, matcher.group(3));
+                List<String> names = new ArrayList<>(above.values());
+                if (names.removeFirst().equals("weir")) {
+                    if (names.size() > 2
+                            && (names.getFirst().equals("backends")
+                                    || names.getFirst().equals("routes"))) {
+                        names.set(1, "*");
+                    }
+                    String rest = matcher.group(4);
+                    int comment = rest.indexOf(" # ");
+                    settings.add(new Setting(
+                            String.join(".", names),
+                            !matcher.group(2).isEmpty(),
+                            new Yaml().load(rest),
+                            comment < 0 ? "" : rest.substring(comment)));
+                }
+            }
+        }
+        return settings;
+    }
+
+    private static List<String> strings(@Nullable Object value) {
+        return value instanceof List<?> list
+                ? list.stream().map(String::valueOf).toList()
+                : List.of(String.valueOf(value));
+    }
+
+    private static String inWords(String description) {
+        Matcher matcher = DEFAULT_IN_WORDS.matcher(description.replaceAll("\\{@code\\s+([^{}]*)}", "$1"));
+        return matcher.find() ? matcher.group(1) : "none";
+    }
+
+    private static List<String> ranges(Documented documented) {
+        String range =
+                switch (documented.property().schema()) {
+                    case Value value -> value.expectation().range();
+                    case Several several -> several.element().expectation().range();
+                    default -> null;
+                };
+        return range == null || !range.matches(".*\\d.*")
+                ? List.of()
+                : Stream.of(range.split("(?= (?:percent|characters))", -1))
+                        .map(String::strip)
+                        .collect(Collectors.toList());
+    }
+}

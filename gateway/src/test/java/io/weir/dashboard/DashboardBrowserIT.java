@@ -1,0 +1,623 @@
+package io.weir.dashboard;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.management.RecentEvents;
+import io.weir.reload.Change;
+import io.weir.reload.Change.Trigger;
+import io.weir.reload.LiveConfiguration;
+import io.weir.testing.Door;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.logging.Level;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.openqa.selenium.By;
+import org.openqa.selenium.Keys;
+import org.openqa.selenium.StaleElementReferenceException;
+import org.openqa.selenium.WebElement;
+import org.openqa.selenium.chrome.ChromeDriver;
+import org.openqa.selenium.chrome.ChromeDriverService;
+import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.interactions.Actions;
+import org.openqa.selenium.logging.LogType;
+import org.openqa.selenium.logging.LoggingPreferences;
+
+/**
+ * The dashboard in a real browser: Debian's Chromium with its driver. Skipped where they are not installed, unless {@code -Dbrowser=required}.
+ */
+@Timeout(180)
+class DashboardBrowserIT {
+
+    private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
+    private static final Path DRIVER = Path.of("/usr/bin/chromedriver");
+    private static final String TOKEN = "0123456789abcdef0123";
+
+    @TempDir
+    static Path profile;
+
+    private static @Nullable ChromeDriver started;
+
+    private TestBackend backend;
+    private TestGateway gateway;
+
+    @BeforeAll
+    static void startBrowser() {
+        boolean there = Files.isExecutable(CHROMIUM) && Files.isExecutable(DRIVER);
+        if ("required".equals(System.getProperty("browser"))) {
+            assertThat(there).as("%s and %s are installed", CHROMIUM, DRIVER).isTrue();
+        }
+        assumeTrue(there, () -> "no " + CHROMIUM + " with " + DRIVER + ": apt-get install chromium chromium-driver");
+        ChromeOptions options = new ChromeOptions();
+        options.setBinary(CHROMIUM.toFile());
+        options.addArguments(
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--window-size=1360,1000",
+                "--user-data-dir=" + profile);
+        LoggingPreferences logs = new LoggingPreferences();
+        logs.enable(LogType.BROWSER, Level.ALL);
+        options.setCapability("goog:loggingPrefs", logs);
+        ChromeDriverService service = new ChromeDriverService.Builder()
+                .usingDriverExecutable(DRIVER.toFile())
+                .usingAnyFreePort()
+                .build();
+        started = new ChromeDriver(service, options);
+    }
+
+    @AfterAll
+    static void stopBrowser() {
+        if (started != null) {
+            started.quit();
+        }
+    }
+
+    @BeforeEach
+    void startGateway() {
+        backend = TestBackend.healthy();
+        gateway = setup().start();
+    }
+
+    @AfterEach
+    void stopGateway() {
+        if (gateway != null) {
+            gateway.close();
+            backend.close();
+        }
+    }
+
+    /** Files are read when a test says so. */
+    private TestGateway.Setup setup() {
+        return TestGateway.setup()
+                .weir("reload: { watch: false }")
+                .backend(
+                        "orders",
+                        backend.uri(),
+                        "deadline: 800ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 400ms }",
+                        "bulkhead: { max-concurrent-calls: 7 }")
+                .route("orders", "orders");
+    }
+
+    private static ChromeDriver browser() {
+        ChromeDriver browser = started;
+        if (browser == null) {
+            throw new IllegalStateException("no browser");
+        }
+        return browser;
+    }
+
+    private static void open(int port) {
+        browser().get("http://127.0.0.1:" + port + "/dashboard");
+    }
+
+    private static void awaitLive() {
+        awaitText("#connection", "Live");
+    }
+
+    private static void awaitText(String selector, String text) {
+        await().ignoreException(StaleElementReferenceException.class)
+                .untilAsserted(() -> assertThat(browser().findElements(By.cssSelector(selector)))
+                        .extracting(WebElement::getText)
+                        .anySatisfy(shown -> assertThat(shown).contains(text)));
+    }
+
+    private static String card(String name) {
+        return "[data-backend='" + name + "']";
+    }
+
+    private static void click(String selector) {
+        browser().findElement(By.cssSelector(selector)).click();
+    }
+
+    /** What the page says to a question in JavaScript. */
+    private static <T> T asked(String script, Class<T> type) {
+        return type.cast(Objects.requireNonNull(browser().executeScript(script), script));
+    }
+
+    /** The page's own policy refused nothing, and no script failed; what the gateway refuses or does not answer is for the tests. */
+    private static void assertNoComplaint() {
+        assertThat(browser().manage().logs().get(LogType.BROWSER).getAll())
+                .filteredOn(entry -> !entry.getMessage().contains("ERR_")
+                        && !entry.getMessage().contains("Failed to load resource"))
+                .isEmpty();
+    }
+
+    @Test
+    void showsABackendThatHangsOnTopWithinTwoSeconds() {
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("orders"), "closed");
+        backend.behave(backend.hang());
+        // A busy machine may be late now and then; a page that is slow is late each time.
+        long millis = Long.MAX_VALUE;
+        for (int round = 0; round < 3 && millis > 2_000; round++) {
+            millis = millisToShowAHang();
+        }
+        assertThat(millis).as("ms until the page showed it").isBetween(0L, 2_000L);
+
+        awaitText(card("orders") + " .outcomes", "deadline-exceeded");
+        await().until(() -> asked("return document.querySelector('.card').dataset.backend", String.class)
+                .equals("orders"));
+        assertThat(browser().getTitle()).isEqualTo("(1) Weir");
+        assertNoComplaint();
+    }
+
+    private long millisToShowAHang() {
+        gateway.calm();
+        await().until(() -> asked("return " + part("orders", "") + ".dataset.trouble", String.class)
+                .equals("calm"));
+        // The page itself notes when the card first says that something is wrong: how long the driver takes is no
+        // matter.
+        browser().executeScript("""
+                window.seen = 0;
+                const card = document.querySelector("[data-backend='orders']");
+                new MutationObserver(() => {
+                  if (card.dataset.trouble !== 'calm' && !window.seen) { window.seen = Date.now(); }
+                }).observe(card, { attributes: true });
+                """);
+        long hungAt = System.currentTimeMillis();
+        List<CompletableFuture<TestCaller.Answer>> answers = IntStream.range(0, 4)
+                .mapToObj(i -> TestCaller.ask(gateway.port(), Door.COMPILED.path("orders", "hangs")))
+                .toList();
+        await().until(() -> asked("return window.seen", Long.class) > 0);
+        long seenAt = asked("return window.seen", Long.class);
+        answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(504));
+        return seenAt - hungAt;
+    }
+
+    /** Twice as many requests to the one as to the other, whose answers are failures, and whose breaker is only tried out. */
+    @Test
+    void drawsAllThatIsKnownOfABackend() {
+        gateway.close();
+        try (TestBackend sick = TestBackend.start((request, conversation) ->
+                conversation.write("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"))) {
+            gateway = setup().backend("sick", sick.uri(), "circuit-breaker: { enforce: false }")
+                    .route("sick", "sick")
+                    .start();
+            open(gateway.managementPort());
+            awaitLive();
+            awaitCards("neighbour", "orders", "sick");
+
+            await().untilAsserted(() -> {
+                get("orders");
+                get("sick");
+                get("orders");
+                assertThat(radius("orders")).isGreaterThan(radius("sick"));
+                assertThat(radius("sick")).isGreaterThan(radius("neighbour"));
+                assertThat(List.of(colour("neighbour"), colour("orders"), colour("sick")))
+                        .doesNotHaveDuplicates();
+                assertThat(text("orders")).contains(backend.uri()).contains("0 % trouble");
+                assertThat(text("orders"))
+                        .containsPattern("2xx [0-9]+")
+                        .containsPattern("\\b50 %\\s+[0-9.]+ m?s")
+                        .containsPattern("\\b90 %\\s+[0-9.]+ m?s")
+                        .containsPattern("\\b99 %\\s+[0-9.]+ m?s")
+                        .containsPattern("\\b99.5 %\\s+[0-9.]+ m?s")
+                        .containsPattern("Permits\\s+[0-9] of 7")
+                        .containsPattern("Queue\\s+0 of [0-9]+")
+                        .containsPattern("Pool\\s+[0-9] in use, [0-9] idle")
+                        .containsPattern("Queue wait\\s+[0-9]")
+                        .containsPattern("Budget left\\s+[0-9]")
+                        .containsPattern("L measured\\s+[0-9]")
+                        .containsPattern("Limit\\s+7")
+                        .containsPattern("Suggested\\s+[0-9–]")
+                        .containsPattern("Waiting\\s+[0-9]");
+                assertThat(drawn("orders", ".spark .ended").split("L", -1)).hasSizeGreaterThan(120);
+                assertThat(drawn("orders", ".spark .bad")).isEmpty();
+                assertThat(drawn("sick", ".spark .bad")).isNotEmpty();
+                assertThat(text("sick")).containsPattern("5xx [0-9]+").contains("100 % trouble");
+                assertThat(text("sick")).contains("Dry run: breaker. Would have refused: ");
+            });
+            for (String figure : List.of("in-flight", "rate", "loop-delay", "memory", "replicas", "phase")) {
+                assertThat(browser().findElement(By.id(figure)).getText())
+                        .as(figure)
+                        .containsPattern("[0-9]|serving");
+            }
+            // It asks nobody else for anything.
+            assertThat(asked(
+                            "return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))",
+                            Boolean.class))
+                    .isTrue();
+            assertNoComplaint();
+        }
+    }
+
+    private void get(String name) throws IOException {
+        TestCaller.get(gateway.port(), Door.COMPILED.path(name, "drawn"));
+    }
+
+    private static String text(String name) {
+        return asked("return " + part(name, "") + ".innerText", String.class);
+    }
+
+    private static String drawn(String name, String selector) {
+        return asked("return " + part(name, selector) + ".getAttribute('d')", String.class);
+    }
+
+    /** A part of a backend's card, in JavaScript. */
+    private static String part(String name, String selector) {
+        return "document.querySelector(\"" + card(name) + ' ' + selector + "\")";
+    }
+
+    private static double radius(String name) {
+        return Double.parseDouble(asked("return " + part(name, ".circle circle") + ".getAttribute('r')", String.class));
+    }
+
+    private static String colour(String name) {
+        return asked("return getComputedStyle(" + part(name, ".circle circle") + ").fill", String.class);
+    }
+
+    /** In whole seconds from ten on: it counts down from 50, give or take a tenth. */
+    @Test
+    void saysWhenABreakersNextProbeIsDue() {
+        gateway.close();
+        gateway = setup().backend("patient", backend.uri(), "recovery: { probe-interval: 50s }")
+                .start();
+        open(gateway.managementPort());
+        awaitLive();
+        gateway.backend("patient").breaker().resilience4j().transitionToOpenState();
+        awaitText(card("patient") + " .badge", "open · probe in ");
+        int first = secondsToProbe();
+        assertThat(first).isBetween(20, 55);
+
+        await().untilAsserted(() -> assertThat(secondsToProbe()).isBetween(10, first - 2));
+        awaitText("#happenings [data-kind=breaker-opened]", "patient");
+        assertNoComplaint();
+    }
+
+    private static int secondsToProbe() {
+        Matcher shown = Pattern.compile("open · probe in ([0-9]+) s")
+                .matcher(browser()
+                        .findElement(By.cssSelector(card("patient") + " .badge"))
+                        .getText());
+        assertThat(shown.matches()).as("%s", shown).isTrue();
+        return Integer.parseInt(shown.group(1));
+    }
+
+    /** Its line in the list of what happened is pushed out by others; the file is as bad as before. */
+    @Test
+    void showsAllThatIsWrongWithAFileUntilAGoodOneIsTaken() throws IOException {
+        String sound = Files.readString(gateway.file());
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("orders"), "closed");
+        WebElement banner = browser().findElement(By.id("refused"));
+        assertThat(banner.isDisplayed()).isFalse();
+
+        List<String> problems = refuse();
+        awaitText("#happenings [data-kind=configuration-refused]", "and 2 more");
+        await().until(banner::isDisplayed);
+        assertThat(banner.getAriaRole()).isEqualTo("alert");
+        assertThat(banner.getText()).contains("everything stays as it was", "by somebody");
+
+        for (int i = 0; i < RecentEvents.CAPACITY; i++) {
+            gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+            gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
+        }
+        await().until(() -> asked(
+                        "return document.querySelectorAll('#happenings [data-kind=configuration-refused]').length",
+                        Long.class)
+                == 0);
+        assertThat(banner.isDisplayed()).isTrue();
+        assertThat(asked(
+                        "return [...document.querySelectorAll('#refused-problems li')].map(line => line.textContent).join('|')",
+                        String.class))
+                .isEqualTo(String.join("|", problems));
+
+        gateway.rewrite(sound);
+        assertThat(reload().problems()).isEmpty();
+        await().until(() -> !banner.isDisplayed());
+        assertNoComplaint();
+    }
+
+    /** A file with five problems is not taken. */
+    private List<String> refuse() throws IOException {
+        gateway.rewrite(Files.readString(gateway.file())
+                .replace("deadline: 800ms", "deadline: soon")
+                .replace("threshold: 400ms", "treshold: 400ms")
+                .replace("calls: 7", "calls: 0, queue-capacity: -1, colour: blue"));
+        List<String> problems = reload().problems();
+        assertThat(problems).hasSize(5);
+        return problems;
+    }
+
+    private Change reload() {
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+    }
+
+    /** Letters and what they stand on are apart by 4.5 to 1, as WCAG has it, in either. */
+    @ParameterizedTest
+    @ValueSource(strings = {"light", "dark"})
+    void isLightOrDarkAsTheSystemIsAndCanBeReadInBoth(String scheme) throws IOException {
+        refuse();
+        try {
+            browser()
+                    .executeCdpCommand(
+                            "Emulation.setEmulatedMedia",
+                            Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", scheme))));
+            open(gateway.managementPort());
+            awaitLive();
+            awaitText(card("orders"), "closed");
+            awaitText("#refused-problems", "soon");
+            double ground = asked(LUMINANCE + "return luminance(ground(document.body))", Number.class)
+                    .doubleValue();
+            if (scheme.equals("light")) {
+                assertThat(ground).isGreaterThan(0.8);
+            } else {
+                assertThat(ground).isLessThan(0.1);
+            }
+            assertThat(asked(LUMINANCE + """
+                            const faint = [];
+                            for (const node of document.querySelectorAll('body *')) {
+                              const words = [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim());
+                              if (!words || !node.checkVisibility() || node.matches('script, option, .skip')) continue;
+                              const [one, other] = [luminance(rgb(getComputedStyle(node).color)), luminance(ground(node))];
+                              const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+                              if (contrast < 4.5) faint.push(`${node.tagName}.${node.className} ${contrast.toFixed(2)}`);
+                            }
+                            return faint.join()
+                            """, String.class)).isEmpty();
+        } finally {
+            browser().executeCdpCommand("Emulation.setEmulatedMedia", Map.of("features", List.of()));
+        }
+    }
+
+    /** The light of a colour, as WCAG has it, and the colour on which something stands; whatever notation either is in. */
+    private static final String LUMINANCE = """
+            const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+            const rgb = (colour) => {
+              context.clearRect(0, 0, 1, 1);
+              context.fillStyle = colour;
+              context.fillRect(0, 0, 1, 1);
+              return [...context.getImageData(0, 0, 1, 1).data];
+            };
+            const luminance = ([r, g, b]) => [[r, 0.2126], [g, 0.7152], [b, 0.0722]]
+              .map(([c, weight]) => weight * (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4))
+              .reduce((sum, part) => sum + part);
+            const ground = (node) => {
+              for (let at = node; at; at = at.parentElement) {
+                const colour = rgb(getComputedStyle(at).backgroundColor);
+                if (colour[3] === 255) return colour;
+              }
+              return [255, 255, 255, 255];
+            };
+            """;
+
+    /** By name, the culprit would stand last. */
+    @Test
+    void putsTheCulpritOnTopOfTheOthersAndBackInItsPlaceOnceItIsWell() throws IOException {
+        gateway.close();
+        gateway = setup().backend("billing", backend.uri())
+                .backend("accounts", backend.uri())
+                .start();
+        open(gateway.managementPort());
+        awaitLive();
+        awaitCards("accounts", "billing", "neighbour", "orders");
+
+        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+        awaitCards("orders", "accounts", "billing", "neighbour");
+        gateway.assertNeighbourUnharmed();
+        awaitText(card("orders") + " .badge", "open");
+
+        gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
+        awaitCards("accounts", "billing", "neighbour", "orders");
+        assertNoComplaint();
+    }
+
+    private static void awaitCards(String... names) {
+        await().untilAsserted(() -> assertThat(asked(
+                        "return [...document.querySelectorAll('.card')].map(card => card.dataset.backend).join()",
+                        String.class))
+                .isEqualTo(String.join(",", names)));
+    }
+
+    @Test
+    void forcesABreakerAfterItHasAsked() {
+        open(gateway.managementPort());
+        awaitLive();
+        click(card("orders") + " [data-action=open]");
+        awaitText("#ask", "Force the breaker of orders open?");
+        click("#ask-no");
+        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+
+        click(card("orders") + " [data-action=open]");
+        click("#ask-yes");
+        await().until(() -> gateway.backend("orders").breaker().state() == State.FORCED_OPEN);
+        awaitText(card("orders") + " .badge", "forced-open");
+        awaitText("#happenings", "The breaker was forced open");
+
+        click(card("orders") + " [data-action=released]");
+        click("#ask-yes");
+        await().until(() -> gateway.backend("orders").breaker().state() == State.CLOSED);
+        awaitText(card("orders") + " .badge", "closed");
+        assertNoComplaint();
+    }
+
+    @Test
+    void forcesABreakerAndReleasesItWithTheKeyboardAlone() {
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("orders") + " .badge", "closed");
+        tabTo(card("orders") + " [data-action=open]");
+        press(Keys.ENTER);
+        awaitText("#ask", "Force the breaker of orders open?");
+        // One time too many is no.
+        press(Keys.ENTER);
+        await().until(() -> !browser().findElement(By.id("ask")).isDisplayed());
+        await().untilAsserted(() -> assertFocused(card("orders") + " [data-action=open]"));
+        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+
+        press(Keys.ENTER);
+        tabTo("#ask-yes");
+        press(Keys.ENTER);
+        await().until(() -> gateway.backend("orders").breaker().state() == State.FORCED_OPEN);
+        awaitText(card("orders") + " .badge", "forced-open");
+
+        // The button that was pressed is gone; the one that undoes it has the focus.
+        await().untilAsserted(() -> assertFocused(card("orders") + " [data-action=released]"));
+        press(Keys.ENTER);
+        tabTo("#ask-yes");
+        press(Keys.ENTER);
+        await().until(() -> gateway.backend("orders").breaker().state() == State.CLOSED);
+        assertNoComplaint();
+    }
+
+    /** Goes from control to control until this one has the focus. */
+    private static void tabTo(String selector) {
+        List<String> passed = new ArrayList<>();
+        while (!isFocused(selector)) {
+            passed.add(browser().switchTo().activeElement().getTagName());
+            assertThat(passed).as("passed on the way to %s", selector).hasSizeLessThan(60);
+            press(Keys.TAB);
+        }
+    }
+
+    private static boolean isFocused(String selector) {
+        return asked("return document.activeElement.matches(\"" + selector + "\")", Boolean.class);
+    }
+
+    private static void assertFocused(String selector) {
+        assertThat(isFocused(selector)).as("%s has the focus", selector).isTrue();
+    }
+
+    private static void press(CharSequence key) {
+        new Actions(browser()).sendKeys(key).perform();
+    }
+
+    @Test
+    void changesALimitWithTheKeyboardAlone() {
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("orders"), "0 of 7");
+        tabTo(card("orders") + " [data-action=limit]");
+        press(Keys.ENTER);
+        awaitText("#ask", "Change the limit of orders?");
+        assertFocused("#ask-calls");
+        browser().switchTo().activeElement().sendKeys(Keys.chord(Keys.CONTROL, "a"), "9", Keys.ENTER);
+
+        await().until(() -> gateway.backend("orders").bulkhead().maxConcurrentCalls() == 9);
+        awaitText(card("orders"), "0 of 9");
+        awaitText("#happenings", "max-concurrent-calls: 7 -> 9");
+    }
+
+    @Test
+    void saysWhatTheGatewayRefusesToChange() {
+        open(gateway.managementPort());
+        awaitLive();
+        click(card("orders") + " [data-action=limit]");
+        browser().findElement(By.id("ask-queue")).sendKeys(Keys.chord(Keys.CONTROL, "a"), "99999999");
+        click("#ask-yes");
+
+        awaitText("#message", "orders was not changed: ");
+        assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(7);
+    }
+
+    @Test
+    void recoversAfterTheGatewayHasRestarted() {
+        open(gateway.managementPort());
+        awaitLive();
+        int port = gateway.managementPort();
+        Path file = gateway.file();
+        gateway.close();
+        awaitText("#connection", "Connection lost");
+
+        gateway = TestGateway.startAgain(file, port);
+        awaitLive();
+        awaitText(card("orders") + " .badge", "closed");
+    }
+
+    @Test
+    void asksForTheTokenAndKeepsItForTheTab() {
+        gateway.close();
+        gateway = setup().weir("management: { token: " + TOKEN + " }").start();
+        open(gateway.managementPort());
+        awaitText("#token", "Management token");
+        browser().findElement(By.id("token-value")).sendKeys("wrong", Keys.ENTER);
+        await().until(() -> browser().findElement(By.id("token-value")).isDisplayed());
+        browser().findElement(By.id("token-value")).sendKeys(TOKEN, Keys.ENTER);
+        awaitLive();
+        click(card("orders") + " [data-action=closed]");
+        click("#ask-yes");
+        await().until(() -> gateway.backend("orders").breaker().state() == State.DISABLED);
+
+        browser().navigate().refresh();
+        awaitLive();
+    }
+
+    @Test
+    void fitsAPhoneAndEveryControlHasAName() throws IOException {
+        refuse();
+        try {
+            browser()
+                    .executeCdpCommand(
+                            "Emulation.setDeviceMetricsOverride",
+                            Map.of("width", 390, "height", 844, "deviceScaleFactor", 1, "mobile", true));
+            open(gateway.managementPort());
+            awaitLive();
+            awaitText(card("orders"), "closed");
+            awaitText("#refused-problems", "soon");
+            assertThat(asked("return document.documentElement.scrollWidth <= window.innerWidth", Boolean.class))
+                    .isTrue();
+            for (WebElement control : browser().findElements(By.cssSelector("button, input, select, meter, svg"))) {
+                if (control.isDisplayed()) {
+                    assertThat(control.getAccessibleName())
+                            .as(control.getDomProperty("outerHTML"))
+                            .isNotBlank();
+                }
+            }
+        } finally {
+            browser().executeCdpCommand("Emulation.clearDeviceMetricsOverride", Map.of());
+        }
+    }
+}

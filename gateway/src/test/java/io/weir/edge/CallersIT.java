@@ -1,0 +1,496 @@
+package io.weir.edge;
+
+import static io.weir.testing.Refusals.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.outcome.Reason;
+import io.weir.testing.Door;
+import io.weir.testing.GatewayTests;
+import io.weir.testing.HeldCalls;
+import io.weir.testing.Leaks;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.UnwillingPort;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.cloud.gateway.filter.GatewayFilterChain;
+import org.springframework.cloud.gateway.filter.GlobalFilter;
+import org.springframework.core.Ordered;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.client.HttpClient;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Callers who leave, whatever their exchange is at, and callers who crawl: each is told of once, as what it was, gives back all that it held, and is not held against
+ * the backend.
+ */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class CallersIT extends GatewayTests {
+
+    private static final String BACKEND = "orders";
+    private static final String SINGLE = "single";
+    private static final String SILENT = "silent";
+    private static final String BRIEF = "brief";
+    private static final String STREAM = "stream";
+
+    private static final int PART = 100;
+
+    private static final Elsewhere ELSEWHERE = new Elsewhere();
+
+    private static UnwillingPort silent;
+
+    /** A filter that keeps some of its requests from the chain: the test hands them on, on its own thread. */
+    private static final class Elsewhere implements GlobalFilter, Ordered {
+
+        private final BlockingQueue<Mono<Void>> taken = new LinkedBlockingQueue<>();
+
+        @Override
+        public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
+            Mono<Void> onwards = chain.filter(exchange);
+            if (!exchange.getRequest().getURI().getPath().endsWith("/elsewhere")) {
+                return onwards;
+            }
+            taken.add(onwards);
+            return Mono.never();
+        }
+
+        @Override
+        public int getOrder() {
+            return 0;
+        }
+    }
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        silent = UnwillingPort.silent();
+        String patient = "circuit-breaker: { slow-call-duration-threshold: 20s }";
+        // Tests wait until the backend has no connection left.
+        String closing = "connection: { max-idle: 200ms }";
+        gateway = TestGateway.setup()
+                .weir("edge: { body-idle-timeout: 400ms, read-idle-timeout: 400ms }")
+                .weir("allow-unprotected-routes: true")
+                .backend(BACKEND, backend.uri(), "deadline: 30s", patient, closing)
+                .backend(
+                        SINGLE,
+                        backend.uri(),
+                        "deadline: 30s",
+                        patient,
+                        closing,
+                        "bulkhead: { max-concurrent-calls: 1, queue-capacity: 4, max-wait-duration: 20s }")
+                .backend(SILENT, silent.uri(), "deadline: 30s", patient, "connection: { connect-timeout: 20s }")
+                .backend(BRIEF, backend.uri(), "deadline: 800ms", closing)
+                .route(BACKEND, BACKEND)
+                .route(SINGLE, SINGLE)
+                .route(SILENT, SILENT)
+                .route(BRIEF, BRIEF)
+                .route(STREAM, BACKEND, "mode: stream")
+                .line("  - { id: open, uri: \"" + backend.uri() + "\", predicates: [\"Path=/open/**\"] }")
+                .bean(Elsewhere.class, ELSEWHERE)
+                .start();
+    }
+
+    @AfterAll
+    static void stopOthers() {
+        silent.close();
+    }
+
+    // ---------------------------------------------------------------- those who leave
+
+    /** How a caller leaves. */
+    enum Leaving {
+        RESETS,
+        CLOSES,
+        CANCELS_ITS_STREAM;
+
+        /** Asks for something, and is there until it leaves. */
+        Leaver ask(String path, int declared) throws IOException {
+            if (this == CANCELS_ITS_STREAM) {
+                Flux<ByteBuf> part =
+                        Flux.concat(Mono.fromSupplier(() -> Unpooled.wrappedBuffer(new byte[PART])), Mono.never());
+                CompletableFuture<Integer> came = new CompletableFuture<>();
+                Disposable call = HttpClient.create()
+                        .protocol(HttpProtocol.H2C)
+                        .headers(head -> {
+                            if (declared > 0) {
+                                head.set("content-length", declared);
+                            }
+                        })
+                        .request(declared == 0 ? HttpMethod.GET : HttpMethod.POST)
+                        .uri("http://127.0.0.1:" + gateway.port() + path)
+                        .send((request, out) -> declared == 0 ? out : out.send(part, buffer -> true))
+                        .response((head, body) -> body.doOnNext(buffer -> came.complete(buffer.readableBytes())))
+                        .subscribe(buffer -> {}, failure -> {});
+                return new Leaver(call::dispose, came);
+            }
+            TestCaller caller = TestCaller.to(gateway.port());
+            caller.send(
+                    declared == 0
+                            ? TestCaller.head("GET", path)
+                            : TestCaller.head("POST", path, "Content-Length: " + declared));
+            if (declared > 0) {
+                caller.send(new byte[PART]);
+            }
+            CompletableFuture<Integer> came = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> {
+                try {
+                    caller.readHead();
+                    came.complete(caller.chunk().length());
+                } catch (IOException e) {
+                    came.completeExceptionally(e);
+                }
+            });
+            return new Leaver(
+                    () -> {
+                        if (this == RESETS) {
+                            caller.reset();
+                        } else {
+                            caller.close();
+                        }
+                    },
+                    came);
+        }
+    }
+
+    private interface Exit {
+
+        void leave() throws IOException;
+    }
+
+    /** A caller who leaves, and what it has of its answer's body by then. */
+    private record Leaver(Exit exit, CompletableFuture<Integer> came) {}
+
+    static Stream<Arguments> leavers() {
+        return Arrays.stream(Leaving.values())
+                .flatMap(leaving -> Arrays.stream(Door.values()).map(door -> Arguments.of(leaving, door)));
+    }
+
+    private static JsonNode assertLeft(Door door, String route, String path) {
+        JsonNode line = gateway.assertTold(door, route, path, 499, "client-closed");
+        gateway.assertNothingHeld();
+        gateway.assertFed(route, 0, 0, 0);
+        assertThat(gateway.lines(path)).as("told once").hasSize(1);
+        return line;
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("leavers")
+    void leavesTheQueue(Leaving leaving, Door door) throws Exception {
+        CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path(SINGLE, "first"));
+        HeldCalls.Held held = calls.next();
+        String path = door.path(SINGLE, "queued-" + leaving);
+        Leaver leaver = leaving.ask(path, 0);
+        await().until(() -> gateway.backend(SINGLE).bulkhead().queued() == 1);
+
+        leaver.exit().leave();
+
+        JsonNode line = gateway.assertTold(door, SINGLE, path, 499, "client-closed");
+        assertThat(line.path("attempts").asInt()).isZero();
+        await().until(() -> gateway.backend(SINGLE).bulkhead().queued() == 0);
+        held.answer();
+        assertThat(occupant.join().status()).isEqualTo(200);
+        gateway.assertNothingHeld();
+        assertThat(calls.calls()).as("what the backend was asked").isEqualTo(1);
+        gateway.assertFed(SINGLE, 1, 0, 0);
+        assertThat(gateway.lines(path)).as("told once").hasSize(1);
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("leavers")
+    void leavesWhileItsConnectionIsMade(Leaving leaving, Door door) throws Exception {
+        String path = door.path(SILENT, "connecting-" + leaving);
+        Leaver leaver = leaving.ask(path, 0);
+        await().until(() -> gateway.backend(SILENT).bulkhead().inUse() == 1);
+
+        leaver.exit().leave();
+
+        assertThat(assertLeft(door, SILENT, path).path("attempts").asInt()).isEqualTo(1);
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("leavers")
+    void leavesInTheMiddleOfItsBody(Leaving leaving, Door door) throws Exception {
+        CompletableFuture<Void> began = new CompletableFuture<>();
+        backend.behave((request, conversation) -> {
+            conversation.in().skipNBytes(PART);
+            began.complete(null);
+            conversation.drain(request);
+        });
+        String path = door.path(BACKEND, "sending-" + leaving);
+        Leaver leaver = leaving.ask(path, 10 * PART);
+        began.join();
+
+        leaver.exit().leave();
+
+        assertLeft(door, BACKEND, path);
+        // It got half a request, and must not take it for a whole one.
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("leavers")
+    void leavesWhileItWaits(Leaving leaving, Door door) throws Exception {
+        CompletableFuture<Void> began = new CompletableFuture<>();
+        backend.behave((request, conversation) -> {
+            began.complete(null);
+            conversation.in().transferTo(OutputStream.nullOutputStream());
+        });
+        String path = door.path(BACKEND, "waiting-" + leaving);
+        Leaver leaver = leaving.ask(path, 0);
+        began.join();
+
+        leaver.exit().leave();
+
+        assertLeft(door, BACKEND, path);
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("leavers")
+    void leavesInTheMiddleOfItsAnswer(Leaving leaving, Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n");
+            conversation.in().transferTo(OutputStream.nullOutputStream());
+        });
+        String path = door.path(BACKEND, "answering-" + leaving);
+        Leaver leaver = leaving.ask(path, 0);
+        assertThat(leaver.came().join()).isEqualTo(5);
+
+        leaver.exit().leave();
+
+        assertThat(assertLeft(door, BACKEND, path).path("bytes").asInt()).isEqualTo(5);
+        await().until(() -> backend.connections() == 0);
+    }
+
+    /** On a route without a backend of Weir's; a filter that takes its time is no different. */
+    @Test
+    void isToldOfWhereThereIsNoExchangeToTell() throws Exception {
+        CompletableFuture<Void> began = new CompletableFuture<>();
+        backend.behave((request, conversation) -> {
+            began.complete(null);
+            conversation.in().transferTo(OutputStream.nullOutputStream());
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", "/open/1"));
+            began.join();
+            caller.reset();
+        }
+
+        JsonNode line = gateway.logged("/open/1");
+        assertThat(line.path("outcome").asString()).isEqualTo("client-closed");
+        assertThat(line.path("status").asInt()).isEqualTo(499);
+    }
+
+    @Test
+    void isToldOfOnceThoughAFilterHandsItsRequestOnBehindIt() throws Exception {
+        String path = Door.GENERAL.path(BACKEND, "elsewhere");
+        Mono<Void> held;
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", path));
+            held = Objects.requireNonNull(ELSEWHERE.taken.poll(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            caller.reset();
+        }
+        JsonNode line = gateway.logged(path);
+        assertThat(line.path("outcome").asString()).isEqualTo("client-closed");
+
+        // It would wait for the backend's answer.
+        held.block(TestGateway.PATIENCE);
+
+        assertThat(calls.calls()).as("what the backend was asked").isZero();
+        gateway.assertNothingHeld();
+        assertThat(gateway.lines(path)).as("told once").hasSize(1);
+    }
+
+    // ---------------------------------------------------------------- those who crawl
+
+    @Door.Each
+    void isRefusedWhenItsBodyStandsStill(Door door) throws Exception {
+        backend.behave(TestBackend.ECHO);
+        String path = door.path(BACKEND, "still");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", path, "Content-Length: 1000"));
+            caller.send(new byte[PART]);
+
+            assertRefused(gateway, door, BACKEND, path, caller.answer(), Reason.CLIENT_TOO_SLOW);
+        }
+        gateway.assertFed(BACKEND, 0, 0, 0);
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @Door.Each
+    void isRefusedWhenItsBodyCrawlsPastTheDeadline(Door door) throws Exception {
+        backend.behave(TestBackend.ECHO);
+        String path = door.path(BRIEF, "crawling");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", path, "Content-Length: 1000000"));
+            Thread.ofVirtual().start(() -> crawl(caller));
+
+            assertRefused(gateway, door, BRIEF, path, caller.answer(), Reason.CLIENT_TOO_SLOW);
+        }
+        assertNoFailure(BRIEF);
+    }
+
+    /** Never stands still, and never gets anywhere. */
+    private static void crawl(TestCaller caller) {
+        try {
+            while (true) {
+                caller.send(new byte[1]);
+                Thread.sleep(20);
+            }
+        } catch (IOException e) {
+            // It has been refused.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Some of the time may have been the backend's, on a busy machine: but no failure. */
+    private static void assertNoFailure(String of) {
+        gateway.assertNothingHeld();
+        assertThat(gateway.backend(of).breaker().resilience4j().getMetrics().getNumberOfFailedCalls())
+                .isZero();
+    }
+
+    /** More than the buffers in between hold. */
+    private static void answerWithoutEnd(TestBackend.Request request, TestBackend.Conversation conversation)
+            throws IOException {
+        conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        byte[] chunk = ("10000\r\n" + "x".repeat(65_536) + "\r\n").getBytes(StandardCharsets.US_ASCII);
+        while (true) {
+            conversation.write(chunk);
+        }
+    }
+
+    @Door.Each
+    void isResetWhenItDoesNotTakeItsAnswer(Door door) throws Exception {
+        backend.behave(CallersIT::answerWithoutEnd);
+        String path = door.path(BACKEND, "untaken");
+        String stream = door.path(STREAM, "untaken");
+        try (TestCaller caller = TestCaller.to(gateway.port());
+                TestCaller listener = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", path));
+            listener.send(TestCaller.head("GET", stream));
+
+            gateway.assertTold(door, BACKEND, path, 200, "client-too-slow");
+            assertThat(caller.isReset()).isTrue();
+            gateway.assertTold(door, STREAM, stream, 200, "client-too-slow");
+            assertThat(listener.isReset()).isTrue();
+        }
+        // A stream's backend has done its part with the head.
+        gateway.assertFed(BACKEND, 1, 0, 0);
+        await().until(() -> backend.connections() == 0);
+    }
+
+    /** Over HTTP/2, where nobody waits for a socket: the backend is through with what is not larger than the buffers in between. */
+    @Door.Each
+    void isResetWhenItGivesNoWindow(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            String target = request.target();
+            if (target.endsWith("endless")) {
+                answerWithoutEnd(request, conversation);
+            } else {
+                conversation.answer(200, "x".repeat(target.endsWith("small") ? 20 : 40_000));
+            }
+        });
+        List<String> routes = List.of(BACKEND, STREAM, STREAM, STREAM);
+        List<String> paths = List.of(
+                door.path(BACKEND, "small"),
+                door.path(STREAM, "small"),
+                door.path(STREAM, "large"),
+                door.path(STREAM, "endless"));
+        List<String> heads = new ArrayList<>();
+        List<String> resets = new ArrayList<>();
+        try (Http2Wire caller = Http2Wire.takingNothing(gateway.port())) {
+            for (int i = 0; i < paths.size(); i++) {
+                int stream = 2 * i + 1;
+                caller.headers(stream, Http2Wire.get(paths.get(i)), true);
+                heads.add("headers " + stream + " 200");
+                resets.add("reset " + stream + " 2");
+            }
+            List<String> came = new ArrayList<>();
+            while (came.size() < heads.size() + resets.size()) {
+                came.add(caller.next());
+            }
+            assertThat(came).containsAll(heads).containsAll(resets);
+            for (int i = 0; i < paths.size(); i++) {
+                gateway.assertTold(door, routes.get(i), paths.get(i), 200, "client-too-slow");
+            }
+        }
+        assertNoFailure(BACKEND);
+        await().until(() -> backend.connections() == 0);
+    }
+
+    /** Of which no exchange knows any more. */
+    @Door.Each
+    void isResetWhenItDoesNotTakeARefusal(Door door) throws Exception {
+        List<String> paths = List.of(door.path(BACKEND, "refused"), "/nowhere/" + door, "/%5C/" + door);
+        List<String> refusals = List.of("headers 1 400", "headers 3 404", "headers 5 400");
+        try (Http2Wire caller = Http2Wire.takingNothing(gateway.port())) {
+            for (int i = 0; i < paths.size(); i++) {
+                caller.headers(2 * i + 1, Http2Wire.get(paths.get(i)).add("x-request-timeout", "never"), true);
+            }
+            List<String> came = new ArrayList<>();
+            while (came.size() < 2 * refusals.size()) {
+                came.add(caller.next());
+            }
+            assertThat(came).containsAll(refusals).contains("reset 1 2", "reset 3 2", "reset 5 2");
+        }
+        gateway.assertTold(door, BACKEND, paths.getFirst(), 400, "bad-request");
+    }
+
+    @Door.Each
+    void isResetWhenItTakesItsAnswerAtACrawlPastTheDeadline(Door door) throws Exception {
+        backend.behave(CallersIT::answerWithoutEnd);
+        String path = door.path(BRIEF, "sipping");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", path));
+            assertThat(caller.readHead().status()).isEqualTo(200);
+            Thread.ofVirtual().start(() -> sip(caller));
+
+            gateway.assertTold(door, BRIEF, path, 200, "client-too-slow");
+        }
+        assertNoFailure(BRIEF);
+        await().until(() -> backend.connections() == 0);
+    }
+
+    /** Takes something often enough, and never enough. */
+    private static void sip(TestCaller caller) {
+        try {
+            while (caller.in().readNBytes(65_536).length > 0) {
+                Thread.sleep(20);
+            }
+        } catch (IOException e) {
+            // It has been reset.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

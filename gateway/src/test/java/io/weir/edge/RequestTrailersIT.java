@@ -1,0 +1,85 @@
+package io.weir.edge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.testing.Door;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import reactor.core.publisher.Flux;
+import reactor.netty.ByteBufFlux;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.client.HttpClient;
+
+/** What comes behind a request's body goes behind it to the backend; shown for HTTP/1 on both sides. */
+@Timeout(60)
+class RequestTrailersIT {
+
+    private static final String BACKEND = "orders";
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.start((request, conversation) -> {
+            conversation.drain(request);
+            conversation.answer(200, String.join("|", conversation.trailers()));
+        });
+        gateway = TestGateway.setup()
+                .backend(BACKEND, backend.uri(), "deadline: 20s")
+                .route(BACKEND, BACKEND)
+                .start();
+    }
+
+    @AfterEach
+    void nothingIsHeld() {
+        gateway.assertNothingHeld();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    @Door.Each
+    void passesOnWhatNobodyTakesForAPartOfTheHead(Door door) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            String path = door.path(BACKEND, "trailers");
+            assertThat(post(caller, path, "X-Checksum: abc\r\nContent-Length: 7\r\nX-Forwarded-For: 1.2.3.4\r\n"))
+                    .isEqualToIgnoringCase("X-Checksum: abc");
+            // Neither the caller's connection nor the backend's remembers them.
+            assertThat(post(caller, path, "")).isEmpty();
+            assertThat(post(caller, path, "X-Other: 1\r\n")).isEqualToIgnoringCase("X-Other: 1");
+        }
+    }
+
+    @Door.Each
+    void takesABodyOfUnknownLengthOverHttp2(Door door) {
+        String answer = HttpClient.create()
+                .protocol(HttpProtocol.H2C)
+                .post()
+                .uri("http://127.0.0.1:" + gateway.port() + door.path(BACKEND, "unknown-length"))
+                .send(ByteBufFlux.fromString(Flux.just("one", "two")))
+                .responseSingle((head, body) -> body.asString()
+                        .defaultIfEmpty("")
+                        .map(text -> head.status().code() + text))
+                .block(TestGateway.PATIENCE);
+
+        assertThat(answer).isEqualTo("200");
+    }
+
+    private static String post(TestCaller caller, String path, String trailers) throws IOException {
+        caller.send(TestCaller.head("POST", path, "Transfer-Encoding: chunked"));
+        caller.send("3\r\nabc\r\n0\r\n" + trailers + "\r\n");
+        TestCaller.Answer answer = caller.answer();
+        assertThat(answer.status()).isEqualTo(200);
+        return answer.text();
+    }
+}

@@ -1,0 +1,109 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.fallback.Fallback;
+import io.weir.fallback.FallbackProperties;
+import io.weir.outcome.Reason;
+import io.weir.testing.ObservedGateway;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class ExchangeOutcomesTest {
+
+    private static final Fallback STATIC = fallback(null);
+    private static final Fallback OTHER_BACKEND = fallback("spare");
+
+    @ParameterizedTest
+    @EnumSource(Reason.class)
+    void isTheReasonsWordWhenTheGatewayAnswered(Reason reason) {
+        assertThat(outcome(null, reason, false, reason.status().code())).isEqualTo(reason.word());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "101, 1xx",
+        "200, 2xx",
+        "304, 3xx",
+        "404, 4xx",
+        "503, 5xx",
+        "599, 5xx",
+        "600, other",
+        "999, other",
+        "0, other"
+    })
+    void isTheClassOfTheBackendsStatusOtherwise(int status, String expected) {
+        assertThat(outcome(null, null, false, status)).isEqualTo(expected);
+    }
+
+    @Test
+    void isFallbackWhenTheStaticAnswerWasGiven() {
+        assertThat(outcome(STATIC, Reason.CIRCUIT_OPEN, true, 200)).isEqualTo("fallback");
+    }
+
+    @Test
+    void isFallbackWhenTheOtherBackendAnswered() {
+        assertThat(outcome(OTHER_BACKEND, null, true, 404)).isEqualTo("fallback");
+    }
+
+    @Test
+    void isTheFirstRefusalWhenTheOtherBackendRefusedToo() {
+        assertThat(outcome(OTHER_BACKEND, Reason.CIRCUIT_OPEN, true, 503)).isEqualTo("circuit-open");
+    }
+
+    @Test
+    void isTheCallersDoingWhenItLeftBeforeItHadTheFallback() {
+        assertThat(outcome(STATIC, Reason.CLIENT_CLOSED, true, 499)).isEqualTo("client-closed");
+        assertThat(outcome(OTHER_BACKEND, Reason.CLIENT_CLOSED, true, 499)).isEqualTo("client-closed");
+    }
+
+    @Test
+    void isWhatBrokeOffTheOtherBackendsAnswer() {
+        assertThat(outcome(OTHER_BACKEND, Reason.CONNECTION_LOST, true, 200)).isEqualTo("connection-lost");
+    }
+
+    @Test
+    void isFallbackForAnExchangeThatTheEngineLetFallBack() {
+        try (ObservedGateway fixture = new ObservedGateway()) {
+            Exchange[] ended = new Exchange[1];
+            Exchange exchange = fixture.refused(
+                    fixture.route(fixture.backend(BackendObserver.NONE), STATIC, over -> ended[0] = over),
+                    ObservedGateway.caller(),
+                    Duration.ZERO);
+            exchange.flushed();
+
+            assertThat(ended[0]).isSameAs(exchange);
+            assertThat(exchange.reason()).isEqualTo(Reason.BULKHEAD_FULL);
+            assertThat(ExchangeOutcomes.of(exchange)).isEqualTo("fallback");
+        }
+    }
+
+    @Test
+    void areABoundedListOfDifferentWords() {
+        assertThat(ExchangeOutcomes.words())
+                .doesNotHaveDuplicates()
+                .hasSize(Reason.values().length + 7)
+                .allMatch(word -> word.matches("[a-z0-9-]+"));
+    }
+
+    private static String outcome(@Nullable Fallback fallback, @Nullable Reason reason, boolean fellBack, int status) {
+        return ExchangeOutcomes.words().get(ExchangeOutcomes.index(reason, fellBack, fallback, status));
+    }
+
+    private static Fallback fallback(@Nullable String backend) {
+        return new Fallback(new FallbackProperties(
+                backend,
+                200,
+                "application/json",
+                "{}",
+                Map.of(),
+                Set.of(Reason.CIRCUIT_OPEN, Reason.BULKHEAD_FULL, Reason.CONNECTION_LOST),
+                4));
+    }
+}

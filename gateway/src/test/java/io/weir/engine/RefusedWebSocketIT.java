@@ -1,0 +1,406 @@
+package io.weir.engine;
+
+import static io.weir.testing.Refusals.assertRefused;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.outcome.Reason;
+import io.weir.testing.Door;
+import io.weir.testing.Leaks;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.TestWebSocket;
+import java.io.IOException;
+import java.net.SocketException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import tools.jackson.databind.JsonNode;
+
+/** A backend that opens no WebSocket has answered, and its answer is passed on and told of like any other: whole, or broken off. */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class RefusedWebSocketIT {
+
+    private static final String BACKEND = "orders";
+    private static final String BRIEF = "brief";
+
+    /** More than is collected before it is passed on, and than Reactor Netty gathers of a handshake's answer. */
+    private static final int LARGE = 300_000;
+
+    private static final String HEAD = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n";
+
+    /** The caller has the beginning of its answer. */
+    private static final Semaphore BEGUN = new Semaphore(0);
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        gateway = TestGateway.setup()
+                .backend(BACKEND, backend.uri(), "deadline: 20s")
+                .backend(BRIEF, backend.uri(), "deadline: 800ms")
+                .route(BACKEND, BACKEND)
+                .route(BRIEF, BRIEF)
+                .route("retried", BACKEND, "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
+                .filtered("filtered", BACKEND, "\"SetResponseHeader=X-A, a\", \"RemoveResponseHeader=X-C\"")
+                .start();
+    }
+
+    @BeforeEach
+    void calm() {
+        gateway.calm();
+        BEGUN.drainPermits();
+    }
+
+    @AfterEach
+    void nothingIsHeld() throws IOException {
+        gateway.assertNothingHeld();
+        gateway.assertNeighbourUnharmed();
+        // Whatever it has answered, a handshake is its connection's last request.
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    private static TestCaller.Answer ask(String path) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path);
+            return caller.answer();
+        }
+    }
+
+    // ---------------------------------------------------------------- whole answers
+
+    /** And nothing is added: no {@code Server-Timing}, by default. */
+    @Door.Each
+    void passesOnASmallAnswer(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.write(HEAD
+                + "WWW-Authenticate: Basic realm=shop\r\nX-Multi: one\r\nX-Multi: two\r\n"
+                + "Content-Length: 16\r\n\r\n{\"why\":\"log in\"}"));
+        String path = door.path(BACKEND, "small");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path, "X-Request-Id: " + path);
+            TestCaller.Answer answer = caller.answer();
+
+            assertThat(answer.status()).isEqualTo(401);
+            assertThat(answer.headers())
+                    .isEqualTo(Map.of(
+                            "www-authenticate", "Basic realm=shop",
+                            "x-multi", "one, two",
+                            "content-type", "application/json",
+                            "content-length", "16",
+                            "via", "1.1 weir",
+                            "x-request-id", path));
+            assertThat(answer.text()).isEqualTo("{\"why\":\"log in\"}");
+            // The connection is as good as before.
+            TestWebSocket.ask(caller, path + "/next");
+            assertThat(caller.answer().text()).isEqualTo("{\"why\":\"log in\"}");
+        }
+        assertThat(gateway.assertTold(door, BACKEND, path, 401, "4xx")
+                        .path("bytes")
+                        .asInt())
+                .isEqualTo(16);
+        gateway.assertFed(BACKEND, 2, 0, 0);
+    }
+
+    @Door.Each
+    void passesOnALargeAnswer(Door door) throws IOException {
+        backend.behave((request, conversation) ->
+                conversation.write(HEAD + "Content-Length: " + LARGE + "\r\n\r\n" + "x".repeat(LARGE)));
+        String path = door.path(BACKEND, "large");
+
+        assertThat(ask(path).text()).isEqualTo("x".repeat(LARGE));
+
+        assertThat(gateway.assertTold(door, BACKEND, path, 401, "4xx")
+                        .path("bytes")
+                        .asInt())
+                .isEqualTo(LARGE);
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    @Door.Each
+    void passesOnChunksAsTheyComeAndWhatIsBehindThem(Door door) throws IOException {
+        backend.behave((request, conversation) -> {
+            conversation.write(HEAD + "Transfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n3\r\nlog\r\n");
+            BEGUN.acquire();
+            conversation.write("3\r\n in\r\n0\r\nX-T: t\r\n\r\n");
+        });
+        String path = door.path(BACKEND, "chunks");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path);
+            assertThat(caller.readHead().status()).isEqualTo(401);
+            assertThat(caller.chunk()).isEqualTo("log");
+            BEGUN.release();
+            assertThat(caller.chunk()).isEqualTo(" in");
+            assertThat(caller.chunk()).isEmpty();
+            assertThat(caller.line()).isEqualToIgnoringCase("X-T: t");
+        }
+        gateway.assertTold(door, BACKEND, path, 401, "4xx");
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    @Door.Each
+    void passesOnAnAnswerThatEndsWithItsConnection(Door door) throws IOException {
+        backend.behave((request, conversation) -> {
+            conversation.write("HTTP/1.0 401 Unauthorized\r\n\r\nuntil the end");
+            conversation.close();
+        });
+        String path = door.path(BACKEND, "old");
+
+        assertThat(ask(path).text()).isEqualTo("until the end");
+
+        gateway.assertTold(door, BACKEND, path, 401, "4xx");
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    @Door.Each
+    void passesOnAnAnswerWithoutABody(Door door) throws IOException {
+        for (String answered :
+                List.of("403 Forbidden\r\nContent-Length: 0", "204 None", "304 As Before\r\nETag: \"1\"")) {
+            backend.behave((request, conversation) -> conversation.write("HTTP/1.1 " + answered + "\r\n\r\n"));
+            int status = Integer.parseInt(answered.substring(0, 3));
+            String path = door.path(BACKEND, "empty-" + status);
+
+            TestCaller.Answer answer = ask(path);
+
+            assertThat(answer.status()).isEqualTo(status);
+            assertThat(answer.text()).isEmpty();
+            gateway.assertTold(door, BACKEND, path, status, status / 100 + "xx");
+        }
+        gateway.assertFed(BACKEND, 3, 0, 0);
+    }
+
+    @Door.Each
+    void passesOverInformationalAnswers(Door door) throws IOException {
+        backend.behave((request, conversation) -> {
+            conversation.write("HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n");
+            conversation.write("HTTP/1.1 100 Continue\r\n\r\n");
+            conversation.answer(401, "log in");
+        });
+
+        assertThat(ask(door.path(BACKEND, "early")).text()).isEqualTo("log in");
+    }
+
+    @Door.Each
+    void holdsABackendsFailureAgainstIt(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.answer(503, "tired"));
+        String path = door.path(BACKEND, "failure");
+
+        assertThat(ask(path).text()).isEqualTo("tired");
+
+        gateway.assertTold(door, BACKEND, path, 503, "5xx");
+        gateway.assertFed(BACKEND, 1, 1, 0);
+    }
+
+    @Door.Each
+    void passesTheFiltersOfAnswers(Door door) throws IOException {
+        backend.behave((request, conversation) ->
+                conversation.write("HTTP/1.1 401 Unauthorized\r\nX-C: c\r\nContent-Length: 6\r\n\r\nlog in"));
+
+        TestCaller.Answer answer = ask(door.path("filtered", "1"));
+
+        assertThat(answer.header("x-a")).isEqualTo("a");
+        assertThat(answer.header("x-c")).isNull();
+        assertThat(answer.text()).isEqualTo("log in");
+    }
+
+    @Door.Each
+    void asksOnceMoreWhereTheRouteSaysSo(Door door) throws Exception {
+        AtomicInteger asked = new AtomicInteger();
+        backend.behave((request, conversation) -> {
+            if (asked.incrementAndGet() == 1) {
+                conversation.answer(503, "tired");
+            } else {
+                TestWebSocket.accept(request, conversation).next();
+            }
+        });
+        String path = door.path("retried", "1");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.open(caller, path).close(1000, "");
+        }
+        assertThat(gateway.assertTold(door, "retried", path, 101, "1xx")
+                        .path("attempts")
+                        .asInt())
+                .isEqualTo(2);
+    }
+
+    // ---------------------------------------------------------------- what is none
+
+    /** What the backend does, and the reason that it ends in. */
+    enum Before {
+        CLOSES_AT_ONCE(Reason.CONNECTION_LOST, (request, conversation) -> conversation.close()),
+        RESETS_AT_ONCE(Reason.CONNECTION_LOST, (request, conversation) -> conversation.reset()),
+        BREAKS_OFF_IN_ITS_HEAD(Reason.CONNECTION_LOST, (request, conversation) -> {
+            conversation.write("HTTP/1.1 401 Unauth");
+            conversation.reset();
+        }),
+        TALKS_NONSENSE(Reason.CONNECTION_LOST, (request, conversation) -> conversation.write("220 mail ready\r\n\r\n")),
+        HAS_A_MALFORMED_STATUS(
+                Reason.CONNECTION_LOST, (request, conversation) -> conversation.write("HTTP/1.1 4x1 Hm\r\n\r\n")),
+        OPENS_WITH_ANOTHERS_KEY(
+                Reason.CONNECTION_LOST,
+                (request, conversation) -> conversation.write("HTTP/1.1 101 Switching Protocols\r\n"
+                        + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: none\r\n\r\n")),
+        CLOSES_IN_A_SMALL_BODY(Reason.CONNECTION_LOST, (request, conversation) -> {
+            conversation.write(HEAD + "Content-Length: 10\r\n\r\nabc");
+            conversation.close();
+        }),
+        NEVER_ANSWERS(
+                Reason.DEADLINE_EXCEEDED,
+                (request, conversation) -> conversation.in().read()),
+        NEVER_ENDS_A_SMALL_BODY(Reason.DEADLINE_EXCEEDED, (request, conversation) -> {
+            conversation.write(HEAD + "Content-Length: 10\r\n\r\nabc");
+            conversation.in().read();
+        });
+
+        private final Reason reason;
+
+        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
+        private final TestBackend.Behaviour behaviour;
+
+        Before(Reason reason, TestBackend.Behaviour behaviour) {
+            this.reason = reason;
+            this.behaviour = behaviour;
+        }
+    }
+
+    static Stream<Arguments> before() {
+        return throughEachDoor(List.of(Before.values()));
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("before")
+    void endsInARefusalBeforeTheAnswerHasBegun(Before fault, Door door) throws IOException {
+        backend.behave(fault.behaviour);
+        boolean late = fault.reason == Reason.DEADLINE_EXCEEDED;
+        String route = late ? BRIEF : BACKEND;
+        String path = door.path(route, fault.name());
+
+        assertRefused(gateway, door, route, path, ask(path), fault.reason);
+
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
+    }
+
+    // ---------------------------------------------------------------- half an answer
+
+    /** What the backend does in the middle of an answer whose beginning has been passed on, and the reason that it ends in. */
+    enum Amid {
+        RESETS(Reason.CONNECTION_LOST, (request, conversation) -> {
+            conversation.write(HEAD + "Content-Length: 100000\r\n\r\nabc");
+            BEGUN.acquire();
+            conversation.reset();
+        }),
+        CLOSES(Reason.CONNECTION_LOST, (request, conversation) -> {
+            conversation.write(HEAD + "Content-Length: 100000\r\n\r\nabc");
+            conversation.close();
+        }),
+        CLOSES_BETWEEN_CHUNKS(Reason.CONNECTION_LOST, (request, conversation) -> {
+            conversation.write(HEAD + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+            conversation.close();
+        }),
+        HAS_A_MALFORMED_CHUNK(Reason.CONNECTION_LOST, (request, conversation) -> {
+            conversation.write(HEAD + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+            BEGUN.acquire();
+            conversation.write("nonsense\r\n");
+        }),
+        NEVER_ENDS(Reason.DEADLINE_EXCEEDED, (request, conversation) -> {
+            conversation.write(HEAD + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+            conversation.in().read();
+        });
+
+        private final Reason reason;
+
+        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
+        private final TestBackend.Behaviour behaviour;
+
+        Amid(Reason reason, TestBackend.Behaviour behaviour) {
+            this.reason = reason;
+            this.behaviour = behaviour;
+        }
+    }
+
+    static Stream<Arguments> amid() {
+        return throughEachDoor(List.of(Amid.values()));
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("amid")
+    void resetsTheCallerOnceTheAnswerHasBegun(Amid fault, Door door) throws IOException {
+        backend.behave(fault.behaviour);
+        boolean late = fault.reason == Reason.DEADLINE_EXCEEDED;
+        String route = late ? BRIEF : BACKEND;
+        String path = door.path(route, fault.name());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path);
+            assertThat(caller.readHead().status()).isEqualTo(401);
+            BEGUN.release();
+            assertThat(caller.isReset()).as("broken off with a RST").isTrue();
+        }
+        gateway.assertTold(door, route, path, 401, fault.reason.word());
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
+    }
+
+    /** And the backend, which never spoke of WebSockets, is sent no frame. */
+    @Door.Each
+    void endsTheBackendsAnswerWhenTheCallerLeaves(Door door) throws Exception {
+        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+        backend.behave((request, conversation) -> {
+            conversation.write(HEAD + "Content-Length: 100000\r\n\r\nabc");
+            try {
+                heard.add(conversation.in().read() < 0 ? "the end" : "a byte");
+            } catch (SocketException e) {
+                heard.add("the end");
+            }
+        });
+        String path = door.path(BACKEND, "left");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path);
+            assertThat(caller.readHead().status()).isEqualTo(401);
+            assertThat(caller.in().readNBytes(3)).hasSize(3);
+            caller.reset();
+        }
+        assertThat(heard.poll(20, TimeUnit.SECONDS)).isEqualTo("the end");
+        JsonNode line = gateway.assertTold(door, BACKEND, path, 499, "client-closed");
+        assertThat(line.path("bytes").asInt()).isEqualTo(3);
+        gateway.assertFed(BACKEND, 0, 0, 0);
+    }
+
+    /** Its time to connect, 250 ms by default, is over when it is connected. */
+    @Door.Each
+    void waitsForAnAnswerLongerThanForAConnection(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            Thread.sleep(600);
+            TestWebSocket.accept(request, conversation).next();
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.open(caller, door.path(BACKEND, "slow")).close(1000, "");
+        }
+    }
+
+    private static Stream<Arguments> throughEachDoor(List<?> cases) {
+        return cases.stream().flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
+    }
+}

@@ -1,0 +1,809 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
+import io.weir.engine.StormPlan.Event;
+import io.weir.engine.StormPlan.Phase;
+import io.weir.engine.StormPlan.Seen;
+import io.weir.engine.StormPlan.Span;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.testing.Door;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyStore;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.random.RandomGenerator;
+import java.util.random.RandomGeneratorFactory;
+import java.util.stream.IntStream;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Exchanges by the wave: each is brought to a phase, and at one moment, give or take a drawn bit, two things happen to it.
+ *
+ * <p>What is drawn comes from one seed; what a race ends in is the machine's, so the seed repeats the plan and not the outcome.
+ */
+final class Storm implements AutoCloseable {
+
+    static final String PLAIN = "plain";
+    static final String SECURE = "secure";
+    static final String RETRIED = "retried";
+
+    private static final int WAVE = 200;
+    /** From a wave's beginning to its moment: time to bring all to their phases, and more where it was too short. */
+    private static final long LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(180);
+
+    private static final long LONGEST_LEAD_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Retries come within 25 to 75 ms of the first attempt's failure. */
+    private static final long RETRY_LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
+
+    private static final byte[] BODY = "0123456789".repeat(2_000).getBytes(StandardCharsets.US_ASCII);
+    /** More than the window of an HTTP/2 caller that gives no more, and less than what the gateway takes of it at once. */
+    private static final byte[] LARGE = "0123456789".repeat(9_000).getBytes(StandardCharsets.US_ASCII);
+
+    private static final int WINDOW = 65_535;
+    private static final List<Phase> PHASES = List.of(Phase.values());
+
+    private final RandomGenerator random;
+    private final TestBackend plain;
+    private final ServerSocket secure;
+    private final SSLContext tls;
+    private final TestGateway gateway;
+    private final Map<Integer, StormPlan> plans = new ConcurrentHashMap<>();
+    private final Set<Socket> handshakes = ConcurrentHashMap.newKeySet();
+    private final List<String> surprises = Collections.synchronizedList(new ArrayList<>());
+    /** By phase and pair: how often both happened at about the same moment to an exchange that was there. */
+    private final Map<Phase, Map<Set<Event>, Integer>> met = new EnumMap<>(Phase.class);
+
+    private final List<StormPlan> ended = new ArrayList<>();
+    /** Of waves, in a drawn order: what befalls all, and how much befalls those who connect. */
+    private final List<Integer> kinds = new ArrayList<>();
+
+    private int started;
+    private long lead = LEAD_NANOS;
+    private volatile Set<Event> ofConnections = Set.of();
+    /** Whose connection comes next. */
+    private volatile @Nullable StormPlan connecting;
+
+    private volatile long moment;
+
+    /**
+     * A storm that has not begun.
+     *
+     * @param weir further lines of the gateway's configuration, below {@code weir}
+     */
+    Storm(long seed, String... weir) throws Exception {
+        this.random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
+        X509Bundle certificate = new CertificateBuilder()
+                .subject("CN=127.0.0.1")
+                .addSanIpAddress("127.0.0.1")
+                .setIsCertificateAuthority(true)
+                .buildSelfSigned();
+        this.tls = context(certificate);
+        this.plain = TestBackend.start(this::serve);
+        this.secure = new ServerSocket(0, 1024, InetAddress.getLoopbackAddress());
+        Thread.ofVirtual().start(this::acceptSecure);
+        String neverOpens = "circuit-breaker: { minimum-number-of-calls: 100000, sliding-window-size: 100000 }";
+        TestGateway.Setup setup = TestGateway.setup();
+        for (String line : weir) {
+            setup.weir(line);
+        }
+        this.gateway = setup.backend(
+                        PLAIN,
+                        plain.uri(),
+                        "deadline: 20s",
+                        "bulkhead: { max-concurrent-calls: " + WAVE + ", queue-capacity: " + WAVE
+                                + ", max-wait-duration: 10s }",
+                        neverOpens,
+                        "connection: { connect-timeout: 10s }",
+                        "retry-budget: { share: 100, floor: 1000 }")
+                .backend(
+                        SECURE,
+                        "https://127.0.0.1:" + secure.getLocalPort(),
+                        "deadline: 20s",
+                        "bulkhead: { max-concurrent-calls: " + WAVE + " }",
+                        neverOpens,
+                        "connection: { connect-timeout: 10s, ssl-bundle: storm }")
+                .route(PLAIN, PLAIN)
+                .route(SECURE, SECURE)
+                .route(RETRIED, PLAIN, "retry: { statuses: [503], backoff: 50ms }")
+                .line("spring.ssl.bundle.pem.storm.truststore.certificate: |\n"
+                        + certificate.getCertificatePEM().strip().indent(2))
+                .start();
+        for (Phase phase : Phase.values()) {
+            met.put(phase, new TreeMap<>((one, other) -> one.toString().compareTo(other.toString())));
+        }
+    }
+
+    private static SSLContext context(X509Bundle certificate) throws Exception {
+        KeyStore keys = certificate.toKeyStore(new char[0]);
+        KeyManagerFactory managers = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        managers.init(keys, new char[0]);
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(managers.getKeyManagers(), null, null);
+        return context;
+    }
+
+    TestGateway gateway() {
+        return gateway;
+    }
+
+    /** Exchanges that there have been. */
+    int started() {
+        return started;
+    }
+
+    // ---------------------------------------------------------------- a wave
+
+    /** Waves until there have been so many exchanges, and then, but not for ever, until every pair has met every phase. */
+    void rage(int exchanges) throws Exception {
+        while (started < exchanges || (!missing().isEmpty() && started < 4 * exchanges)) {
+            wave(WAVE);
+        }
+    }
+
+    private void wave(int size) throws Exception {
+        if (kinds.isEmpty()) {
+            kinds.addAll(IntStream.range(0, 1 << 4).boxed().toList());
+            Collections.shuffle(kinds, Random.from(random));
+        }
+        int kind = kinds.removeLast();
+        Set<Event> ofAll = EnumSet.noneOf(Event.class);
+        if ((kind & 1) != 0) {
+            ofAll.add(Event.RESIZE);
+        }
+        if ((kind & 2) != 0) {
+            ofAll.add(Event.SHUTDOWN);
+        }
+        Set<Event> ofHandshakes = EnumSet.noneOf(Event.class);
+        if ((kind & 4) != 0) {
+            ofHandshakes.add(Event.ERROR);
+        }
+        if ((kind & 8) != 0) {
+            ofHandshakes.add(Event.COMPLETE);
+        }
+        ofConnections = ofHandshakes;
+        moment = System.nanoTime() + lead;
+        List<StormPlan> wave = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            StormPlan plan = draw(started++, ofAll);
+            plans.put(plan.id, plan);
+            wave.add(plan);
+        }
+        List<StormPlan> queued =
+                wave.stream().filter(plan -> plan.phase == Phase.QUEUED).toList();
+        List<StormPlan> holders = wave.stream()
+                .filter(plan ->
+                        plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING && plan.phase != Phase.FLUSHING)
+                .toList();
+        QueueingBulkhead bulkhead = gateway.backend(PLAIN).bulkhead();
+        bulkhead.resize(WAVE, WAVE);
+        gateway.backend(SECURE).bulkhead().resize(WAVE, WAVE);
+
+        CountDownLatch over = new CountDownLatch(wave.size());
+        wave.stream()
+                .filter(plan -> plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING)
+                .forEach(plan -> call(plan, over));
+        connect(wave.stream().filter(plan -> plan.phase == Phase.CONNECTING).toList(), over);
+        // All permits are taken: who comes now waits.
+        awaitUntilMoment(() -> holders.stream().allMatch(plan -> plan.reached) && flushingHoldNoPermit(wave));
+        bulkhead.resize(Math.max(1, bulkhead.inUse()), WAVE);
+        queued.forEach(plan -> call(plan, over));
+        awaitUntilMoment(() -> bulkhead.queued() >= queued.size());
+        boolean waiting = bulkhead.queued() >= queued.size();
+        queued.forEach(plan -> plan.reached = waiting);
+
+        List<StormPlan> there = wave.stream().filter(plan -> plan.reached).toList();
+        boolean inTime = System.nanoTime() < moment - TimeUnit.MILLISECONDS.toNanos(2);
+        // In time, which a virtual thread is not while hundreds wake up.
+        Thread resizes = Thread.ofPlatform().start(() -> {
+            if (ofAll.contains(Event.RESIZE)) {
+                resize(there);
+            }
+        });
+        if (ofAll.contains(Event.SHUTDOWN)) {
+            waitUntil(moment);
+            long from = System.nanoTime();
+            gateway.bean(Engine.class).endAll();
+            there.forEach(plan -> plan.happened(Event.SHUTDOWN, from));
+        }
+        assertThat(over.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS))
+                .as(
+                        "all of a wave have an end: %s",
+                        wave.stream().filter(plan -> plan.seen == null).toList())
+                .isTrue();
+        resizes.join();
+        await().until(() -> gateway.bean(Engine.class).inFlight() == 0);
+        closeHandshakes();
+        gateway.assertNothingHeld();
+        if (inTime) {
+            there.forEach(plan -> count(plan, wave));
+        }
+        lead = inTime ? Math.max(LEAD_NANOS, lead * 9 / 10) : Math.min(LONGEST_LEAD_NANOS, lead * 3 / 2);
+        wave.forEach(plan -> plans.remove(plan.id));
+        ended.addAll(wave);
+    }
+
+    private boolean flushingHoldNoPermit(List<StormPlan> wave) {
+        return wave.stream().filter(plan -> plan.phase == Phase.FLUSHING).allMatch(plan -> plan.reached);
+    }
+
+    private StormPlan draw(int id, Set<Event> ofAll) {
+        Phase phase = PHASES.get(random.nextInt(PHASES.size()));
+        Door door = random.nextBoolean() ? Door.COMPILED : Door.GENERAL;
+        Set<Event> events = EnumSet.copyOf(phase.own());
+        events = drawn(events, Math.max(0, 2 - ofAll.size()));
+        if (phase == Phase.CONNECTING && ofConnections.size() + ofAll.size() >= 2 && random.nextBoolean()) {
+            // What befalls all is enough for some.
+            events = EnumSet.noneOf(Event.class);
+        }
+        events.addAll(ofAll);
+        return new StormPlan(id, door, phase, events, moment, random);
+    }
+
+    private Set<Event> drawn(Set<Event> from, int size) {
+        List<Event> events = new ArrayList<>(from);
+        Collections.shuffle(events, Random.from(random));
+        Set<Event> drawn = EnumSet.noneOf(Event.class);
+        drawn.addAll(events.subList(0, Math.min(size, events.size())));
+        return drawn;
+    }
+
+    /** One after the other, so that it is known whose each connection is. */
+    private void connect(List<StormPlan> plans, CountDownLatch over) {
+        for (StormPlan plan : plans) {
+            connecting = plan;
+            call(plan, over);
+            awaitUntilMoment(() -> plan.reached);
+        }
+        connecting = null;
+    }
+
+    private void resize(List<StormPlan> there) {
+        waitUntil(moment);
+        for (String backend : List.of(PLAIN, SECURE)) {
+            long from = System.nanoTime();
+            QueueingBulkhead bulkhead = gateway.backend(backend).bulkhead();
+            int before = bulkhead.maxConcurrentCalls();
+            bulkhead.resize(1, WAVE);
+            bulkhead.resize(before + 5, WAVE);
+            bulkhead.resize(Math.max(1, before / 2), WAVE);
+            there.stream()
+                    .filter(plan -> plan.backend().equals(backend))
+                    .forEach(plan -> plan.happened(Event.RESIZE, from));
+        }
+    }
+
+    private void count(StormPlan plan, List<StormPlan> wave) {
+        for (Set<Event> pair : pairs()) {
+            List<List<Span>> both =
+                    pair.stream().map(event -> spans(plan, event, wave)).toList();
+            if (both.getFirst().stream().anyMatch(one -> both.getLast().stream().anyMatch(one::meets))) {
+                ofPhase(plan.phase).merge(pair, 1, Integer::sum);
+            }
+        }
+    }
+
+    /** When it happened to an exchange that was there, or to those in front of it in the queue. */
+    private static List<Span> spans(StormPlan plan, Event event, List<StormPlan> wave) {
+        if (plan.phase != Phase.QUEUED || (event != Event.ERROR && event != Event.COMPLETE)) {
+            Span span = plan.when(event);
+            return span == null ? List.of() : List.of(span);
+        }
+        return wave.stream()
+                .filter(other -> other.phase == Phase.AWAITING && other.reached)
+                .map(other -> other.when(event))
+                .filter(Objects::nonNull)
+                .filter(span -> !plan.isOverBefore(span))
+                .toList();
+    }
+
+    private Map<Set<Event>, Integer> ofPhase(Phase phase) {
+        return met.getOrDefault(phase, Map.of());
+    }
+
+    // ---------------------------------------------------------------- the callers
+
+    private void call(StormPlan plan, CountDownLatch over) {
+        Thread.ofVirtual().start(() -> {
+            try {
+                plan.seen = plan.phase == Phase.FLUSHING ? callByHttp2(plan) : callByHttp1(plan);
+            } catch (IOException e) {
+                plan.seen = Seen.BROKEN_OFF;
+            } catch (RuntimeException e) {
+                surprises.add(plan + ": " + e);
+            } finally {
+                plan.ended();
+                over.countDown();
+            }
+        });
+    }
+
+    private Seen callByHttp1(StormPlan plan) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            if (plan.phase == Phase.SENDING) {
+                caller.send(TestCaller.head(
+                        "POST", plan.path(), "X-Request-Timeout: " + timeout(plan), "Content-Length: 20000"));
+                caller.send(new byte[10_000]);
+            } else {
+                caller.send(TestCaller.head("GET", plan.path(), "X-Request-Timeout: " + timeout(plan)));
+            }
+            if (plan.has(Event.CANCEL) || !plan.hasOwn()) {
+                Thread.ofVirtual().start(() -> leave(plan, caller));
+            }
+            TestCaller.Answer answer = caller.answer();
+            plan.status = answer.status();
+            if (answer.status() == 200
+                    && plan.phase == Phase.ANSWERING
+                    && !new String(BODY, StandardCharsets.US_ASCII).equals(answer.text())) {
+                surprises.add(plan + ": an answer that was not sent");
+            }
+            return Seen.WHOLE_ANSWER;
+        }
+    }
+
+    private static void leave(StormPlan plan, TestCaller caller) {
+        waitUntil(plan.hasOwn() ? plan.at(Event.CANCEL) : plan.latest());
+        long from = System.nanoTime();
+        try {
+            caller.reset();
+            if (plan.has(Event.CANCEL)) {
+                plan.happened(Event.CANCEL, from);
+            }
+        } catch (IOException e) {
+            // It is closed already.
+        }
+    }
+
+    private Seen callByHttp2(StormPlan plan) throws IOException {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), gateway.port())) {
+            socket.setTcpNoDelay(true);
+            socket.setSoTimeout((int) TestGateway.PATIENCE.toMillis());
+            OutputStream out = socket.getOutputStream();
+            out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+            out.write(frame(4, 0, 0));
+            out.write(frame(
+                    1,
+                    5,
+                    1,
+                    field(":method", "GET"),
+                    field(":scheme", "http"),
+                    field(":path", plan.path()),
+                    field(":authority", "weir.test"),
+                    field("x-request-timeout", timeout(plan))));
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            long taken = 0;
+            while (true) {
+                int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
+                int type = in.readUnsignedByte();
+                int flags = in.readUnsignedByte();
+                int stream = in.readInt();
+                byte[] payload = in.readNBytes(length);
+                if (payload.length < length) {
+                    throw new EOFException("in a frame");
+                }
+                if (type == 0) {
+                    taken += length;
+                }
+                if (type == 3 || type == 7) {
+                    return Seen.BROKEN_OFF;
+                }
+                if (stream == 1 && (flags & 1) != 0) {
+                    plan.status = taken == LARGE.length ? 200 : 0;
+                    return Seen.WHOLE_ANSWER;
+                }
+                if (taken == WINDOW && !plan.reached) {
+                    plan.reached = true;
+                    Thread.ofVirtual().start(() -> takeOrLeave(plan, socket));
+                }
+            }
+        }
+    }
+
+    private static void takeOrLeave(StormPlan plan, Socket socket) {
+        List<Event> order = new ArrayList<>(EnumSet.of(Event.CANCEL, Event.COMPLETE));
+        order.removeIf(event -> !plan.has(event));
+        order.sort((one, other) -> Long.compare(plan.at(one), plan.at(other)));
+        try {
+            if (!plan.hasOwn()) {
+                waitUntil(plan.latest());
+                socket.close();
+            }
+            for (Event event : order) {
+                waitUntil(plan.at(event));
+                long from = System.nanoTime();
+                if (event == Event.CANCEL) {
+                    socket.setSoLinger(true, 0);
+                    socket.close();
+                } else {
+                    socket.getOutputStream().write(frame(8, 0, 0, new byte[] {0, 1, 0, 0}));
+                    socket.getOutputStream().write(frame(8, 0, 1, new byte[] {0, 1, 0, 0}));
+                }
+                plan.happened(event, from);
+            }
+        } catch (IOException e) {
+            // It is closed already.
+        }
+    }
+
+    private static byte[] frame(int type, int flags, int stream, byte[]... parts) {
+        int length = 0;
+        for (byte[] part : parts) {
+            length += part.length;
+        }
+        byte[] frame = new byte[9 + length];
+        frame[1] = (byte) (length >> 8);
+        frame[2] = (byte) length;
+        frame[3] = (byte) type;
+        frame[4] = (byte) flags;
+        frame[8] = (byte) stream;
+        int at = 9;
+        for (byte[] part : parts) {
+            System.arraycopy(part, 0, frame, at, part.length);
+            at += part.length;
+        }
+        return frame;
+    }
+
+    /** As HPACK's literal without indexing. */
+    private static byte[] field(String name, String value) {
+        byte[] field = new byte[3 + name.length() + value.length()];
+        field[1] = (byte) name.length();
+        System.arraycopy(name.getBytes(StandardCharsets.US_ASCII), 0, field, 2, name.length());
+        field[2 + name.length()] = (byte) value.length();
+        System.arraycopy(value.getBytes(StandardCharsets.US_ASCII), 0, field, 3 + name.length(), value.length());
+        return field;
+    }
+
+    private String timeout(StormPlan plan) {
+        if (!plan.has(Event.TIMEOUT)) {
+            return "20s";
+        }
+        // A waiter's time is over when what is left is less than the backend needs.
+        long needed =
+                plan.phase == Phase.QUEUED ? gateway.backend(PLAIN).observer().uncongestedNanos() : 0;
+        long now = System.nanoTime();
+        long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(plan.at(Event.TIMEOUT) + needed - now));
+        plan.timesOutAt(now + TimeUnit.MILLISECONDS.toNanos(millis) - needed);
+        return millis + "ms";
+    }
+
+    // ---------------------------------------------------------------- the backends
+
+    private void serve(TestBackend.Request request, TestBackend.Conversation conversation) throws IOException {
+        String target = request.target();
+        StormPlan plan = plans.get(Integer.parseInt(target.substring(target.lastIndexOf('/') + 1)));
+        if (plan == null) {
+            // Of a wave that is over.
+            conversation.close();
+            return;
+        }
+        // Nobody else's exchange is to be hit by a reset that comes behind an answer.
+        String head =
+                "HTTP/1.1 200 OK\r\n" + (plan.has(Event.ERROR) ? "Connection: close\r\n" : "") + "Content-Length: ";
+        switch (plan.phase) {
+            case QUEUED, CONNECTING -> conversation.answer(200, "late");
+            case AWAITING -> {
+                plan.reached = true;
+                happen(plan, conversation, (head + "2\r\n\r\nok").getBytes(StandardCharsets.US_ASCII));
+            }
+            case SENDING -> {
+                conversation.in().skipNBytes(5_000);
+                plan.reached = true;
+                happen(
+                        plan,
+                        conversation,
+                        (head + "2\r\nConnection: close\r\n\r\nok").getBytes(StandardCharsets.US_ASCII));
+                // The rest of the body, until the gateway has had enough.
+                conversation.in().transferTo(OutputStream.nullOutputStream());
+            }
+            case RETRYING -> {
+                if (plan.attempts.incrementAndGet() == 1) {
+                    plan.reached = true;
+                    waitUntil(moment - RETRY_LEAD_NANOS);
+                    conversation.answer(503, "");
+                } else {
+                    conversation.answer(200, "second");
+                }
+            }
+            case ANSWERING -> {
+                conversation.write((head + BODY.length + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+                conversation.write(Arrays.copyOf(BODY, BODY.length / 2));
+                plan.reached = true;
+                happen(plan, conversation, Arrays.copyOfRange(BODY, BODY.length / 2, BODY.length));
+            }
+            case FLUSHING -> {
+                conversation.write((head + LARGE.length + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+                conversation.write(LARGE);
+            }
+        }
+    }
+
+    /** The backend's part of what happens. */
+    private static void happen(StormPlan plan, TestBackend.Conversation conversation, byte[] rest) throws IOException {
+        boolean errs = plan.has(Event.ERROR);
+        boolean completes = plan.has(Event.COMPLETE);
+        if (completes && !(errs && plan.at(Event.ERROR) < plan.at(Event.COMPLETE))) {
+            waitUntil(plan.at(Event.COMPLETE));
+            long from = System.nanoTime();
+            conversation.write(rest);
+            plan.happened(Event.COMPLETE, from);
+        }
+        if (errs) {
+            waitUntil(plan.at(Event.ERROR));
+            long from = System.nanoTime();
+            conversation.reset();
+            plan.happened(Event.ERROR, from);
+        } else if (!completes) {
+            // Held until the gateway closes it.
+            conversation.in().transferTo(OutputStream.nullOutputStream());
+        }
+    }
+
+    private void acceptSecure() {
+        try {
+            while (true) {
+                Socket socket = secure.accept();
+                handshakes.add(socket);
+                StormPlan plan = System.nanoTime() < moment ? connecting : null;
+                if (plan != null) {
+                    plan.reached = true;
+                }
+                Thread.ofVirtual().start(() -> shakeHands(socket, plan));
+            }
+        } catch (IOException e) {
+            // Closed: there is nothing to accept any more.
+        }
+    }
+
+    /**
+     * The other end of a connection.
+     *
+     * @param plan whose it is; null if its exchange came too late to be counted
+     */
+    private void shakeHands(Socket socket, @Nullable StormPlan plan) {
+        try (socket) {
+            socket.setSoTimeout((int) TestGateway.PATIENCE.toMillis());
+            Set<Event> events = ofConnections;
+            if (events.isEmpty()) {
+                InputStream in = socket.getInputStream();
+                in.transferTo(OutputStream.nullOutputStream());
+                return;
+            }
+            boolean completes = events.contains(Event.COMPLETE);
+            waitUntil(plan == null ? moment : plan.at(completes ? Event.COMPLETE : Event.ERROR));
+            if (completes) {
+                try (SSLSocket secured =
+                        (SSLSocket) tls.getSocketFactory().createSocket(socket, "127.0.0.1", 0, false)) {
+                    secured.setUseClientMode(false);
+                    shakeHands(secured, plan);
+                    if (!events.contains(Event.ERROR)) {
+                        answerSecured(secured);
+                        return;
+                    }
+                }
+            }
+            long from = System.nanoTime();
+            socket.setSoLinger(true, 0);
+            socket.close();
+            if (plan != null) {
+                plan.happened(Event.ERROR, from);
+            }
+        } catch (IOException e) {
+            // The gateway has closed it, as it may.
+        } finally {
+            handshakes.remove(socket);
+        }
+    }
+
+    /** In the middle of it the gateway may close the connection: then both have met. */
+    private static void shakeHands(SSLSocket secured, @Nullable StormPlan plan) throws IOException {
+        long from = System.nanoTime();
+        try {
+            secured.startHandshake();
+        } finally {
+            if (plan != null) {
+                plan.happened(Event.COMPLETE, from);
+            }
+        }
+    }
+
+    private static void answerSecured(Socket secured) throws IOException {
+        InputStream in = secured.getInputStream();
+        int ends = 0;
+        for (int b = in.read(); ends < 4 && b >= 0; b = ends < 4 ? in.read() : b) {
+            ends = b == '\r' || b == '\n' ? ends + 1 : 0;
+        }
+        secured.getOutputStream()
+                .write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+                        .getBytes(StandardCharsets.US_ASCII));
+        secured.getOutputStream().flush();
+    }
+
+    private void closeHandshakes() throws IOException {
+        for (Socket socket : handshakes) {
+            socket.close();
+        }
+    }
+
+    // ---------------------------------------------------------------- what came of it
+
+    /** Every exchange that reached the gateway is told of once, and its end is one that something drawn explains. */
+    void assertExplained() {
+        assertThat(surprises).isEmpty();
+        Map<String, List<JsonNode>> lines = new TreeMap<>();
+        await().untilAsserted(() -> {
+            lines.clear();
+            gateway.log()
+                    .forEach(line -> lines.computeIfAbsent(line.path("path").asString(""), path -> new ArrayList<>())
+                            .add(line));
+            assertThat(ended.stream().filter(plan -> plan.reached).filter(plan -> !lines.containsKey(plan.path())))
+                    .as("exchanges of which the access log knows nothing")
+                    .isEmpty();
+        });
+        for (StormPlan plan : ended) {
+            List<JsonNode> told = lines.getOrDefault(plan.path(), List.of());
+            assertThat(told).as("%s", plan).hasSizeLessThan(2);
+            if (!told.isEmpty()) {
+                String outcome = told.getFirst().path("outcome").asString();
+                assertThat(explained(plan)).as("%s: %s", plan, told).contains(outcome);
+            }
+        }
+    }
+
+    private static Set<String> explained(StormPlan plan) {
+        Set<String> outcomes = new TreeSet<>();
+        // Whoever has all the bytes that were declared may be gone before the gateway knows that they are all.
+        boolean tookAll = plan.seen == Seen.WHOLE_ANSWER && plan.has(Event.COMPLETE);
+        if (plan.has(Event.CANCEL) || !plan.hasOwn() || tookAll) {
+            outcomes.add("client-closed");
+        }
+        if (plan.has(Event.TIMEOUT)) {
+            outcomes.addAll(List.of("deadline-exceeded", "client-too-slow"));
+        }
+        if (plan.has(Event.SHUTDOWN)) {
+            outcomes.add("shutting-down");
+        }
+        switch (plan.phase) {
+            // What happens to others lets them up, possibly to a connection that is reset behind another one's whole
+            // answer.
+            case QUEUED -> outcomes.addAll(List.of("2xx", "connection-lost"));
+            // Without time for another attempt, the first one stands.
+            case RETRYING -> outcomes.addAll(List.of("2xx", "5xx"));
+            // A reset in the handshake, a reset behind it, an answer, or the wave's end.
+            case CONNECTING -> outcomes.addAll(List.of("2xx", "connect-failed", "connection-lost"));
+            default -> {
+                if (plan.has(Event.COMPLETE)) {
+                    outcomes.add("2xx");
+                }
+                if (plan.has(Event.ERROR)) {
+                    outcomes.add("connection-lost");
+                }
+            }
+        }
+        return outcomes;
+    }
+
+    /** How often both of a pair happened at about the same moment to an exchange that was there; a dash where they cannot. */
+    String table() {
+        StringBuilder table = new StringBuilder("%-20s".formatted("both at once"));
+        for (Phase phase : Phase.values()) {
+            table.append("%11s".formatted(phase));
+        }
+        for (Set<Event> pair : pairs()) {
+            table.append("\n%-20s"
+                    .formatted(String.join(
+                            " ",
+                            pair.stream()
+                                    .map(Event::name)
+                                    .map(name -> name.toLowerCase(Locale.ROOT))
+                                    .toList())));
+            for (Phase phase : Phase.values()) {
+                boolean can = pair.stream().allMatch(phase::meets);
+                table.append("%11s".formatted(can ? ofPhase(phase).getOrDefault(pair, 0) : "-"));
+            }
+        }
+        return table.toString();
+    }
+
+    /** Every pair has met every phase that it can meet. */
+    void assertComplete() {
+        assertThat(missing()).as("pairs that did not occur:%n%s", table()).isEmpty();
+    }
+
+    /** Everything has happened in every phase in which it can. */
+    void assertAllHappened() {
+        List<String> missing = new ArrayList<>();
+        for (Phase phase : Phase.values()) {
+            for (Event event : Event.values()) {
+                boolean happened = ended.stream()
+                        .anyMatch(plan -> plan.phase == phase
+                                && plan.reached
+                                && !spans(plan, event, ended).isEmpty());
+                if (phase.meets(event) && !happened) {
+                    missing.add(event + " in " + phase);
+                }
+            }
+        }
+        assertThat(missing).as("what did not happen").isEmpty();
+    }
+
+    private List<String> missing() {
+        List<String> missing = new ArrayList<>();
+        for (Phase phase : Phase.values()) {
+            for (Set<Event> pair : pairs()) {
+                if (pair.stream().allMatch(phase::meets) && ofPhase(phase).getOrDefault(pair, 0) == 0) {
+                    missing.add(pair + " in " + phase);
+                }
+            }
+        }
+        return missing;
+    }
+
+    private static List<Set<Event>> pairs() {
+        List<Set<Event>> pairs = new ArrayList<>();
+        for (Event one : Event.values()) {
+            for (Event other : Event.values()) {
+                if (one.compareTo(other) < 0) {
+                    pairs.add(EnumSet.of(one, other));
+                }
+            }
+        }
+        return pairs;
+    }
+
+    // ---------------------------------------------------------------- time
+
+    private void awaitUntilMoment(BooleanSupplier condition) {
+        while (!condition.getAsBoolean() && System.nanoTime() < moment) {
+            LockSupport.parkNanos(500_000);
+        }
+    }
+
+    private static void waitUntil(long nanoTime) {
+        for (long left = nanoTime - System.nanoTime(); left > 0; left = nanoTime - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        gateway.close();
+        plain.close();
+        secure.close();
+        closeHandshakes();
+    }
+}

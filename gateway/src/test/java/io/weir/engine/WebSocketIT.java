@@ -1,0 +1,508 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.testing.Door;
+import io.weir.testing.Leaks;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.TestWebSocket;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import tools.jackson.databind.JsonNode;
+
+/** WebSockets pass frame by frame, and either side hears how the other has closed. */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class WebSocketIT {
+
+    private static final String BACKEND = "orders";
+    private static final int LARGE = 200_000;
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    /** What the backend's end of a WebSocket has heard last. */
+    private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        gateway = TestGateway.setup()
+                // Each test waits until the backend has no connection left.
+                .backend(BACKEND, backend.uri(), "deadline: 5s", "max-streams: 4", "connection: { max-idle: 200ms }")
+                .backend("brief", backend.uri(), "deadline: 1s", "stream-idle-timeout: 1500ms")
+                .route(BACKEND, BACKEND)
+                .route("brief", "brief")
+                .filtered("hosted", BACKEND, "PreserveHostHeader")
+                .filtered("renamed", BACKEND, "PreserveHostHeader, \"SetRequestHeader=Host, set.example:80\"")
+                .filtered(
+                        "filtered",
+                        BACKEND,
+                        "\"SetResponseHeader=X-A, a\", \"AddResponseHeader=X-B, b\", \"RemoveResponseHeader=X-C\"")
+                .start();
+    }
+
+    @BeforeEach
+    void calm() {
+        gateway.calm();
+    }
+
+    @AfterEach
+    void nothingIsHeld() throws IOException {
+        gateway.assertNothingHeld();
+        gateway.assertNeighbourUnharmed();
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    /** Sends everything back but what closes it, and then behaves as it is told to. */
+    private void echo(TestBackend.Behaviour atItsEnd) {
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(request, conversation);
+            String event = socket.next();
+            for (;
+                    !event.startsWith("close") && !event.equals("end") && !event.equals("reset");
+                    event = socket.next()) {
+                String kind = event.substring(0, event.indexOf(' '));
+                int opcode =
+                        switch (kind.replace("…", "")) {
+                            case "text" -> TestWebSocket.TEXT;
+                            case "binary" -> TestWebSocket.BINARY;
+                            case "ping" -> TestWebSocket.PONG;
+                            default -> TestWebSocket.CONTINUATION;
+                        };
+                socket.send(opcode, !kind.endsWith("…"), socket.payload());
+            }
+            heard.add(event);
+            atItsEnd.serve(request, conversation);
+        });
+    }
+
+    private String heard() throws InterruptedException {
+        String event = heard.poll(20, TimeUnit.SECONDS);
+        return event == null ? "nothing" : event;
+    }
+
+    @Door.Each
+    void echoesMessagesOfEverySize(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        Random random = new Random(7);
+        String path = door.path(BACKEND, "sizes");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            for (int size : new int[] {0, 1, 125, 126, 65_535, 65_536, LARGE}) {
+                byte[] message = new byte[size];
+                random.nextBytes(message);
+                socket.send(TestWebSocket.BINARY, true, message);
+                assertThat(socket.next()).isEqualTo("binary " + size);
+                assertThat(socket.payload()).isEqualTo(message);
+            }
+            socket.close(1000, "bye");
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
+        }
+        assertThat(heard()).isEqualTo("close 1000 bye");
+        JsonNode line = gateway.assertTold(door, BACKEND, path, 101, "1xx");
+        assertThat(line.path("bytes").asLong()).isGreaterThan(330_000);
+        gateway.assertFed(BACKEND, 1, 0, 0);
+    }
+
+    @Door.Each
+    void echoesAMessageInManyFrames(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "frames"));
+            int parts = 10;
+            for (int i = 0; i < parts; i++) {
+                socket.send(i == 0 ? TestWebSocket.TEXT : TestWebSocket.CONTINUATION, i == parts - 1, new byte[30_000]);
+                // Control frames may stand between the parts of a message.
+                socket.send(TestWebSocket.PING, true, "there?".getBytes(StandardCharsets.US_ASCII));
+                String part = i == parts - 1 ? " 30000" : "… 30000";
+                assertThat(socket.next()).isEqualTo((i == 0 ? "text" : "continuation") + part);
+                assertThat(socket.next()).isEqualTo("pong 6");
+                assertThat(socket.payload()).asString(StandardCharsets.US_ASCII).isEqualTo("there?");
+            }
+            socket.close(1000, "");
+            assertThat(socket.next()).isEqualTo("close 1000");
+        }
+    }
+
+    @Door.Each
+    void closesAWebSocketWhoseFrameIsTooLarge(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path(BACKEND, "large");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            socket.send("hi");
+            assertThat(socket.next()).isEqualTo("text 2");
+            // Its head is enough.
+            caller.send(new byte[] {(byte) 0x82, (byte) 0xff, 0, 0, 0, 0, 0, 0x10, 0, 1, 1, 2, 3, 4});
+            assertThat(socket.next()).startsWith("close 1009");
+        }
+        assertThat(heard()).startsWith("close 1001");
+        gateway.logged(path);
+    }
+
+    @Door.Each
+    void tellsTheBackendHowTheCallerHasClosed(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path(BACKEND, "caller");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.open(caller, path).close(4001, "had enough");
+            assertThat(heard()).isEqualTo("close 4001 had enough");
+        }
+        gateway.assertTold(door, BACKEND, path, 101, "1xx");
+    }
+
+    @Door.Each
+    void tellsTheCallerHowTheBackendHasClosed(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket socket = TestWebSocket.accept(request, conversation);
+            socket.send("last words");
+            socket.close(4002, "going home");
+            heard.add(socket.next());
+        });
+        String path = door.path(BACKEND, "backend");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            assertThat(socket.next()).isEqualTo("text 10");
+            assertThat(socket.next()).isEqualTo("close 4002 going home");
+            assertThat(socket.next()).isEqualTo("end");
+        }
+        assertThat(heard()).isEqualTo("close 4002 going home");
+        gateway.assertTold(door, BACKEND, path, 101, "1xx");
+    }
+
+    @Door.Each
+    void passesACloseWithoutAStatusOn(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.open(caller, door.path(BACKEND, "without")).send(TestWebSocket.CLOSE, true, new byte[0]);
+            assertThat(heard()).isEqualTo("close without a status");
+        }
+    }
+
+    @Door.Each
+    void tellsTheCallerThatTheBackendHasBrokenOff(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            TestWebSocket.accept(request, conversation).next();
+            conversation.reset();
+        });
+        String path = door.path(BACKEND, "broken");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            socket.send("break");
+            assertThat(socket.next()).isEqualTo("close 1014 Bad gateway");
+            assertThat(socket.next()).isEqualTo("end");
+        }
+        gateway.logged(path);
+    }
+
+    @Door.Each
+    void tellsTheBackendThatTheCallerHasBrokenOff(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path(BACKEND, "left");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            socket.send("hi");
+            assertThat(socket.next()).isEqualTo("text 2");
+            caller.reset();
+        }
+        assertThat(heard()).startsWith("close 1001");
+        gateway.logged(path);
+    }
+
+    /** A peer that says nothing more, and keeps its connection, keeps nothing of the gateway's. */
+    @Door.Each
+    void doesNotWaitForABackendThatNeverCloses(Door door) throws Exception {
+        CountDownLatch over = new CountDownLatch(1);
+        echo((request, conversation) -> over.await());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "unclosing"));
+            socket.close(1000, "bye");
+            assertThat(heard()).isEqualTo("close 1000 bye");
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
+            gateway.assertNothingHeld();
+        } finally {
+            over.countDown();
+        }
+        gateway.assertTold(door, BACKEND, door.path(BACKEND, "unclosing"), 101, "1xx");
+    }
+
+    /** The same on the other side: this caller neither answers the close frame nor closes. */
+    @Door.Each
+    void doesNotWaitForACallerThatNeverCloses(Door door) throws Exception {
+        backend.behave((request, conversation) ->
+                TestWebSocket.accept(request, conversation).close(1000, "bye"));
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "staying"));
+            assertThat(socket.next()).isEqualTo("close 1000 bye");
+            gateway.assertNothingHeld();
+        }
+    }
+
+    @Door.Each
+    void outlivesItsDeadlineAndEndsWhenItStandsStill(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path("brief", "still");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, path);
+            long from = System.nanoTime();
+            for (int i = 0; i < 22; i++) {
+                socket.send("hi");
+                assertThat(socket.next()).isEqualTo("text 2");
+                Thread.sleep(50);
+            }
+            assertThat(System.nanoTime() - from).isGreaterThan(1_000_000_000);
+
+            assertThat(socket.next()).isEqualTo("close 1008 deadline-exceeded");
+        }
+        assertThat(heard()).isEqualTo("close 1008 deadline-exceeded");
+        gateway.assertTold(door, "brief", path, 101, "deadline-exceeded");
+    }
+
+    /**
+     * What a caller sends.
+     *
+     * @param host what the backend is asked for
+     */
+    private record Sent(String route, String query, List<String> fields, String host) {}
+
+    private static List<Sent> sent() {
+        String authority = "127.0.0.1:" + backend.port();
+        return List.of(
+                new Sent(BACKEND, "", List.of("Host: weir.test"), authority),
+                new Sent(BACKEND, "?", List.of("Host: weir.test", "Origin: https://shop.example"), authority),
+                new Sent(BACKEND, "?a[]=1&&b", List.of("Host: a_b.example", "Origin: null"), authority),
+                new Sent(
+                        BACKEND,
+                        "?a",
+                        List.of(
+                                "Host: shop.example:80",
+                                "User-Agent: a browser",
+                                "X-Multi: one",
+                                "Cookie: a=1",
+                                "x-multi: two",
+                                "Cookie: b=2",
+                                "Authorization: Basic eDp5",
+                                "Connection: X-Hop, keep-alive",
+                                "X-Hop: 1",
+                                "Keep-Alive: timeout=5",
+                                "Proxy-Authorization: Basic eDp5",
+                                "TE: trailers, deflate",
+                                "Via: 1.0 other",
+                                "X-Forwarded-For: 9.9.9.9",
+                                "Forwarded: for=9.9.9.9",
+                                "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+                        authority),
+                new Sent("hosted", "", List.of("Host: Shop.example:8080"), "Shop.example:8080"),
+                new Sent("hosted", "", List.of("Host: shop.example:80", "Origin: http://a"), "shop.example:80"),
+                new Sent("hosted", "", List.of("Host: a_b.example"), "a_b.example"),
+                new Sent("hosted", "", List.of("Host: [::1]:81"), "[::1]:81"),
+                new Sent("renamed", "", List.of("Host: weir.test"), "set.example:80"));
+    }
+
+    /** And with nothing else but the handshake: above all with no origin that the caller has not sent. */
+    @Door.Each
+    void asksTheBackendAsAnyOtherRequestDoes(Door door) throws Exception {
+        backend.behave((request, conversation) -> conversation.answer(403, "closed"));
+        List<String> handshake = List.of(
+                "Connection: Upgrade",
+                "Sec-WebSocket-Extensions: permessage-deflate",
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+                "Sec-WebSocket-Protocol: one",
+                "sec-websocket-protocol: two, three",
+                "Sec-WebSocket-Version: 13",
+                "Upgrade: websocket");
+        List<Sent> sent = sent();
+        for (int i = 0; i < sent.size(); i++) {
+            Sent each = sent.get(i);
+            String path = door.path(each.route(), "head-" + i);
+
+            List<String> plain = seen(path + "-plain", each, List.of());
+            List<String> asked = seen(path, each, handshake);
+
+            assertThat(asked)
+                    .as("%s", each)
+                    .contains("host: " + each.host())
+                    .isEqualTo(sorted(Stream.concat(
+                            plain.stream(),
+                            Stream.of(
+                                    "connection: upgrade",
+                                    "sec-websocket-key: <key>",
+                                    "sec-websocket-protocol: one, two, three",
+                                    "sec-websocket-version: 13",
+                                    "upgrade: websocket"))));
+            gateway.assertTold(door, each.route(), path, 403, "4xx");
+        }
+        gateway.assertFed(BACKEND, 2 * sent.size(), 0, 0);
+    }
+
+    /** What the backend sees of it, but for what is never the same. */
+    private static List<String> seen(String path, Sent sent, List<String> more) throws Exception {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send("GET " + path + sent.query() + " HTTP/1.1\r\nX-Request-Id: kept\r\n"
+                    + Stream.concat(sent.fields().stream(), more.stream())
+                            .map(field -> field + "\r\n")
+                            .collect(Collectors.joining())
+                    + "\r\n");
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).as("%s: %s", sent, answer.text()).isEqualTo(403);
+        }
+        TestBackend.Request request = backend.next();
+        assertThat(request.line()).isEqualTo("GET " + path + sent.query() + " HTTP/1.1");
+        return sorted(request.head()
+                .lines()
+                .map(field -> field.substring(0, field.indexOf(':')).toLowerCase(Locale.ROOT)
+                        + field.substring(field.indexOf(':')))
+                .map(field -> field.replaceFirst("^(x-request-timeout:) .*", "$1 <ms>")
+                        .replaceFirst("^(sec-websocket-key:) [A-Za-z0-9+/]{22}==$", "$1 <key>")));
+    }
+
+    /** By their names; those of one name stay in their order. */
+    private static List<String> sorted(Stream<String> fields) {
+        return fields.sorted(Comparator.comparing(field -> field.substring(0, field.indexOf(':'))))
+                .toList();
+    }
+
+    @Door.Each
+    void passesTheSubprotocolThatTheBackendChose(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            heard.add(String.valueOf(request.header("sec-websocket-protocol")));
+            TestWebSocket.accept(request, conversation, "two").next();
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(
+                    caller,
+                    door.path(BACKEND, "protocol"),
+                    "Sec-WebSocket-Protocol: one",
+                    "Sec-WebSocket-Protocol: two,three");
+            assertThat(heard()).isEqualTo("one, two,three");
+            assertThat(socket.subprotocol()).isEqualTo("two");
+            socket.close(1000, "");
+        }
+    }
+
+    /** As with Spring Cloud Gateway, whose filters of answers come when the WebSocket is over. */
+    @Door.Each
+    void passesNoFilterOfAnswers(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        String path = door.path("filtered", "1");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(caller, path);
+            TestCaller.Answer opened = caller.answer();
+            assertThat(opened.status()).isEqualTo(101);
+            assertThat(opened.headers()).doesNotContainKeys("x-a", "x-b");
+        }
+        assertThat(heard()).startsWith("close 1001");
+        gateway.assertTold(door, "filtered", path, 101, "1xx");
+    }
+
+    /** What is no whole handshake is a request as any other: the backend's side could be opened, and never the caller's. */
+    @Door.Each
+    void isNotAskedForByHalfAHandshake(Door door) throws Exception {
+        backend.behave(TestBackend.ECHO);
+        String key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+        List<String[]> halves = List.of(
+                new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"},
+                new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", key},
+                new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 8", key},
+                new String[] {"GET", "Upgrade: websocket", "Sec-WebSocket-Version: 13", key},
+                new String[] {"DELETE", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", key});
+        for (String[] half : halves) {
+            String path = door.path(BACKEND, "half-" + halves.indexOf(half));
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestCaller.Answer answer = caller.request(half[0], path, Arrays.copyOfRange(half, 1, half.length));
+
+                assertThat(answer.status()).isEqualTo(200);
+                assertThat(answer.text()).isEqualTo(path);
+                assertThat(caller.request("GET", path + "/next").text()).isEqualTo(path + "/next");
+            }
+            TestBackend.Request seen = backend.next();
+            assertThat(seen.line()).startsWith(half[0] + ' ');
+            assertThat(seen.header("upgrade")).isNull();
+            backend.next();
+        }
+    }
+
+    @Door.Each
+    void isNotAskedForByACallerOfHttp10(Door door) throws Exception {
+        assertNoHandshake(door, "HTTP/1.0", "");
+    }
+
+    @Door.Each
+    void isNotAskedForWithABody(Door door) throws Exception {
+        assertNoHandshake(door, "HTTP/1.1\r\nContent-Length: 4", "body");
+    }
+
+    private static void assertNoHandshake(Door door, String version, String body) throws Exception {
+        backend.behave(TestBackend.ECHO);
+        String path = door.path(BACKEND, "no-handshake");
+        String head = TestCaller.head(
+                "GET",
+                path,
+                "Upgrade: websocket",
+                "Connection: Upgrade",
+                "Sec-WebSocket-Version: 13",
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==");
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            // On a connection's first request the edge is stricter, for HTTP/2's sake.
+            assertThat(caller.request("GET", path + "/first").status()).isEqualTo(200);
+            backend.next();
+
+            caller.send(head.replace("HTTP/1.1", version) + body);
+
+            assertThat(caller.answer().text()).isEqualTo(path);
+        }
+        assertThat(backend.next().header("upgrade")).isNull();
+    }
+
+    @Door.Each
+    void countsAgainstTheBackendsStreams(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        TestCaller[] callers = new TestCaller[4];
+        for (int i = 0; i < callers.length; i++) {
+            callers[i] = TestCaller.to(gateway.port());
+            TestWebSocket.open(callers[i], door.path(BACKEND, "stream-" + i));
+        }
+        String path = door.path(BACKEND, "one-too-many");
+
+        TestCaller.Answer refused = TestCaller.get(
+                gateway.port(),
+                path,
+                "Upgrade: websocket",
+                "Connection: Upgrade",
+                "Sec-WebSocket-Version: 13",
+                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==");
+
+        assertThat(refused.reason()).isIn("bulkhead-full", "queue-timeout");
+        assertThat(gateway.backend(BACKEND).bulkhead().inUse()).isZero();
+        for (TestCaller caller : callers) {
+            caller.close();
+        }
+    }
+}

@@ -1,0 +1,263 @@
+package io.weir.management;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.door.RouteView;
+import io.weir.drain.Drain;
+import io.weir.engine.Backend;
+import io.weir.engine.BackendObserver;
+import io.weir.metrics.BackendMeters;
+import io.weir.metrics.MeterBook;
+import io.weir.testing.ObservedGateway;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class WeirEndpointTest {
+
+    /** A gateway with one backend, a route through each door, and one that leads to no backend. */
+    record OneBackend(Backend orders) implements Gateway {
+
+        @Override
+        public Map<String, Backend> backends() {
+            return Map.of("orders", orders);
+        }
+
+        @Override
+        public Collection<RouteView> routes() {
+            return List.of(
+                    new RouteView("orders-route", "orders", "compiled", null),
+                    new RouteView("odd-route", "orders", "general", "filter: Retry is not compiled"),
+                    new RouteView("plain-route", null, "general", "uri: not backend://"));
+        }
+    }
+
+    private final List<String> asked = new ArrayList<>();
+    private List<String> problems = List.of();
+    private final OperatorChanges changes = new OperatorChanges() {
+
+        @Override
+        public Answer change(String backend, Map<String, String> limits, String by) {
+            asked.add(backend + " " + limits + " by " + by);
+            return new Answer(List.of(), problems);
+        }
+
+        @Override
+        public <T> T undisturbed(Supplier<T> action) {
+            return action.get();
+        }
+    };
+    private final RecentEvents happenings = new RecentEvents(() -> Instant.EPOCH);
+    private final ObservedGateway fixture = new ObservedGateway();
+    private final BackendMeters meters = fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()));
+    private final WeirEndpoint endpoint = endpoint(meters);
+
+    @AfterEach
+    void close() {
+        meters.close();
+        fixture.close();
+    }
+
+    @Test
+    void showsABackendsLiveState() {
+        fixture.bulkhead.tryAcquire();
+        fixture.streams.tryAcquire();
+        for (int i = 0; i < 3_000; i++) {
+            // In the middle of every ten milliseconds.
+            fixture.clock.addAndGet(5_000_000);
+            meters.served(20_000_000);
+            fixture.clock.addAndGet(5_000_000);
+        }
+
+        assertThat(json(endpoint.one("orders"))).isEqualTo(JsonMapper.shared().readTree("""
+                                {
+                                  "uri": "http://orders:8080",
+                                  "deadlineMs": 2000.0,
+                                  "calls": {"active": 1, "limit": 2, "waiting": 0, "queueCapacity": 3, "maxWaitMs": 0.0},
+                                  "streams": {"active": 1, "limit": 5},
+                                  "breaker": {"state": "closed", "forced": false, "failureRate": null,
+                                    "slowCallRate": null, "overdue": 0, "probes": 0, "nextProbeMs": null},
+                                  "pool": {"acquired": 0, "idle": 0, "pending": 0, "limit": 23},
+                                  "law": {"arrivalRate": 100.0, "serviceMs": 20.0, "waitingMs": 0.0,
+                                    "activeCalls": 2.0, "waitingCalls": 0.0, "waitingShare": 0.0,
+                                    "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 3, "retired": 3000},
+                                  "retryBudget": 0,
+                                  "dryRun": null
+                                }"""));
+    }
+
+    @Test
+    void showsNoSecretOfTheUri() {
+        assertThat(json(endpoint.one("orders")).toString()).doesNotContain("secret");
+    }
+
+    @Test
+    void showsWhenTheNextProbeIsDue() {
+        fixture.breaker.resilience4j().transitionToOpenState();
+
+        JsonNode breaker = json(endpoint.one("orders")).get("breaker");
+
+        assertThat(breaker.get("state").stringValue()).isEqualTo("open");
+        assertThat(breaker.get("nextProbeMs").doubleValue()).isEqualTo(200);
+    }
+
+    @Test
+    void showsABackendThatNobodyMeasures() {
+        assertThat(json(endpoint(BackendObserver.NONE).one("orders")).get("law").isNull())
+                .isTrue();
+    }
+
+    @Test
+    void showsEveryRoutesDoorAndWhy() {
+        assertThat(json(endpoint.all()).get("routes"))
+                .isEqualTo(JsonMapper.shared().readTree("""
+                                [
+                                  {"id": "orders-route", "backend": "orders", "door": "compiled", "why": null},
+                                  {"id": "odd-route", "backend": "orders", "door": "general",
+                                    "why": "filter: Retry is not compiled"},
+                                  {"id": "plain-route", "backend": null, "door": "general", "why": "uri: not backend://"}
+                                ]"""));
+    }
+
+    @Test
+    void showsTheGatewayAsAWhole() {
+        fixture.guard.observe(300_000_000, 12);
+        fixture.drain.enter(Drain.Phase.ANNOUNCED);
+
+        JsonNode all = json(endpoint.all());
+
+        assertThat(all.get("backends").propertyNames()).containsExactly("orders");
+        assertThat(all.get("gateway")).isEqualTo(JsonMapper.shared().readTree("""
+                                {"phase": "announced", "inFlight": 0, "maxInFlight": 100, "streams": 0,
+                                  "eventLoopDelayMs": 300.0, "memoryPercent": 12, "overloaded": true}"""));
+    }
+
+    @Test
+    void knowsNoBackendThatIsNotConfigured() {
+        assertThat(endpoint.one("payments")).isNull();
+        assertThat(force("payments", "open").getStatus()).isEqualTo(404);
+    }
+
+    @Test
+    void forcesABreakerAndLetsGoOfIt() {
+        long now = fixture.clock.get();
+
+        assertState(force("orders", "open"), "forced-open", true);
+        assertThat(fixture.breaker.permits(now)).isFalse();
+
+        assertState(force("orders", "closed"), "forced-closed", true);
+        assertThat(fixture.breaker.permits(now)).isTrue();
+
+        fixture.breaker.forceOpen();
+        assertState(force("orders", "released"), "closed", false);
+        assertThat(fixture.breaker.permits(now)).isTrue();
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"", "Open", "half-open", "shut"})
+    void refusesAWordItDoesNotKnowAndNamesThoseItDoes(@Nullable String word) {
+        WebEndpointResponse<Object> response = force("orders", word);
+
+        assertThat(response.getStatus()).isEqualTo(400);
+        assertThat(response.getBody())
+                .isEqualTo(Map.of(
+                        "status",
+                        400,
+                        "detail",
+                        "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)"));
+        assertThat(BackendMeters.stateWord(fixture.breaker)).isEqualTo("closed");
+    }
+
+    @Test
+    @ExtendWith(OutputCaptureExtension.class)
+    void logsWhoForcedWhat(CapturedOutput output) {
+        endpoint.change("orders", "open", null)
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
+                .block();
+
+        assertThat(output.getAll())
+                .contains("WARN")
+                .contains("Breaker of backend orders forced by 192.0.2.7:4711: open; it was closed and is forced-open");
+    }
+
+    @Test
+    void changesLimitsThatAreNoParametersNames() {
+        WebEndpointResponse<Object> response = endpoint.change(
+                        "orders", null, Map.of("max-concurrent-calls", "20", "deadline", "1s"))
+                .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
+                .block();
+
+        assertThat(response).extracting(WebEndpointResponse::getStatus).isEqualTo(200);
+        assertThat(asked).containsExactly("orders {deadline=1s, max-concurrent-calls=20} by 192.0.2.7:4711");
+    }
+
+    @Test
+    void changesNothingAndForcesNothingIfALimitIsNotSound() {
+        problems = List.of("max-concurrent-calls: 0 (expected: 1 to 1000000)");
+
+        WebEndpointResponse<Object> response = endpoint.change("orders", "open", Map.of("max-concurrent-calls", "0"))
+                .block();
+
+        assertThat(response).extracting(WebEndpointResponse::getStatus).isEqualTo(400);
+        assertThat(response)
+                .extracting(WebEndpointResponse::getBody)
+                .isEqualTo(Map.of("status", 400, "detail", "max-concurrent-calls: 0 (expected: 1 to 1000000)"));
+        assertThat(BackendMeters.stateWord(fixture.breaker)).isEqualTo("closed");
+    }
+
+    @Test
+    void takesAllOfTheBodyButItsOwnParametersForLimits() {
+        assertThat(LimitsOfBody.withLimits(
+                        Map.of("backend", "orders", "breaker", "open", "max-concurrent-calls", "20")))
+                .containsEntry("limits", Map.of("max-concurrent-calls", "20"))
+                .containsEntry("breaker", "open")
+                .containsEntry("backend", "orders");
+    }
+
+    private WeirEndpoint endpoint(BackendObserver observer) {
+        return new WeirEndpoint(
+                new OneBackend(fixture.backend(observer)),
+                fixture.engine,
+                fixture.guard,
+                fixture.drain,
+                changes,
+                happenings);
+    }
+
+    private WebEndpointResponse<Object> force(String backend, @Nullable String word) {
+        WebEndpointResponse<Object> response =
+                endpoint.change(backend, word, null).block();
+        if (response == null) {
+            throw new AssertionError("no answer");
+        }
+        return response;
+    }
+
+    private static void assertState(WebEndpointResponse<Object> response, String state, boolean forced) {
+        assertThat(response.getStatus()).isEqualTo(200);
+        JsonNode breaker = json(response.getBody()).get("breaker");
+        assertThat(breaker.get("state").stringValue()).isEqualTo(state);
+        assertThat(breaker.get("forced").booleanValue()).isEqualTo(forced);
+    }
+
+    private static JsonNode json(@Nullable Object view) {
+        return JsonMapper.shared().readTree(JsonMapper.shared().writeValueAsString(view));
+    }
+}

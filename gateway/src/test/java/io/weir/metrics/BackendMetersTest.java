@@ -1,0 +1,239 @@
+package io.weir.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.outcome.Reason;
+import io.weir.testing.Allocation;
+import io.weir.testing.ObservedGateway;
+import java.lang.management.ManagementFactory;
+import java.util.concurrent.TimeUnit;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class BackendMetersTest {
+
+    private static final long MS = 1_000_000;
+
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private final ObservedGateway fixture = new ObservedGateway();
+    private final BackendMeters meters = fixture.backendMeters(new MeterBook(registry));
+
+    @AfterEach
+    void close() {
+        meters.close();
+        fixture.close();
+    }
+
+    @Test
+    void timesWaitsBudgetsAndServices() {
+        meters.dispatched(5 * MS, 700 * MS);
+        meters.dispatched(0, 800 * MS);
+        meters.served(40 * MS);
+
+        assertThat(millis(Meters.QUEUE_WAIT)).isEqualTo(5);
+        assertThat(registry.get(Meters.QUEUE_WAIT.meterName()).timer().count()).isEqualTo(2);
+        assertThat(millis(Meters.BUDGET_LEFT)).isEqualTo(1_500);
+        assertThat(millis(Meters.SERVICE_TIME)).isEqualTo(40);
+    }
+
+    @Test
+    void countsRetriesByTheBudgetsVerdict() {
+        meters.retried(true);
+        meters.retried(false);
+        meters.retried(false);
+
+        assertThat(value(Meters.RETRIES, "verdict", "allowed")).isEqualTo(1);
+        assertThat(value(Meters.RETRIES, "verdict", "denied")).isEqualTo(2);
+    }
+
+    @Test
+    void showsTheCompartmentAsItIs() {
+        fixture.bulkhead.tryAcquire();
+        fixture.bulkhead.tryAcquire();
+        fixture.bulkhead.enter(new QueueingBulkhead.Waiter() {
+            @Override
+            protected void granted() {
+                // By the resize below, if ever.
+            }
+        });
+        fixture.streams.tryAcquire();
+        for (int i = 0; i < 5; i++) {
+            fixture.retryBudget.deposit();
+        }
+
+        assertThat(value(Meters.PERMITS_USED)).isEqualTo(2);
+        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(2);
+        assertThat(value(Meters.QUEUE_LENGTH)).isEqualTo(1);
+        assertThat(value(Meters.QUEUE_CAPACITY)).isEqualTo(3);
+        assertThat(value(Meters.STREAMS_USED)).isEqualTo(1);
+        assertThat(value(Meters.STREAMS_LIMIT)).isEqualTo(5);
+        assertThat(value(Meters.RETRY_BUDGET)).isEqualTo(1);
+        assertThat(value(Meters.POOL_LIMIT)).isEqualTo(23);
+        assertThat(value(Meters.POOL_CONNECTIONS, "state", "acquired")).isZero();
+        assertThat(value(Meters.POOL_CONNECTIONS, "state", "idle")).isZero();
+        assertThat(value(Meters.POOL_PENDING)).isZero();
+
+        fixture.bulkhead.resize(9, 4);
+
+        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(9);
+        assertThat(value(Meters.QUEUE_CAPACITY)).isEqualTo(4);
+    }
+
+    @Test
+    void showsTheOneStateThatTheBreakerIsIn() {
+        assertState("closed", false);
+        fixture.breaker.resilience4j().transitionToOpenState();
+        assertState("open", false);
+        fixture.breaker.resilience4j().transitionToHalfOpenState();
+        assertState("half-open", false);
+        fixture.breaker.forceOpen();
+        assertState("forced-open", true);
+        fixture.breaker.forceClosed();
+        assertState("forced-closed", true);
+        fixture.breaker.release();
+        assertState("closed", false);
+    }
+
+    @Test
+    void showsProbesAndOverdueCalls() {
+        fixture.breaker.overdueBegan(fixture.breaker.era());
+        fixture.breaker.resilience4j().transitionToOpenState();
+        fixture.clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+        fixture.breaker.acquire(fixture.clock.get());
+
+        assertThat(value(Meters.CALLS_OVERDUE)).isEqualTo(1);
+        assertThat(value(Meters.BREAKER_PROBES)).isEqualTo(1);
+    }
+
+    @Test
+    void countsWhatWasShedByReason() {
+        meters.shed(Reason.CIRCUIT_OPEN);
+        meters.shed(Reason.QUEUE_TIMEOUT);
+        meters.shed(Reason.QUEUE_TIMEOUT);
+
+        assertThat(value(Meters.SHED, "reason", "circuit-open")).isEqualTo(1);
+        assertThat(value(Meters.SHED, "reason", "queue-timeout")).isEqualTo(2);
+    }
+
+    @Test
+    void showsLittlesLawInSecondsAndOverJmxInMilliseconds() throws JMException {
+        serve(3_000, 5 * MS, 20 * MS);
+        fixture.bulkhead.tryAcquire();
+
+        assertThat(value(Meters.LAW_ARRIVAL_RATE)).isCloseTo(100, within(1.0));
+        assertThat(value(Meters.LAW_SERVICE_TIME)).isEqualTo(0.02);
+        assertThat(value(Meters.LAW_WAITING_TIME)).isEqualTo(0.005);
+        assertThat(value(Meters.LAW_ACTIVE_CALLS)).isCloseTo(2, within(0.1));
+        assertThat(value(Meters.LAW_WAITING_RATIO)).isEqualTo(0.2);
+        assertThat(value(Meters.LAW_UNCONGESTED_TIME)).isEqualTo(0.02);
+        assertThat(value(Meters.LAW_SUGGESTED_LIMIT)).isEqualTo(4);
+
+        assertThat(attribute("ArrivalRate")).isCloseTo(100, within(1.0));
+        assertThat(attribute("AverageServiceTimeMillis")).isEqualTo(20);
+        assertThat(attribute("AverageWaitingTimeMillis")).isEqualTo(5);
+        assertThat(attribute("AverageActive")).isCloseTo(2, within(0.1));
+        assertThat(attribute("AverageWaiting")).isCloseTo(0.5, within(0.1));
+        assertThat(attribute("WaitingShare")).isEqualTo(0.2);
+        assertThat(attribute("RetiredRequests")).isEqualTo(3_000);
+        assertThat(attribute("Active")).isEqualTo(1);
+        assertThat(attribute("Waiting")).isZero();
+        assertThat(attribute("Limit")).isEqualTo(2);
+        assertThat(attribute("UncongestedServiceTimeMillis")).isEqualTo(20);
+        assertThat(attribute("SuggestedLimit")).isEqualTo(4);
+    }
+
+    @Test
+    void tellsTheEngineHowLongACallTakesAtLeast() {
+        assertThat(meters.uncongestedNanos()).isZero();
+
+        serve(3_000, 0, 20 * MS);
+
+        assertThat(meters.uncongestedNanos()).isCloseTo(20 * MS, within(MS));
+    }
+
+    @Test
+    void doesNotLearnFromABackendWhoseBreakerIsOpen() {
+        fixture.breaker.resilience4j().transitionToOpenState();
+
+        serve(3_000, 0, MS);
+
+        assertThat(meters.uncongestedNanos()).isZero();
+    }
+
+    @Test
+    void doesNotLearnFromABackendThatFails() {
+        for (int i = 0; i < 100; i++) {
+            fixture.breaker.resilience4j().acquirePermission();
+            if (i % 5 == 0) {
+                fixture.breaker.resilience4j().onError(1, TimeUnit.MILLISECONDS, new IllegalStateException());
+            } else {
+                fixture.breaker.resilience4j().onSuccess(1, TimeUnit.MILLISECONDS);
+            }
+        }
+
+        serve(3_000, 0, MS);
+
+        assertThat(meters.uncongestedNanos()).isZero();
+    }
+
+    @Test
+    void takesItsSeriesAndItsBeanAlongWhenTheBackendGoes() {
+        meters.shed(Reason.CIRCUIT_OPEN);
+        meters.close();
+        meters.shed(Reason.BULKHEAD_FULL);
+        meters.dispatched(1, 1);
+        meters.served(1);
+
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(server().isRegistered(LittlesLawBean.nameOf("orders"))).isFalse();
+    }
+
+    @Test
+    void allocatesNothingPerExchange() {
+        assertThat(Allocation.bytesPer(() -> {
+                    // The clock stands still, as it does within a slice, of which there are ten in a window.
+                    meters.dispatched(MS, 700 * MS);
+                    meters.served(20 * MS);
+                    meters.retried(true);
+                    meters.shed(Reason.CIRCUIT_OPEN);
+                    meters.uncongestedNanos();
+                }))
+                .isZero();
+    }
+
+    private void serve(int calls, long waitNanos, long serviceNanos) {
+        for (int i = 0; i < calls; i++) {
+            fixture.clock.addAndGet(10 * MS);
+            meters.dispatched(waitNanos, 100 * MS);
+            meters.served(serviceNanos);
+        }
+    }
+
+    private void assertState(String expected, boolean forced) {
+        for (String state : BackendMeters.BREAKER_STATES) {
+            assertThat(value(Meters.BREAKER_STATE, "state", state)).as(state).isEqualTo(state.equals(expected) ? 1 : 0);
+        }
+        assertThat(value(Meters.BREAKER_FORCED)).isEqualTo(forced ? 1 : 0);
+    }
+
+    private double value(Meters meter, String... tags) {
+        return ObservedGateway.value(registry, meter, tags);
+    }
+
+    private double millis(Meters timer) {
+        return registry.get(timer.meterName()).timer().totalTime(TimeUnit.MILLISECONDS);
+    }
+
+    private static double attribute(String name) throws JMException {
+        return ((Number) server().getAttribute(LittlesLawBean.nameOf("orders"), name)).doubleValue();
+    }
+
+    private static MBeanServer server() {
+        return ManagementFactory.getPlatformMBeanServer();
+    }
+}

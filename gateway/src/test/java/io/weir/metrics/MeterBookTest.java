@@ -1,0 +1,206 @@
+package io.weir.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.limit.LittlesLaw;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.metrics.MeterBook.MeterScope;
+import io.weir.testing.ObservedGateway;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.MBeanServerFactory;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.Test;
+
+class MeterBookTest {
+
+    private static final ObjectName NAME = LittlesLawBean.nameOf("orders");
+
+    private final MeterRegistry registry = new SimpleMeterRegistry();
+    private final MBeanServer beans = MBeanServerFactory.newMBeanServer();
+    private final MeterBook book = new MeterBook(registry, beans);
+
+    @Test
+    void removesWithAPageWhatWasOnIt() {
+        MeterScope page = book.open();
+        page.counter(Meters.SHED, "orders", "circuit-open");
+        page.timer(Meters.QUEUE_WAIT, "orders");
+        page.gauge(Meters.PERMITS_USED, () -> 1, "orders");
+        page.counter(Meters.CONNECTIONS_REJECTED, () -> 1);
+        page.bean(NAME, bean(1));
+        assertThat(registry.getMeters())
+                .extracting(meter -> meter.getId().getName())
+                .contains("weir.shed", "weir.queue.wait", "weir.permits.used", "weir.connections.rejected");
+        assertThat(beans.isRegistered(NAME)).isTrue();
+
+        page.close();
+
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(beans.isRegistered(NAME)).isFalse();
+    }
+
+    @Test
+    void letsASuccessorsGaugeTakeOverAtOnceAndOutliveItsPredecessor() {
+        MeterScope before = book.open();
+        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        MeterScope after = book.open();
+
+        Gauge shown = registry.get("weir.permits.limit").gauge();
+        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
+
+        // The same meter: a scrape under way would otherwise find two of one name, and fail.
+        assertThat(registry.get("weir.permits.limit").gauge()).isSameAs(shown);
+        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        before.close();
+        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        after.close();
+        assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void letsASuccessorsCounterGoOnWhereItsPredecessorsWas() {
+        MeterScope before = book.open();
+        Counter old = before.counter(Meters.SHED, "orders", "circuit-open");
+        old.increment();
+        MeterScope after = book.open();
+        after.counter(Meters.SHED, "orders", "circuit-open").increment();
+        before.close();
+
+        // What the predecessor still ends is counted, too.
+        old.increment();
+
+        assertThat(ObservedGateway.value(registry, Meters.SHED)).isEqualTo(3);
+    }
+
+    @Test
+    void goesBackToAPredecessorWhoseSuccessorComesToNothing() throws JMException {
+        MeterScope before = book.open();
+        Counter counter = before.counter(Meters.SHED, "orders", "circuit-open");
+        Timer timer = before.timer(Meters.QUEUE_WAIT, "orders");
+        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        before.counter(Meters.CONNECTIONS_REJECTED, () -> 3);
+        before.bean(NAME, bean(1));
+        MeterScope after = book.open();
+        after.counter(Meters.SHED, "orders", "circuit-open").increment();
+        after.timer(Meters.QUEUE_WAIT, "orders");
+        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
+        after.counter(Meters.CONNECTIONS_REJECTED, () -> 4);
+        after.bean(NAME, bean(2));
+
+        after.close();
+
+        counter.increment();
+        timer.record(Duration.ofMillis(1));
+        assertThat(ObservedGateway.value(registry, Meters.SHED)).isEqualTo(2);
+        assertThat(registry.get("weir.queue.wait").timer().count()).isEqualTo(1);
+        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(10);
+        assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_REJECTED)).isEqualTo(3);
+        assertThat(beans.getAttribute(NAME, "Limit")).isEqualTo(1);
+        before.close();
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(beans.isRegistered(NAME)).isFalse();
+    }
+
+    @Test
+    void takesAGaugeBackFromWhoAskedForItAndFromNobodyElse() {
+        MeterScope before = book.open();
+        before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
+        MeterScope after = book.open();
+        after.removeGauge(Meters.PERMITS_LIMIT, "orders");
+        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(10);
+
+        after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
+        before.removeGauge(Meters.PERMITS_LIMIT, "orders");
+        assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
+        after.removeGauge(Meters.PERMITS_LIMIT, "orders");
+
+        assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void letsASuccessorsBeanTakeOver() throws JMException {
+        MeterScope before = book.open();
+        before.bean(NAME, bean(1));
+        MeterScope after = book.open();
+        after.bean(NAME, bean(2));
+
+        before.close();
+
+        assertThat(beans.getAttribute(NAME, "Limit")).isEqualTo(2);
+    }
+
+    @Test
+    void sharesAJvmWithAnotherGateway() throws JMException {
+        MeterScope here = book.open();
+        MeterScope there = new MeterBook(new SimpleMeterRegistry(), beans).open();
+        here.bean(NAME, bean(1));
+
+        there.bean(NAME, bean(2));
+
+        assertThat(beans.getAttribute(NAME, "Limit")).isEqualTo(2);
+        there.close();
+        here.close();
+        assertThat(beans.isRegistered(NAME)).isFalse();
+    }
+
+    @Test
+    void keepsWhatItReadsAliveAsLongAsItIsShown() {
+        WeakReference<AtomicLong> counted = count(book.open());
+        System.gc();
+        AtomicLong alive = counted.get();
+
+        assertThat(alive).isNotNull();
+        alive.set(7);
+        assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_REJECTED)).isEqualTo(7);
+    }
+
+    private static WeakReference<AtomicLong> count(MeterScope page) {
+        AtomicLong rejected = new AtomicLong(3);
+        page.counter(Meters.CONNECTIONS_REJECTED, rejected::get);
+        return new WeakReference<>(rejected);
+    }
+
+    @Test
+    void createsNothingForAnOwnerThatIsGone() {
+        MeterScope page = book.open();
+        page.close();
+
+        assertThat(page.timerIfOpen(Meters.QUEUE_WAIT, "orders")).isNull();
+        assertThat(page.counterIfOpen(Meters.SHED, "orders", "circuit-open")).isNull();
+        AtomicBoolean asked = new AtomicBoolean();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> page.gauge(Meters.IN_FLIGHT, () -> {
+                    asked.set(true);
+                    return 1;
+                }));
+        assertThatIllegalStateException().isThrownBy(() -> page.timer(Meters.QUEUE_WAIT, "orders"));
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(asked).isFalse();
+    }
+
+    @Test
+    void holdsTheCreatorsToTheDocumentedKindAndTags() {
+        MeterScope page = book.open();
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> page.counter(Meters.SHED, "orders"))
+                .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason])");
+        assertThatIllegalArgumentException().isThrownBy(() -> page.timer(Meters.SHED, "orders", "circuit-open"));
+    }
+
+    private static LittlesLawBean bean(int limit) {
+        return new LittlesLawBean(
+                new LittlesLaw(ObservedGateway.LAW, () -> true, () -> 0), new QueueingBulkhead(limit, 0));
+    }
+}

@@ -1,0 +1,151 @@
+package io.weir.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.weir.accesslog.AccessLog;
+import io.weir.accesslog.LineSinkTest;
+import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.Route;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.outcome.Reason;
+import io.weir.overload.OverloadSampler;
+import io.weir.testing.ObservedGateway;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+class MetersTest {
+
+    private static final Pattern SAMPLE = Pattern.compile("([a-z_]+)(?:\\{(.*)\\})? \\S+");
+    private static final Pattern LABEL = Pattern.compile("([a-z_]+)=\"([^\"]*)\"");
+    private static final String HELP = "# HELP ";
+
+    @Test
+    void areWhatAScrapeShowsAllOfThemAndNothingElse() {
+        Map<String, Set<String>> documented = new TreeMap<>();
+        for (Meters meter : Meters.values()) {
+            meter.prometheusNames().forEach(name -> documented.put(name, new TreeSet<>(meter.tags())));
+        }
+
+        Map<String, Set<String>> shown = new TreeMap<>();
+        for (Matcher sample : samples(scrape())) {
+            Set<String> labels = shown.computeIfAbsent(sample.group(1), name -> new TreeSet<>());
+            if (sample.group(2) != null) {
+                LABEL.matcher(sample.group(2)).results().forEach(label -> labels.add(label.group(1)));
+            }
+            labels.remove("le");
+        }
+
+        assertThat(shown).isEqualTo(documented);
+    }
+
+    @Test
+    void sayInTheScrapeWhatTheyMean() {
+        String scrape = scrape();
+
+        for (Meters meter : Meters.values()) {
+            String first = meter.prometheusNames().getFirst().replaceFirst("_bucket$", "");
+            assertThat(scrape).contains(HELP + first + " " + meter.meaning() + "\n");
+        }
+    }
+
+    @Test
+    void tagWithNothingButNamesOfTheConfigurationAndWords() {
+        Set<String> words = new TreeSet<>(ExchangeOutcomes.words());
+        words.addAll(BackendMeters.BREAKER_STATES);
+        words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
+        words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
+        words.addAll(Set.of("applied", "unchanged", "refused"));
+        words.addAll(Set.of("exported", "dropped", "failed"));
+
+        for (Matcher sample : samples(scrape())) {
+            if (sample.group(2) != null) {
+                LABEL.matcher(sample.group(2))
+                        .results()
+                        .filter(label -> !label.group(1).equals("le"))
+                        .forEach(label -> assertThat(words).contains(label.group(2)));
+            }
+        }
+    }
+
+    @Test
+    void haveNamesAndTagsThatFitTogether() {
+        assertThat(Arrays.stream(Meters.values()).map(Meters::meterName)).doesNotHaveDuplicates();
+        assertThat(Arrays.stream(Meters.values()).map(Meters::prometheusNames).flatMap(Collection::stream))
+                .doesNotHaveDuplicates();
+        for (Meters meter : Meters.values()) {
+            assertThat(meter.meterName()).matches("weir(\\.[a-z]+)+");
+            assertThat(meter.tags()).allMatch(tag -> tag.matches("[a-z]+"));
+            assertThat(meter.meaning()).endsWith(".");
+        }
+    }
+
+    @Test
+    void haveBucketsFromAMillisecondToTenSecondsInStepsThatAQuantileCanBear() {
+        assertThat(Meters.BUCKETS.getFirst()).isEqualTo(Duration.ofMillis(1));
+        assertThat(Meters.BUCKETS.getLast()).isEqualTo(Duration.ofSeconds(10));
+        for (int i = 1; i < Meters.BUCKETS.size(); i++) {
+            long before = Meters.BUCKETS.get(i - 1).toMillis();
+            assertThat(Meters.BUCKETS.get(i).toMillis()).isBetween(before + 1, before * 5 / 2);
+        }
+    }
+
+    /** Of a gateway in which everything has happened once. */
+    private static String scrape() {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        MeterBook book = new MeterBook(registry);
+        try (ObservedGateway fixture = new ObservedGateway();
+                AccessLog log = new AccessLog(new LineSinkTest.Nowhere(), 16, () -> 0);
+                OverloadSampler sampler = new OverloadSampler(List.of(), fixture.guard, fixture.clock::get);
+                BackendMeters backend = fixture.backendMeters(book);
+                ExchangeMeters route = new ExchangeMeters(
+                        book.open(), "orders-route", "orders", "compiled", new QueueingBulkhead(1, 0));
+                EdgeMeters edge = new EdgeMeters(
+                        book,
+                        fixture.engine,
+                        fixture.guard,
+                        sampler,
+                        fixture.drain,
+                        new EdgeMetersTest.FixedConnections(3, 100, 7),
+                        log)) {
+            Route observed = fixture.route(fixture.backend(backend), null, route);
+            fixture.refused(observed, ObservedGateway.caller(), Duration.ZERO);
+            for (String outcome : ExchangeOutcomes.words()) {
+                route.count(ExchangeOutcomes.words().indexOf(outcome), 1, 1);
+            }
+            for (Reason reason : Reason.values()) {
+                edge.refused(reason);
+            }
+            ClusterMeters.show(book, () -> 3, () -> 1);
+            TracingMeters.show(book, () -> 3, () -> 2, () -> 1);
+            ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
+            reloads.applied(Instant.EPOCH);
+            edge.answered("orders-route", 302, 1);
+            backend.wouldRefuse(Reason.BULKHEAD_FULL);
+            backend.retried(true);
+            backend.dispatched(1, 1);
+            backend.served(1);
+            return registry.scrape();
+        }
+    }
+
+    private static List<Matcher> samples(String scrape) {
+        List<Matcher> samples = scrape.lines()
+                .filter(line -> !line.startsWith("#"))
+                .map(SAMPLE::matcher)
+                .toList();
+        assertThat(samples).isNotEmpty().allMatch(Matcher::matches);
+        return samples;
+    }
+}

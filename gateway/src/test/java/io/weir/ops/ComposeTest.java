@@ -1,0 +1,117 @@
+package io.weir.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.yaml.snakeyaml.Yaml;
+
+/** What {@code ops/compose.yml} starts has its limits, and only the gateway can be reached from outside. */
+class ComposeTest {
+
+    private static final Path FILE = Path.of("..", "ops", "compose.yml");
+    private static final Pattern UID = Pattern.compile("\"type\": \"prometheus\",\\s+\"uid\": \"([^\"]+)\"");
+
+    @Test
+    void startsAllThatBelongsTogether() throws IOException {
+        assertThat(read())
+                .containsOnlyKeys("gateway", "mvc", "reactive", "postgres", "prometheus", "alertmanager", "grafana");
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("services")
+    void hasALimitOfProcessorsAndOfMemory(Map.Entry<String, Map<String, Object>> service) {
+        assertThat(service.getValue().get("cpus")).isInstanceOfSatisfying(Number.class, cpus -> {
+            if (List.of("gateway", "mvc", "reactive").contains(service.getKey())) {
+                assertThat(cpus).isEqualTo(4);
+            }
+            assertThat(cpus.doubleValue()).isBetween(0.1, 4.0);
+        });
+        assertThat(service.getValue().get("mem_limit")).asString().matches("\\d+[mg]");
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("services")
+    void publishesThePortOfTheGatewayAndNoOther(Map.Entry<String, Map<String, Object>> service) {
+        if (service.getKey().equals("postgres")) {
+            assertThat(texts(service.getValue().get("ports")))
+                    .filteredOn(port -> !port.startsWith("127.0.0.1:"))
+                    .containsExactly("8080:8080");
+        } else {
+            assertThat(service.getValue())
+                    .containsEntry("network_mode", "service:postgres")
+                    .doesNotContainKey("ports");
+        }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("services")
+    void mountsWhatThereIs(Map.Entry<String, Map<String, Object>> service) {
+        assertThat(texts(service.getValue().get("volumes")))
+                .filteredOn(volume -> volume.startsWith("."))
+                .allSatisfy(volume -> {
+                    assertThat(volume).endsWith(":ro");
+                    assertThat(FILE.resolveSibling(volume.substring(0, volume.indexOf(':'))))
+                            .exists();
+                });
+    }
+
+    @Test
+    void grafanaFindsItsDashboardsAndTheseTheirDataSource() throws IOException {
+        Map<String, Object> grafana = Objects.requireNonNull(read().get("grafana"));
+        Path provisioning = FILE.resolveSibling("grafana/provisioning");
+        String dashboards = Files.readString(provisioning.resolve("dashboards/weir.yml"));
+        String source = Files.readString(provisioning.resolve("datasources/weir.yml"));
+
+        assertThat(texts(grafana.get("volumes")))
+                .contains(
+                        "./grafana/provisioning:/etc/grafana/provisioning:ro",
+                        "./grafana/dashboards:" + value("path", dashboards) + ":ro");
+        assertThat(value("url", source)).isEqualTo("${PROMETHEUS_URL}");
+        assertThat((Map<?, ?>) grafana.get("environment"))
+                .extracting("PROMETHEUS_URL")
+                .isNotNull();
+        try (Stream<Path> files = Files.list(FILE.resolveSibling("grafana/dashboards"))) {
+            for (Path file : files.toList()) {
+                assertThat(UID.matcher(Files.readString(file)).results().map(uid -> uid.group(1)))
+                        .as("%s: data sources", file)
+                        .isNotEmpty()
+                        .containsOnly(value("uid", source));
+            }
+        }
+    }
+
+    /** What stands behind a name in a file that has that name once. */
+    private static String value(String name, String file) {
+        Matcher line = Pattern.compile("(?m)^ +" + name + ": (\\S+)").matcher(file);
+        assertThat(line.find()).as(name).isTrue();
+        return line.group(1);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Map<String, Object>> read() throws IOException {
+        Map<String, Object> file = new Yaml().load(Files.readString(FILE));
+        return (Map<String, Map<String, Object>>) Objects.requireNonNull(file.get("services"));
+    }
+
+    static Stream<Map.Entry<String, Map<String, Object>>> services() throws IOException {
+        return read().entrySet().stream();
+    }
+
+    private static List<String> texts(@Nullable Object list) {
+        return list == null
+                ? List.of()
+                : ((List<?>) list).stream().map(String::valueOf).toList();
+    }
+}

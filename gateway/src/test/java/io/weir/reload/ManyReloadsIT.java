@@ -1,0 +1,236 @@
+package io.weir.reload;
+
+import static java.time.Duration.ofMillis;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.resilience4j.bulkhead.BulkheadRegistry;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.door.LiveRoutes;
+import io.weir.live.RetiredGenerations;
+import io.weir.reload.Change.Trigger;
+import io.weir.testing.Door;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import javax.management.JMException;
+import javax.management.MalformedObjectNameException;
+import javax.management.ObjectName;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Many changes of the configuration leave nothing behind. */
+class ManyReloadsIT {
+
+    private static final int ROUNDS = 5;
+    private static final int ROUND = 200;
+    /**
+     * What a heap may wander by that does not grow: less than a kilobyte for each reload. Over eight hundred it was seen to wander by
+     * 180 kB, up and down.
+     */
+    private static final long SLACK_BYTES = 1_000L * ROUND;
+
+    private static final Pattern OURS = Pattern.compile("(weir|resilience4j|reactor)\\..*");
+    /** A line of the JVM's histogram: its number, instances, bytes, and the class. */
+    private static final Pattern INSTANCES = Pattern.compile(" *[0-9]+: +([0-9]+) +[0-9]+ +([^ ]+).*");
+    /** What there is once for each backend, pool, route or change. */
+    private static final Set<String> LIVING = Set.of(
+            "io.weir.limit.QueueingBulkhead",
+            "io.weir.limit.RegisteredBulkhead",
+            "io.weir.health.Breaker",
+            "io.weir.dashboard.Trace",
+            "io.weir.door.Routes",
+            "io.weir.engine.Backend",
+            "io.weir.engine.HealthProber",
+            "io.weir.engine.Route",
+            "io.weir.metrics.BackendMeters",
+            "io.weir.management.EventRing",
+            "io.weir.metrics.ExchangeMeters",
+            "io.weir.instance.Pool",
+            "reactor.netty.resources.DefaultPooledConnectionProvider");
+
+    private static int named;
+
+    private static TestGateway gateway;
+    private static TestBackend one;
+    private static TestBackend two;
+
+    @BeforeAll
+    static void start() {
+        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
+        one = TestBackend.healthy();
+        two = TestBackend.healthy();
+        gateway = TestGateway.start(yaml(0));
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        one.close();
+        two.close();
+    }
+
+    @Test
+    void leaveNothingOfWhatIsGone() throws Exception {
+        // Classes, buffers and caches that come with the first ones.
+        reloads();
+        Map<String, Long> counts = counts();
+        Map<String, Long> living = living();
+        long[] used = new long[ROUNDS];
+        for (int round = 0; round < ROUNDS; round++) {
+            reloads();
+            await().untilAsserted(() -> assertThat(counts()).isEqualTo(counts));
+            // Fewer, if somebody still held one of the first round's.
+            await().pollInterval(ofMillis(100))
+                    .untilAsserted(() -> assertThat(living())
+                            .allSatisfy((type, alive) ->
+                                    assertThat(alive).isLessThanOrEqualTo(living.getOrDefault(type, 0L))));
+            await().untilAsserted(() -> assertThat(one.connections() + two.connections())
+                    .as("connections")
+                    .isEqualTo(pooled()));
+            used[round] = usedHeap();
+        }
+        // It may go up and down; growing with each round it must not.
+        assertThat(used[ROUNDS - 1] - used[0])
+                .as("bytes more after %s reloads, of %s", (ROUNDS - 1) * ROUND, Arrays.toString(used))
+                .isLessThan(SLACK_BYTES * (ROUNDS - 1));
+        gateway.assertNothingHeld();
+    }
+
+    /** Each one brings and takes backends and routes, moves addresses and changes limits and breakers. */
+    private static void reloads() throws IOException {
+        for (int i = 1; i <= ROUND; i++) {
+            gateway.rewrite(yaml(i % ROUND));
+            assertThat(gateway.bean(LiveConfiguration.class)
+                            .reload(Trigger.REQUEST, "a test")
+                            .problems())
+                    .isEmpty();
+            if (i % 10 == 0) {
+                for (String name : List.of("orders", visitor(i % ROUND))) {
+                    for (Door door : Door.values()) {
+                        assertThat(TestCaller.get(gateway.port(), door.path(name, String.valueOf(i)))
+                                        .status())
+                                .isEqualTo(200);
+                    }
+                }
+            }
+        }
+        await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0
+                && gateway.bean(RetiredGenerations.class).past() == 0);
+    }
+
+    /** No name comes twice, so that whatever keeps names grows; but a round ends with what the gateway has been started with. */
+    private static String yaml(int i) {
+        named += i == 0 ? 0 : 1;
+        String visitor = visitor(i);
+        return """
+                weir:
+                  reload: { watch: false }
+                  backends:
+                    orders:
+                      uri: "%s"
+                      deadline: %dms
+                      bulkhead: { max-concurrent-calls: %d }
+                      circuit-breaker: { failure-rate-threshold: %d }
+                      recovery: { health-path: /healthy/%d }
+                    %s: { uri: "%s" }
+                  routes:
+                    orders-compiled: { max-concurrent-calls: %d, fallback: { body: "%d" } }
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: orders-compiled, uri: "backend://orders", predicates: ["Path=/compiled/orders/**"] }
+                  - { id: orders-general, uri: "backend://orders", predicates: ["Path=/general/orders/**", "After=2020-01-01T00:00:00Z"] }
+                  - { id: %s-compiled, uri: "backend://%s", predicates: ["Path=/compiled/%s/**"] }
+                  - { id: %s-general, uri: "backend://%s", predicates: ["Path=/general/%s/**", "Weight=%s, 5"] }
+                """.formatted(
+                        (i % 2 == 0 ? one : two).uri(),
+                        20_000 + i,
+                        10 + i,
+                        10 + i % 80,
+                        i % 3,
+                        visitor,
+                        one.uri(),
+                        5 + i % 5,
+                        i,
+                        visitor,
+                        visitor,
+                        visitor,
+                        visitor,
+                        visitor,
+                        visitor,
+                        visitor);
+    }
+
+    private static String visitor(int i) {
+        return "visitor-" + (i == 0 ? 0 : named);
+    }
+
+    /** All that there is once for each backend or route somewhere. */
+    private static Map<String, Long> counts() throws MalformedObjectNameException {
+        Map<String, Long> counts = new TreeMap<>();
+        gateway.bean(MeterRegistry.class).getMeters().stream()
+                .filter(meter -> OURS.matcher(meter.getId().getName()).matches())
+                .forEach(meter -> counts.merge(meter.getId().getName(), 1L, Long::sum));
+        counts.put("breakers", (long) gateway.bean(CircuitBreakerRegistry.class)
+                .getAllCircuitBreakers()
+                .size());
+        counts.put("bulkheads", (long)
+                gateway.bean(BulkheadRegistry.class).getAllBulkheads().size());
+        counts.put("beans", (long) ManagementFactory.getPlatformMBeanServer()
+                .queryNames(new ObjectName("io.weir:*"), null)
+                .size());
+        Set<Thread> threads = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("weir-"))
+                .collect(Collectors.toSet());
+        counts.put("threads", (long) threads.size());
+        return counts;
+    }
+
+    /** Instances that can still be reached, by class. */
+    private static Map<String, Long> living() throws JMException {
+        String histogram = String.valueOf(ManagementFactory.getPlatformMBeanServer()
+                .invoke(
+                        new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                        "gcClassHistogram",
+                        new Object[] {new String[0]},
+                        new String[] {String[].class.getName()}));
+        Map<String, Long> living = new TreeMap<>();
+        histogram.lines().map(INSTANCES::matcher).filter(Matcher::matches).forEach(line -> {
+            if (LIVING.contains(line.group(2))) {
+                living.put(line.group(2), Long.valueOf(line.group(1)));
+            }
+        });
+        assertThat(living).containsKeys("io.weir.instance.Pool", "io.weir.engine.Backend");
+        return living;
+    }
+
+    /** Connections of the pools in force. */
+    private static int pooled() {
+        return gateway.bean(LiveRoutes.class).get().backends().values().stream()
+                .mapToInt(backend -> backend.pool().acquired() + backend.pool().idle())
+                .sum();
+    }
+
+    private static long usedHeap() {
+        long least = Long.MAX_VALUE;
+        // Cleaners and weak references take more than one collection.
+        for (int i = 0; i < 4; i++) {
+            System.gc();
+            Runtime runtime = Runtime.getRuntime();
+            least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
+        }
+        return least;
+    }
+}

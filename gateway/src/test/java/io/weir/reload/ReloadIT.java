@@ -1,0 +1,808 @@
+package io.weir.reload;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.resilience4j.bulkhead.BulkheadRegistry;
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.search.RequiredSearch;
+import io.weir.cluster.FakeDns;
+import io.weir.cluster.GatewayCount;
+import io.weir.door.LiveRoutes;
+import io.weir.door.Routes;
+import io.weir.drain.Drain;
+import io.weir.engine.Backend;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.live.RetiredGenerations;
+import io.weir.management.WeirEndpoint;
+import io.weir.reload.Change.Trigger;
+import io.weir.testing.Door;
+import io.weir.testing.HeldCalls;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.UnwillingPort;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.event.ApplicationEventMulticaster;
+
+/** What a change of the configuration changes, what it leaves alone, and what becomes of requests meanwhile. */
+class ReloadIT {
+
+    private static final String SMALL =
+            "bulkhead: { max-concurrent-calls: 2, queue-capacity: 4, max-wait-duration: 20s }";
+    private static final String PATIENT = "deadline: 60s, circuit-breaker: { slow-call-duration-threshold: 60s }";
+
+    private final HeldCalls calls = new HeldCalls();
+    private TestBackend backend;
+    private TestBackend other;
+    private TestGateway gateway;
+
+    @BeforeEach
+    void start() {
+        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
+        backend = TestBackend.healthy();
+        other = TestBackend.start((request, conversation) -> conversation.answer(200, "other"));
+        gateway = TestGateway.start(yaml(backend, SMALL, PATIENT));
+    }
+
+    @AfterEach
+    void stop() {
+        calls.release();
+        gateway.assertNothingHeld();
+        gateway.close();
+        backend.close();
+        other.close();
+    }
+
+    /** A backend {@code orders} with these properties, and a route through each door. */
+    private static String yaml(TestBackend backend, String... properties) {
+        return yaml("orders", backend, properties);
+    }
+
+    private static String yaml(String name, TestBackend backend, String... properties) {
+        String more = properties.length == 0 ? "" : ", " + String.join(", ", properties);
+        return """
+                weir:
+                  reload: { watch: false }
+                  backends:
+                    %1$s: { uri: "%2$s"%3$s }
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: orders-compiled, uri: "backend://%1$s", predicates: ["Path=/compiled/orders/**"] }
+                  - { id: orders-general, uri: "backend://%1$s", predicates: ["Path=/general/orders/**", "After=2020-01-01T00:00:00Z"] }
+                """.formatted(name, backend.uri(), more);
+    }
+
+    private Change reload(String yaml) {
+        gateway.rewrite(yaml);
+        return reload();
+    }
+
+    private Change reload() {
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "a test");
+    }
+
+    private void reloaded(String yaml) {
+        assertThat(reload(yaml).problems()).isEmpty();
+    }
+
+    private CompletableFuture<TestCaller.Answer> send(Door door) {
+        return CompletableFuture.supplyAsync(() -> get(door), Thread::startVirtualThread);
+    }
+
+    private TestCaller.Answer get(Door door) {
+        try {
+            return TestCaller.get(gateway.port(), door.path("orders", "1"));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    // ---------------------------------------------------------------- what changes
+
+    @Test
+    void takesANewLimitInPlace() {
+        Backend before = gateway.backend("orders");
+
+        Change change = reload(yaml(backend, SMALL.replace("calls: 2", "calls: 7"), PATIENT));
+
+        assertThat(change.problems()).isEmpty();
+        assertThat(change.differences())
+                .extracting(Object::toString)
+                .contains("weir.backends.orders.bulkhead.max-concurrent-calls: 2 -> 7");
+        assertThat(gateway.backend("orders").bulkhead()).isSameAs(before.bulkhead());
+        assertThat(before.bulkhead().maxConcurrentCalls()).isEqualTo(7);
+        assertThat(gateway.backend("orders").pool()).isSameAs(before.pool());
+        assertThat(gateway.backend("orders").observer()).isSameAs(before.observer());
+    }
+
+    @Test
+    void changesNothingIfNothingIsDifferent() {
+        Backend before = gateway.backend("orders");
+
+        Change change = reload();
+
+        assertThat(change.problems()).isEmpty();
+        assertThat(change.differences()).isEmpty();
+        assertThat(gateway.backend("orders")).isSameAs(before);
+        assertThat(gateway.bean(LiveConfiguration.class).history().changes()).isEmpty();
+    }
+
+    /** The limit of the file, and what this one of three, or of thirty, has of it. */
+    @Test
+    void dividesALimitWhileItIsOneForAllGateways() {
+        gateway.close();
+        try (FakeDns dns = new FakeDns(3)) {
+            String among = "weir:\n  cluster: { gateways: %s, dns-server: \"%s\", refresh-interval: 100ms }"
+                    .formatted(FakeDns.NAME, dns.address());
+            gateway = TestGateway.start(yaml(backend, limit(10, "gateway")).replace("weir:", among));
+            QueueingBulkhead bulkhead = gateway.backend("orders").bulkhead();
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(10);
+            await().until(() -> gateway.bean(GatewayCount.class).gateways() == 3);
+
+            reloaded(yaml(backend, limit(10, "cluster")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);
+            reloaded(yaml(backend, limit(12, "cluster")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(4);
+            assertThat(gauge("weir.permits.floored")).isZero();
+
+            dns.gateways(30);
+            await().until(() -> bulkhead.maxConcurrentCalls() == 1);
+            await().until(() -> gauge("weir.permits.floored") == 1);
+            reloaded(yaml(backend, limit(60, "cluster") + ", max-streams: 7").replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(2);
+            assertThat(gauge("weir.permits.floored")).isZero();
+            assertThat(gateway.bean(LiveConfiguration.class)
+                            .change("orders", Map.of("max-concurrent-calls", "90"), "a test")
+                            .problems())
+                    .isEmpty();
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);
+
+            // A limit that is only tried out is divided as well, and so is that of a backend that is new.
+            String both = yaml(backend, limit(60, "cluster").replace("scope", "enforce: false, scope"))
+                    .replace(
+                            "    orders: {",
+                            "    stock: { uri: \"" + other.uri() + "\", " + limit(60, "cluster") + " }\n    orders: {")
+                    .replace("weir:", among);
+            reloaded(both);
+            assertThat(Objects.requireNonNull(
+                                    gateway.backend("orders").enforcement().trial())
+                            .maxConcurrentCalls())
+                    .isEqualTo(2);
+            assertThat(gateway.backend("stock").bulkhead().maxConcurrentCalls()).isEqualTo(2);
+
+            reloaded(yaml(backend, limit(12, "gateway")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(12);
+            dns.gateways(2);
+            await().until(() -> gateway.bean(GatewayCount.class).gateways() == 2);
+            reloaded(yaml(backend, limit(13, "gateway")).replace("weir:", among));
+            assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(13);
+        }
+    }
+
+    private static String limit(int calls, String scope) {
+        return "bulkhead: { max-concurrent-calls: " + calls + ", scope: " + scope + " }";
+    }
+
+    @Door.Each
+    void followsAnotherAddressWithAnotherPool(Door door) {
+        assertThat(get(door).text()).isEqualTo(door.path("orders", "1"));
+        Backend before = gateway.backend("orders");
+
+        reloaded(yaml(other, SMALL, PATIENT));
+
+        assertThat(gateway.backend("orders").pool()).isNotSameAs(before.pool());
+        assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
+        assertThat(get(door).text()).isEqualTo("other");
+        // The old pool drains: its idle connection is closed, long before it would have been idle for too long.
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @Door.Each
+    void opensARouteAndClosesIt(Door door) {
+        String without = """
+                weir: { reload: { watch: false }, backends: { orders: { uri: "%s" } } }
+                """.formatted(backend.uri());
+
+        reloaded(without);
+        assertThat(get(door).status()).isEqualTo(404);
+
+        reloaded(yaml(backend));
+        assertThat(get(door).status()).isEqualTo(200);
+    }
+
+    /** A filter tells which route it was, and through which door. */
+    @Door.Each
+    void followsOtherFilters(Door door) {
+        String filtered =
+                yaml(backend, SMALL, PATIENT).replace("predicates:", "filters: [SetPath=/elsewhere], predicates:");
+
+        reloaded(filtered);
+
+        assertThat(get(door).text()).isEqualTo("/elsewhere");
+    }
+
+    @Test
+    void movesARouteFromOneDoorToTheOther() {
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+
+        reloaded(yaml(backend, SMALL, PATIENT)
+                .replace(
+                        "[\"Path=/compiled/orders/**\"]",
+                        "[\"Path=/compiled/orders/**\", \"After=2020-01-01T00:00:00Z\"]"));
+
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+        await().untilAsserted(() -> assertThat(gateway.lines(Door.COMPILED.path("orders", "1")))
+                .extracting(line -> line.path("door").asString())
+                .containsExactly("compiled", "general"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void drawsLotsOnlyAmongTheWeightedRoutesThatThereAre(boolean first) {
+        String weighted = """
+                weir:
+                  reload: { watch: false }
+                  backends: { orders: { uri: "%s" }, gone: { uri: "%s" } }
+                spring.cloud.gateway.server.webflux.routes:
+                """.formatted(backend.uri(), other.uri());
+        String one = """
+                  - { id: one, uri: "backend://orders", predicates: ["Path=/general/orders/**", "Weight=group, %d"] }
+                """;
+        String two = """
+                  - { id: two, uri: "backend://gone", predicates: ["Path=/general/orders/**", "Weight=group, %d"] }
+                """;
+        reloaded(weighted + one.formatted(5) + two.formatted(5));
+
+        reloaded(weighted + (first ? one : two).formatted(5));
+
+        for (int i = 0; i < 20; i++) {
+            assertThat(get(Door.GENERAL).text()).isEqualTo(first ? Door.GENERAL.path("orders", "1") : "other");
+        }
+    }
+
+    // ---------------------------------------------------------------- breakers
+
+    @Test
+    void leavesABreakerAsItIsIfItsSettingsAreTheSame() {
+        Backend before = gateway.backend("orders");
+        before.breaker().resilience4j().transitionToOpenState();
+
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 9"), PATIENT));
+
+        assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
+        assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.OPEN);
+    }
+
+    @Test
+    void keepsTheStateWhereOnlyWhatABreakerDerivesFromOtherLimitsIsDifferent() {
+        Backend before = gateway.backend("orders");
+        before.breaker().resilience4j().transitionToOpenState();
+
+        // The window follows the limit, if it is larger than 20.
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 90"), PATIENT));
+
+        assertThat(gateway.backend("orders").breaker()).isNotSameAs(before.breaker());
+        assertThat(registered("orders"))
+                .isSameAs(gateway.backend("orders").breaker().resilience4j());
+        assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.OPEN);
+        assertThat(registered("orders").getCircuitBreakerConfig().getSlidingWindowSize())
+                .isEqualTo(90);
+    }
+
+    @Test
+    void replacesABreakerWhoseSettingsAreOthers() {
+        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+
+        reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
+
+        assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+        assertThat(registered("orders").getCircuitBreakerConfig().getSlowCallDurationThreshold())
+                .hasSeconds(50);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true, FORCED_OPEN", "false, DISABLED"})
+    void keepsHoldOfABreakerThatAnOperatorHolds(boolean open, CircuitBreaker.State state) {
+        if (open) {
+            gateway.backend("orders").breaker().forceOpen();
+        } else {
+            gateway.backend("orders").breaker().forceClosed();
+        }
+
+        reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
+
+        assertThat(registered("orders").getState()).isEqualTo(state);
+    }
+
+    /** The registry tells of the new breaker once it has taken over what was forced, and before requests go by it. */
+    @ParameterizedTest
+    @CsvSource({"open, FORCED_OPEN", "closed, DISABLED"})
+    void forcesTheBreakerThatComesIntoForceMeanwhile(String word, CircuitBreaker.State state) throws Exception {
+        CountDownLatch reached = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        gateway.bean(CircuitBreakerRegistry.class).getEventPublisher().onEntryReplaced(event -> {
+            reached.countDown();
+            awaitUnharmed(goOn);
+        });
+        String next = yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s"));
+        CompletableFuture<Change> reload =
+                CompletableFuture.supplyAsync(() -> reload(next), Thread::startVirtualThread);
+        awaitUnharmed(reached);
+
+        CompletableFuture<Integer> forced =
+                CompletableFuture.supplyAsync(() -> force(word), Thread::startVirtualThread);
+        // It has forced the one that is on its way out, or it waits.
+        await().until(() -> forced.isDone() || isSomebodyBlockedIn(LiveConfiguration.class));
+        goOn.countDown();
+
+        assertThat(reload.join().problems()).isEmpty();
+        assertThat(forced.join()).isEqualTo(200);
+        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(state);
+        assertThat(registered("orders").getState()).isEqualTo(state);
+    }
+
+    private int force(String word) {
+        WebEndpointResponse<Object> response =
+                gateway.bean(WeirEndpoint.class).change("orders", word, null).block();
+        return response == null ? 0 : response.getStatus();
+    }
+
+    private static void awaitUnharmed(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .isTrue();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static boolean isSomebodyBlockedIn(Class<?> type) {
+        return Thread.getAllStackTraces().entrySet().stream()
+                .filter(thread -> thread.getKey().getState() == Thread.State.BLOCKED)
+                .flatMap(thread -> Stream.of(thread.getValue()))
+                .anyMatch(frame -> frame.getClassName().equals(type.getName()));
+    }
+
+    private CircuitBreaker registered(String name) {
+        return gateway.bean(CircuitBreakerRegistry.class).find(name).orElseThrow();
+    }
+
+    // ---------------------------------------------------------------- requests on their way
+
+    @Door.Each
+    void letsWaitersInWhenTheLimitGrows(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 2);
+
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 4"), PATIENT));
+
+        await().until(() -> calls.inside() == 4);
+        calls.release();
+        answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+    }
+
+    @Door.Each
+    void respectsThePermitsThatAreOutWhenTheLimitShrinks(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 1);
+
+        reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 1"), PATIENT));
+
+        assertThat(gateway.backend("orders").bulkhead().inUse()).isEqualTo(2);
+        calls.next().answer();
+        await().until(() -> gateway.backend("orders").bulkhead().inUse() == 1);
+        assertThat(calls.calls()).isEqualTo(2);
+        calls.next().answer();
+        calls.next().answer();
+        answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+        assertThat(calls.most()).isEqualTo(2);
+    }
+
+    /** It began with the old address, and has not asked the old pool for a connection yet. */
+    @Door.Each
+    void servesWhoWaitedForAPermitWhenTheAddressWentAway(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 1);
+
+        reloaded(yaml(other, SMALL, PATIENT));
+        reloaded(yaml(other, SMALL.replace("capacity: 4", "capacity: 5"), PATIENT));
+
+        calls.release();
+        answers.forEach(answer -> {
+            assertThat(answer.join().status()).isEqualTo(200);
+            assertThat(answer.join().text()).isEqualTo(door.path("orders", "1"));
+        });
+        assertThat(get(door).text()).isEqualTo("other");
+        await().until(() -> backend.connections() == 0);
+    }
+
+    @Door.Each
+    void endsWhatIsInFlightToABackendThatIsGone(Door door) throws Exception {
+        backend.behave(calls);
+        List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
+        await().until(() ->
+                calls.inside() == 2 && gateway.backend("orders").bulkhead().queued() == 1);
+
+        reloaded(yaml("parcels", other));
+
+        assertThat(get(door).text()).isEqualTo("other");
+        // It is there as long as somebody goes by it.
+        assertThat(meters("orders")).isPositive();
+        calls.release();
+        answers.forEach(answer -> assertThat(answer.join().text()).isEqualTo(door.path("orders", "1")));
+        awaitNothingLeft("orders");
+        await().until(() -> backend.connections() == 0);
+    }
+
+    /** A handshake that nobody answers, so that it is under way for as long as it may. */
+    @Door.Each
+    void endsTheHandshakeThatItWasAtWhenTheBackendWentAway(Door door) {
+        try (UnwillingPort silent = UnwillingPort.silent()) {
+            reloaded(yaml(backend, PATIENT, "connection: { connect-timeout: 1s }")
+                    .replace(backend.uri(), silent.uri()));
+            CompletableFuture<TestCaller.Answer> answer = send(door);
+            await().until(() -> gateway.backend("orders").bulkhead().inUse() == 1);
+
+            reloaded(yaml("parcels", other));
+
+            assertThat(answer.join().reason()).isEqualTo("connect-timeout");
+            awaitNothingLeft("orders");
+        }
+    }
+
+    @Door.Each
+    void keepsWhoIsInFlightToTheDeadlineThatItBeganWith(Door door) throws Exception {
+        backend.behave(calls);
+        CompletableFuture<TestCaller.Answer> before = send(door);
+        await().until(() -> calls.inside() == 1);
+
+        reloaded(yaml(backend, "deadline: 200ms", "bulkhead: { max-wait-duration: 0s }"));
+
+        assertThat(get(door).reason()).isEqualTo("deadline-exceeded");
+        assertThat(before).isNotDone();
+        calls.release();
+        assertThat(before.join().text()).isEqualTo(door.path("orders", "1"));
+    }
+
+    @Door.Each
+    void streamsOnFromABackendThatIsGone(Door door) throws Exception {
+        CountDownLatch goOn = new CountDownLatch(1);
+        backend.behave((request, conversation) -> {
+            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+            goOn.await();
+            conversation.write("3\r\ntwo\r\n0\r\n\r\n");
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", door.path("orders", "1")));
+            assertThat(caller.readHead().status()).isEqualTo(200);
+            assertThat(caller.chunk()).isEqualTo("one");
+
+            reloaded(yaml("parcels", other));
+
+            assertThat(get(door).text()).isEqualTo("other");
+            goOn.countDown();
+            assertThat(caller.chunk()).isEqualTo("two");
+            assertThat(caller.chunk()).isEmpty();
+        }
+        awaitNothingLeft("orders");
+    }
+
+    @Test
+    void givesABackendThatComesBackWhileTheOldOneEndsAPlaceOfItsOwn() throws Exception {
+        backend.behave(calls);
+        CompletableFuture<TestCaller.Answer> answer = send(Door.COMPILED);
+        await().until(() -> calls.inside() == 1);
+        Backend before = gateway.backend("orders");
+        reloaded(yaml("parcels", other));
+
+        reloaded(yaml(other));
+        calls.release();
+
+        assertThat(answer.join().text()).isEqualTo(Door.COMPILED.path("orders", "1"));
+        await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0);
+        assertThat(registered("orders"))
+                .isSameAs(gateway.backend("orders").breaker().resilience4j())
+                .isNotSameAs(before.breaker().resilience4j());
+        assertThat(gateway.bean(BulkheadRegistry.class).find("orders")).isPresent();
+        assertThat(meters("orders")).isPositive();
+        assertThat(get(Door.COMPILED).text()).isEqualTo("other");
+    }
+
+    private long meters(String backend) {
+        return gateway.bean(MeterRegistry.class).getMeters().stream()
+                .filter(meter -> backend.equals(meter.getId().getTag("backend"))
+                        || backend.equals(meter.getId().getTag("name")))
+                .count();
+    }
+
+    private void awaitNothingLeft(String backend) {
+        await().untilAsserted(() -> {
+            assertThat(meters(backend)).as("meters").isZero();
+            assertThat(gateway.bean(CircuitBreakerRegistry.class).find(backend)).isEmpty();
+            assertThat(gateway.bean(BulkheadRegistry.class).find(backend)).isEmpty();
+            assertThat(gateway.bean(RetiredGenerations.class).waiting()).isZero();
+            assertThat(gateway.bean(RetiredGenerations.class).past()).isZero();
+        });
+    }
+
+    // ---------------------------------------------------------------- what does not get in
+
+    @Test
+    void tellsEveryProblemAndChangesNothing() {
+        Backend before = gateway.backend("orders");
+
+        Change change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }")
+                .replace("weir:\n", "weir:\n  cluster: { dns-server: \"127.0.0.1:99999\" }\n"));
+
+        assertThat(change.problems()).hasSize(3);
+        assertThat(change.problems().getFirst()).contains("gateway.yml:2", "dns-server: 127.0.0.1:99999");
+        assertThat(change.problems().get(1)).contains("gateway.yml:5", "did you mean max-concurrent-calls?");
+        assertThat(change.problems().getLast()).contains("gateway.yml:5", "deadline: 0ms");
+        assertThat(gateway.backend("orders")).isSameAs(before);
+        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isEqualTo(change);
+        assertThat(gauge("weir.reload.refused")).isEqualTo(1);
+
+        reloaded(yaml(backend, SMALL, PATIENT));
+        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isNull();
+        assertThat(gauge("weir.reload.refused")).isZero();
+    }
+
+    private double gauge(String name) {
+        return gateway.bean(MeterRegistry.class).get(name).gauge().value();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "  edge: { max-connections: 77 }",
+                "  drain: { delay: 7s }",
+                "  tracing: { enabled: true }",
+                "server: { port: 7777 }",
+                "calls: 7"
+            })
+    void takesNothingOfAFileThatNeedsARestart(String line) {
+        Backend before = gateway.backend("orders");
+
+        Change change = reload(
+                line.startsWith(" ")
+                        ? yaml(other).replace("weir:\n", "weir:\n" + line + "\n")
+                        : yaml(other)
+                                + line.replace("server", "management.server.ssl")
+                                        .replace("port: 7777", "enabled: false")
+                                + "\n");
+
+        assertThat(change.problems()).hasSize(1);
+        assertThat(change.problems().getFirst()).contains("gateway.yml:", "it takes a restart to change this");
+        assertThat(gateway.backend("orders")).isSameAs(before);
+    }
+
+    /** A backend and a route that are new, and of the backend that is there all that can be changed; a part of it cannot be made. */
+    @ParameterizedTest
+    @ValueSource(strings = {"bulkhead", "backend", "route"})
+    void changesNothingIfAPartOfItCannotBeMade(String part) {
+        reloaded(limited(1, yaml(backend, SMALL, PATIENT)));
+        AtomicBoolean fails = failing(part);
+        Routes before = gateway.bean(LiveRoutes.class).get();
+        Backend orders = gateway.backend("orders");
+        String next = limited(
+                                5,
+                                yaml(
+                                        other,
+                                        SMALL.replace("calls: 2", "calls: 7"),
+                                        PATIENT.replace("threshold: 60s", "threshold: 50s")))
+                        .replace("    orders: {", "    parcels: { uri: \"" + backend.uri() + "\" }\n    orders: {")
+                + "  - { id: parcels, uri: \"backend://parcels\", predicates: [\"Path=/parcels/**\"] }\n";
+
+        Change change = reload(next);
+
+        assertThat(change.problems()).hasSize(1).first().asString().contains("cannot be put in force: no " + part);
+        assertThat(gateway.bean(LiveRoutes.class).get()).isSameAs(before);
+        assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(2);
+        assertThat(limitOfRoute()).isEqualTo(1);
+        assertThat(registered("orders")).isSameAs(orders.breaker().resilience4j());
+        assertThat(get(Door.COMPILED).text()).isEqualTo(Door.COMPILED.path("orders", "1"));
+        awaitNothingLeft("parcels");
+
+        fails.set(false);
+        assertThat(reload().problems()).isEmpty();
+        assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(7);
+        assertThat(limitOfRoute()).isEqualTo(5);
+        assertThat(registered("parcels"))
+                .isSameAs(gateway.backend("parcels").breaker().resilience4j());
+        assertThat(gateway.bean(BulkheadRegistry.class).find("parcels")).isPresent();
+        assertThat(meters("parcels")).isPositive();
+        assertThat(get(Door.COMPILED).text()).isEqualTo("other");
+    }
+
+    @Test
+    void keepsTheSeriesOfARouteThatWasToMoveToTheOtherDoor() {
+        String before = limited(1, yaml(backend, SMALL, PATIENT));
+        reloaded(before);
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+        await().until(() -> bytes() > 0);
+        double soFar = bytes();
+        failing("route");
+
+        Change change = reload(limited(2, yaml(backend, SMALL, PATIENT))
+                        .replace(
+                                "[\"Path=/compiled/orders/**\"]",
+                                "[\"Path=/compiled/orders/**\", \"After=2020-01-01T00:00:00Z\"]")
+                + "  - { id: parcels, uri: \"backend://orders\", predicates: [\"Path=/parcels/**\"] }\n");
+
+        assertThat(change.problems()).hasSize(1);
+        assertThat(bytes()).isEqualTo(soFar);
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+        await().until(() -> bytes() > soFar);
+        assertThat(ofRoute("weir.route.permits.limit").gauge().value()).isEqualTo(1);
+    }
+
+    private double bytes() {
+        return ofRoute("weir.response.bytes").counter().count();
+    }
+
+    private RequiredSearch ofRoute(String meter) {
+        return gateway.bean(MeterRegistry.class).get(meter).tag("route", "orders-compiled");
+    }
+
+    private int limitOfRoute() {
+        return Objects.requireNonNull(gateway.route("orders-compiled").limit()).maxConcurrentCalls();
+    }
+
+    private static String limited(int calls, String yaml) {
+        return yaml.replace(
+                "spring.cloud", "  routes: { orders-compiled: { max-concurrent-calls: " + calls + " } }\nspring.cloud");
+    }
+
+    /** From now on somebody who takes part in making this for what is called {@code parcels} throws, as long as this is true. */
+    private AtomicBoolean failing(String part) {
+        AtomicBoolean fails = new AtomicBoolean(true);
+        Consumer<@Nullable String> check = name -> {
+            if ("parcels".equals(name) && fails.get()) {
+                throw new IllegalStateException("no " + part);
+            }
+        };
+        switch (part) {
+            case "bulkhead" ->
+                gateway.bean(BulkheadRegistry.class)
+                        .getEventPublisher()
+                        .onEntryReplaced(
+                                event -> check.accept(event.getNewEntry().getName()));
+            default ->
+                gateway.bean(MeterRegistry.class).config().meterFilter(new MeterFilter() {
+
+                    @Override
+                    public Meter.Id map(Meter.Id id) {
+                        // Of the backend's meters one of the last.
+                        if (part.equals("route") || id.getName().equals("weir.pool.limit")) {
+                            check.accept(id.getTag(part));
+                        }
+                        return id;
+                    }
+                });
+        }
+        return fails;
+    }
+
+    @Test
+    void standsWhateverThoseThrowWhoAreToldOfIt() {
+        gateway.bean(CircuitBreakerRegistry.class).getEventPublisher().onEntryReplaced(event -> {
+            throw new IllegalStateException("a breaker that is replaced");
+        });
+        AtomicBoolean told = new AtomicBoolean();
+        gateway.bean(ApplicationEventMulticaster.class)
+                .addApplicationListener(new ApplicationListener<RefreshRoutesEvent>() {
+
+                    @Override
+                    public void onApplicationEvent(RefreshRoutesEvent event) {
+                        told.set(true);
+                        throw new LinkageError("routes that are others");
+                    }
+                });
+
+        Change change = reload(
+                yaml(other, SMALL.replace("calls: 2", "calls: 7"), PATIENT.replace("threshold: 60s", "threshold: 50s"))
+                        .replace("predicates:", "filters: [PreserveHostHeader], predicates:"));
+
+        assertThat(told).isTrue();
+        assertThat(change.problems()).isEmpty();
+        assertThat(gateway.bean(LiveConfiguration.class).history().changes()).containsExactly(change);
+        assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(7);
+        assertThat(registered("orders"))
+                .isSameAs(gateway.backend("orders").breaker().resilience4j());
+        for (Door door : Door.values()) {
+            assertThat(get(door).text()).isEqualTo("other");
+        }
+        // What was put in force is what the next one is held against.
+        assertThat(reload().differences()).isEmpty();
+    }
+
+    @Test
+    void staysAsItIsWhileItsFileIsAwayAndFollowsItWhenItIsBack() throws IOException {
+        Files.delete(gateway.file());
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("no such file");
+        assertThat(get(Door.COMPILED).status()).isEqualTo(200);
+
+        reloaded(yaml(other, SMALL, PATIENT));
+        assertThat(get(Door.COMPILED).text()).isEqualTo("other");
+    }
+
+    @Test
+    void staysAsItIsWhileItsFileCannotBeRead() throws IOException {
+        Files.delete(gateway.file());
+        Files.createDirectory(gateway.file());
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("not a file");
+        assertThat(get(Door.GENERAL).status()).isEqualTo(200);
+        Files.delete(gateway.file());
+
+        // As a writer leaves it between opening and writing.
+        Files.createFile(gateway.file());
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("empty");
+        assertThat(get(Door.GENERAL).status()).isEqualTo(200);
+
+        Files.write(gateway.file(), new byte[] {(byte) 0xc3, 0x28});
+        assertThat(reload().problems()).hasSize(1).first().asString().contains("not UTF-8");
+        assertThat(get(Door.GENERAL).status()).isEqualTo(200);
+    }
+
+    @Test
+    void takesChangesOneAfterTheOtherAndEachWhole() {
+        List<CompletableFuture<Change>> changes = new java.util.ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            String yaml = yaml(i % 2 == 0 ? other : backend, SMALL.replace("calls: 2", "calls: " + (i + 3)), PATIENT);
+            changes.add(CompletableFuture.supplyAsync(() -> reload(yaml)));
+        }
+        changes.forEach(change -> assertThat(change.join().problems()).isEmpty());
+
+        // The last file that was written is in force once somebody has read it.
+        assertThat(reload().problems()).isEmpty();
+        Backend now = gateway.backend("orders");
+        boolean toOther = now.uri().getPort() == other.port();
+        assertThat(now.bulkhead().maxConcurrentCalls() % 2).isEqualTo(toOther ? 1 : 0);
+        for (Door door : Door.values()) {
+            assertThat(get(door).text()).isEqualTo(toOther ? "other" : door.path("orders", "1"));
+        }
+        await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0);
+    }
+
+    @Test
+    void changesNothingAnyMoreOnceItDrains() {
+        Backend before = gateway.backend("orders");
+        gateway.bean(Drain.class).enter(Drain.Phase.ANNOUNCED);
+
+        Change change = reload(yaml(other));
+
+        assertThat(change.problems()).hasSize(1).first().asString().contains("shutting down");
+        assertThat(gateway.backend("orders")).isSameAs(before);
+    }
+}

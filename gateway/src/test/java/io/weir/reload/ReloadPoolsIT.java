@@ -1,0 +1,366 @@
+package io.weir.reload;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ServerChannel;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.Protocol;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
+import io.weir.engine.Backend;
+import io.weir.live.RetiredGenerations;
+import io.weir.reload.Change.Trigger;
+import io.weir.testing.Door;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import io.weir.testing.TestWebSocket;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.server.HttpServer;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+
+/** What becomes of connections over TLS, of HTTP/2's and of WebSockets when the configuration changes. */
+@Timeout(60)
+class ReloadPoolsIT {
+
+    private final List<Peer> peers = new ArrayList<>();
+    private @Nullable TestGateway started;
+
+    /** A backend that says who it is, and over which connections it was asked. */
+    private static final class Peer {
+
+        private final Set<String> askedOver = ConcurrentHashMap.newKeySet();
+        private final AtomicInteger open = new AtomicInteger();
+        private final AtomicInteger held = new AtomicInteger();
+        private final Sinks.Empty<Void> release = Sinks.empty();
+        private final String name;
+        private final DisposableServer server;
+
+        Peer(String name, @Nullable SslContext tls, HttpProtocol... protocol) {
+            this.name = name;
+            HttpServer configured = HttpServer.create()
+                    .host("127.0.0.1")
+                    .port(0)
+                    .protocol(protocol)
+                    .doOnChannelInit((observer, channel, address) -> count(channel))
+                    .handle(this::handle);
+            this.server = (tls == null ? configured : configured.secure(spec -> spec.sslContext(tls))).bindNow();
+        }
+
+        @SuppressWarnings("FutureReturnValueIgnored") // The listener's is the future itself.
+        private void count(Channel channel) {
+            open.incrementAndGet();
+            channel.closeFuture().addListener(closed -> open.decrementAndGet());
+        }
+
+        private Publisher<Void> handle(HttpServerRequest request, HttpServerResponse response) {
+            if (request.requestHeaders().contains(HttpHeaderNames.UPGRADE)) {
+                return response.sendWebsocket(
+                        (in, out) -> out.sendString(in.receive().asString().map(text -> name + ':' + text)));
+            }
+            request.withConnection(connection -> {
+                Channel stream = connection.channel();
+                Channel parent = stream.parent();
+                boolean isStream = parent != null && !(parent instanceof ServerChannel);
+                askedOver.add(String.valueOf((isStream ? parent : stream).id()));
+            });
+            Mono<String> answer = Mono.just(name + " by " + request.protocol());
+            if (request.uri().endsWith("held")) {
+                held.incrementAndGet();
+                answer = release.asMono().then(answer);
+            }
+            return response.sendString(answer);
+        }
+
+        int port() {
+            return server.port();
+        }
+    }
+
+    private Peer peer(String name, HttpProtocol protocol, @Nullable SslContext tls) {
+        return add(new Peer(name, tls, protocol));
+    }
+
+    private Peer add(Peer peer) {
+        peers.add(peer);
+        return peer;
+    }
+
+    @AfterEach
+    void stop() {
+        peers.forEach(peer -> peer.release.tryEmitEmpty());
+        TestGateway gateway = started;
+        if (gateway != null) {
+            gateway.assertNothingHeld();
+            awaitNothingLeftBehind();
+        }
+        // Before the gateway, whose end is that of the event loops, which are theirs too.
+        peers.forEach(peer -> peer.server.disposeNow(TestGateway.PATIENCE));
+        if (gateway != null) {
+            gateway.close();
+        }
+    }
+
+    private TestGateway gateway() {
+        TestGateway gateway = started;
+        if (gateway == null) {
+            throw new IllegalStateException("not started");
+        }
+        return gateway;
+    }
+
+    private void awaitNothingLeftBehind() {
+        await().untilAsserted(() -> {
+            assertThat(gateway().bean(RetiredGenerations.class).waiting()).isZero();
+            assertThat(gateway().bean(RetiredGenerations.class).past()).isZero();
+        });
+    }
+
+    private static String yaml(String backend, String properties, String rest) {
+        return """
+                weir:
+                  reload: { watch: false }
+                  backends:
+                    %1$s: { %2$s, deadline: 30s, circuit-breaker: { slow-call-duration-threshold: 30s } }
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: orders-compiled, uri: "backend://%1$s", predicates: ["Path=/compiled/orders/**"] }
+                  - { id: orders-general, uri: "backend://%1$s", predicates: ["Path=/general/orders/**", "After=2020-01-01T00:00:00Z"] }
+                """.formatted(backend, properties) + rest;
+    }
+
+    private List<String> reload(String yaml) {
+        gateway().rewrite(yaml);
+        return gateway()
+                .bean(LiveConfiguration.class)
+                .reload(Trigger.REQUEST, "a test")
+                .problems();
+    }
+
+    private TestCaller.Answer get(Door door, String rest) throws IOException {
+        return TestCaller.get(gateway().port(), door.path("orders", rest));
+    }
+
+    private CompletableFuture<TestCaller.Answer> hold(Door door, Peer by) {
+        CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway().port(), door.path("orders", "held"));
+        await().until(() -> by.held.get() == 1);
+        return answer;
+    }
+
+    // ---------------------------------------------------------------- HTTP/2
+
+    private static String h2(Peer peer, int calls) {
+        return "uri: 'http://127.0.0.1:" + peer.port() + "', protocol: h2, bulkhead: { max-concurrent-calls: " + calls
+                + " }";
+    }
+
+    @Test
+    void keepsAConnectionOfHttp2sWhenOnlyLimitsChange() throws IOException {
+        Peer peer = peer("first", HttpProtocol.H2C, null);
+        started = TestGateway.start(yaml("orders", h2(peer, 10), ""));
+        assertThat(get(Door.COMPILED, "1").text()).isEqualTo("first by HTTP/2.0");
+
+        assertThat(reload(yaml("orders", h2(peer, 20), ""))).isEmpty();
+
+        assertThat(get(Door.COMPILED, "2").text()).isEqualTo("first by HTTP/2.0");
+        assertThat(peer.askedOver).hasSize(1);
+    }
+
+    @Door.Each
+    void endsWhatIsUnderWayOnAConnectionOfHttp2sToAnAddressThatIsLeft(Door door) throws IOException {
+        Peer first = peer("first", HttpProtocol.H2C, null);
+        Peer second = peer("second", HttpProtocol.H2C, null);
+        started = TestGateway.start(yaml("orders", h2(first, 10), ""));
+        CompletableFuture<TestCaller.Answer> held = hold(door, first);
+
+        assertThat(reload(yaml("orders", h2(second, 10), ""))).isEmpty();
+
+        assertThat(get(door, "1").text()).isEqualTo("second by HTTP/2.0");
+        first.release.tryEmitEmpty();
+        assertThat(held.join().text()).isEqualTo("first by HTTP/2.0");
+        await().until(() -> first.open.get() == 0);
+    }
+
+    @Test
+    void goesFromHttp1ToHttp2() throws IOException {
+        Peer peer = peer("first", HttpProtocol.H2C, null);
+        Peer plain = peer("plain", HttpProtocol.HTTP11, null);
+        started = TestGateway.start(yaml("orders", "uri: 'http://127.0.0.1:" + plain.port() + '\'', ""));
+        assertThat(get(Door.GENERAL, "1").text()).isEqualTo("plain by HTTP/1.1");
+
+        assertThat(reload(yaml("orders", h2(peer, 10), ""))).isEmpty();
+
+        assertThat(get(Door.GENERAL, "2").text()).isEqualTo("first by HTTP/2.0");
+        await().until(() -> plain.open.get() == 0);
+    }
+
+    // ---------------------------------------------------------------- TLS
+
+    private static X509Bundle certificate() throws Exception {
+        return new CertificateBuilder()
+                .subject("CN=127.0.0.1")
+                .addSanIpAddress("127.0.0.1")
+                .setIsCertificateAuthority(true)
+                .buildSelfSigned();
+    }
+
+    private static String trusting(String bundle, X509Bundle certificate) {
+        return "spring.ssl.bundle.pem." + bundle + ".truststore.certificate: |\n"
+                + certificate.getCertificatePEM().strip().indent(2);
+    }
+
+    private static String https(Peer peer, String bundle, String more) {
+        return "uri: 'https://127.0.0.1:" + peer.port() + "', connection: { connect-timeout: 10s, ssl-bundle: " + bundle
+                + " }" + more;
+    }
+
+    @Test
+    void followsAnotherBundleOfCertificates() throws Exception {
+        X509Bundle its = certificate();
+        Peer peer = peer(
+                "first",
+                HttpProtocol.HTTP11,
+                SslContextBuilder.forServer(its.toKeyManagerFactory()).build());
+        String bundles = trusting("right", its) + trusting("wrong", certificate());
+        started = TestGateway.start(yaml("orders", https(peer, "wrong", ""), bundles));
+        assertThat(get(Door.COMPILED, "1").reason()).isEqualTo("connect-failed");
+
+        assertThat(reload(yaml("orders", https(peer, "right", ""), bundles))).isEmpty();
+        assertThat(get(Door.COMPILED, "2").text()).isEqualTo("first by HTTP/1.1");
+        CompletableFuture<TestCaller.Answer> held = hold(Door.COMPILED, peer);
+
+        assertThat(reload(yaml("orders", https(peer, "wrong", ""), bundles))).isEmpty();
+        assertThat(get(Door.COMPILED, "3").reason()).isEqualTo("connect-failed");
+        peer.release.tryEmitEmpty();
+        assertThat(held.join().text()).isEqualTo("first by HTTP/1.1");
+        await().until(() -> peer.open.get() == 0);
+    }
+
+    /** The peer speaks either, as its callers choose: only who offers HTTP/2 gets it. */
+    @Test
+    void goesFromHttp1ToHttp2OverTls() throws Exception {
+        X509Bundle its = certificate();
+        Peer peer = add(new Peer(
+                "first",
+                SslContextBuilder.forServer(its.toKeyManagerFactory())
+                        .applicationProtocolConfig(new ApplicationProtocolConfig(
+                                Protocol.ALPN,
+                                SelectorFailureBehavior.NO_ADVERTISE,
+                                SelectedListenerFailureBehavior.ACCEPT,
+                                ApplicationProtocolNames.HTTP_2,
+                                ApplicationProtocolNames.HTTP_1_1))
+                        .build(),
+                HttpProtocol.H2,
+                HttpProtocol.HTTP11));
+        String bundle = trusting("right", its);
+        started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
+        assertThat(get(Door.COMPILED, "1").text()).isEqualTo("first by HTTP/1.1");
+
+        assertThat(reload(yaml("orders", https(peer, "right", ", protocol: h2"), bundle)))
+                .isEmpty();
+
+        assertThat(get(Door.COMPILED, "2").text()).isEqualTo("first by HTTP/2.0");
+        assertThat(get(Door.GENERAL, "3").text()).isEqualTo("first by HTTP/2.0");
+    }
+
+    @Test
+    void keepsAConnectionOverTlsWhenOnlyLimitsChange() throws Exception {
+        X509Bundle its = certificate();
+        Peer peer = peer(
+                "first",
+                HttpProtocol.HTTP11,
+                SslContextBuilder.forServer(its.toKeyManagerFactory()).build());
+        String bundle = trusting("right", its);
+        started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
+        assertThat(get(Door.COMPILED, "1").status()).isEqualTo(200);
+        await().until(() -> gateway().backend("orders").pool().idle() == 1);
+
+        assertThat(reload(yaml("orders", https(peer, "right", ", max-streams: 3"), bundle)))
+                .isEmpty();
+
+        assertThat(get(Door.COMPILED, "2").status()).isEqualTo(200);
+        assertThat(peer.askedOver).hasSize(1);
+    }
+
+    @Test
+    void staysAsItIsIfThereIsNoSuchBundle() throws Exception {
+        X509Bundle its = certificate();
+        Peer peer = peer(
+                "first",
+                HttpProtocol.HTTP11,
+                SslContextBuilder.forServer(its.toKeyManagerFactory()).build());
+        String bundle = trusting("right", its);
+        started = TestGateway.start(yaml("orders", https(peer, "right", ""), bundle));
+        Backend before = gateway().backend("orders");
+
+        assertThat(reload(yaml("orders", https(peer, "missing", ""), bundle))).isNotEmpty();
+
+        assertThat(gateway().backend("orders")).isSameAs(before);
+        assertThat(get(Door.COMPILED, "1").status()).isEqualTo(200);
+    }
+
+    // ---------------------------------------------------------------- WebSockets
+
+    /** Two backends; what the configuration is after the change, and who answers from then on. */
+    @ParameterizedTest
+    @CsvSource({
+        "COMPILED, orders, 'max-streams: 3', first",
+        "GENERAL, orders, 'max-streams: 256', second",
+        "COMPILED, parcels, 'max-streams: 256', second",
+        "GENERAL, parcels, 'max-streams: 256', second"
+    })
+    void carriesAWebSocketOnWhateverBecomesOfItsBackend(Door door, String name, String limit, String then)
+            throws IOException {
+        Peer first = peer("first", HttpProtocol.HTTP11, null);
+        Peer second = peer("second", HttpProtocol.HTTP11, null);
+        started = TestGateway.start(
+                yaml("orders", "max-streams: 256, uri: 'http://127.0.0.1:" + first.port() + '\'', ""));
+        String path = door.path("orders", "ws");
+        try (TestCaller caller = TestCaller.to(gateway().port());
+                TestCaller later = TestCaller.to(gateway().port())) {
+            TestWebSocket before = TestWebSocket.open(caller, path);
+            assertThat(echo(before, "one")).isEqualTo("first:one");
+
+            Peer next = then.equals("first") ? first : second;
+            assertThat(reload(yaml(name, limit + ", uri: 'http://127.0.0.1:" + next.port() + '\'', "")))
+                    .isEmpty();
+
+            assertThat(echo(before, "two")).isEqualTo("first:two");
+            TestWebSocket after = TestWebSocket.open(later, path);
+            assertThat(echo(after, "three")).isEqualTo(then + ":three");
+            assertThat(echo(before, "four")).isEqualTo("first:four");
+        }
+        await().until(() -> first.open.get() + second.open.get() == 0);
+    }
+
+    private static String echo(TestWebSocket caller, String text) throws IOException {
+        caller.send(text);
+        assertThat(caller.next()).startsWith("text ");
+        return new String(caller.payload(), StandardCharsets.UTF_8);
+    }
+}

@@ -1,0 +1,147 @@
+package io.weir.reload;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.live.RetiredGenerations;
+import io.weir.testing.Door;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Under load, a file that is swapped again and again costs no request. How long they take is measured by {@code perf/reload}. */
+class ReloadUnderLoadIT {
+
+    private static final int CALLERS = 8;
+    private static final int RELOADS = 30;
+
+    @TempDir
+    private Path mount;
+
+    @Test
+    void losesNoRequest() throws Exception {
+        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
+        try (TestBackend one = TestBackend.healthy();
+                TestBackend two = TestBackend.healthy()) {
+            publish(yaml(one, 0));
+            Path file = Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
+            try (TestGateway gateway = TestGateway.startWith(file)) {
+                Callers callers = new Callers(gateway.port());
+                for (int i = 1; i <= RELOADS; i++) {
+                    publish(yaml(i % 2 == 0 ? one : two, i));
+                    int calls = calls(i);
+                    await().until(() -> gateway.backend("orders").bulkhead().maxConcurrentCalls() == calls);
+                    int soFar = callers.answered.get();
+                    await().until(() -> callers.answered.get() >= soFar + CALLERS);
+                }
+                callers.stop();
+
+                assertThat(callers.lost).isEmpty();
+                assertThat(callers.answered.get()).isEqualTo(callers.sent.get()).isGreaterThan(RELOADS * CALLERS);
+                await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0);
+                assertThat(gateway.bean(LiveConfiguration.class).history().refused())
+                        .isNull();
+                gateway.assertNothingHeld();
+            }
+        }
+    }
+
+    private static int calls(int i) {
+        return CALLERS + 1 + i % 7;
+    }
+
+    /** Every limit is another one, every second one has another address, and a route comes and goes. */
+    private static String yaml(TestBackend backend, int i) {
+        return """
+                weir:
+                  reload: { quiet-period: 10ms }
+                  backends:
+                    orders:
+                      uri: "%s"
+                      deadline: %ds
+                      connection: { connect-timeout: 10s }
+                      bulkhead: { max-concurrent-calls: %d, queue-capacity: %d, max-wait-duration: %dms }
+                      circuit-breaker: { failure-rate-threshold: %d, sliding-window-size: %d }
+                      max-streams: %d
+                      retry-budget: { share: %d }
+                  routes:
+                    compiled: { max-concurrent-calls: %d }
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: compiled, uri: "backend://orders", predicates: ["Path=/compiled/**"] }
+                  - { id: general, uri: "backend://orders", predicates: ["Path=/general/**", "After=2020-01-01T00:00:00Z"] }
+                  - { id: "visitor-%d", uri: "backend://orders", predicates: ["Path=/visitor/**"] }
+                """.formatted(
+                        backend.uri(),
+                        20 + i,
+                        calls(i),
+                        CALLERS + i,
+                        2000 + i,
+                        40 + i,
+                        30 + i,
+                        10 + i,
+                        10 + i,
+                        CALLERS + i % 2,
+                        i);
+    }
+
+    private void publish(String yaml) throws IOException {
+        Path version = Files.createTempDirectory(mount, "..2026_");
+        Files.writeString(version.resolve("gateway.yml"), yaml);
+        Path link = Files.createSymbolicLink(mount.resolve("..data_tmp"), version.getFileName());
+        Files.move(link, mount.resolve("..data"), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    /** One request after the other on a connection each, half of them through each door. */
+    private static final class Callers {
+
+        private final AtomicInteger sent = new AtomicInteger();
+        private final AtomicInteger answered = new AtomicInteger();
+        private final List<String> lost = new ArrayList<>();
+        private final List<CompletableFuture<Void>> running = new ArrayList<>();
+        private volatile boolean stopping;
+
+        Callers(int port) {
+            for (int i = 0; i < CALLERS; i++) {
+                Door door = i % 2 == 0 ? Door.COMPILED : Door.GENERAL;
+                running.add(CompletableFuture.runAsync(() -> call(port, door), Thread::startVirtualThread));
+            }
+        }
+
+        private void call(int port, Door door) {
+            String path = "/" + door.word() + "/1";
+            try (TestCaller caller = TestCaller.to(port)) {
+                while (!stopping) {
+                    sent.incrementAndGet();
+                    TestCaller.Answer answer = caller.request("GET", path);
+                    if (answer.status() == 200 && answer.text().equals(path)) {
+                        answered.incrementAndGet();
+                    } else {
+                        lost(path + ": " + answer.status() + ' ' + answer.text());
+                    }
+                }
+            } catch (IOException e) {
+                lost(path + ": " + e);
+            }
+        }
+
+        private synchronized void lost(String what) {
+            lost.add(what);
+        }
+
+        void stop() {
+            stopping = true;
+            running.forEach(CompletableFuture::join);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+package io.weir.reload;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.util.Objects;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The gateway follows its file, however that is changed. */
+class WatchIT {
+
+    @TempDir
+    private Path mount;
+
+    private TestBackend backend;
+    private @Nullable TestGateway started;
+
+    @BeforeEach
+    void start() throws IOException {
+        Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
+        backend = TestBackend.healthy();
+    }
+
+    @AfterEach
+    void stop() {
+        gateway().assertNothingHeld();
+        gateway().close();
+        backend.close();
+    }
+
+    /** Without events it would take an hour. */
+    private String yaml(int calls) {
+        return yaml(calls, "1h");
+    }
+
+    private String yaml(int calls, String pollInterval) {
+        return """
+                weir:
+                  reload: { poll-interval: %s, quiet-period: 50ms }
+                  backends:
+                    orders: { uri: "%s", bulkhead: { max-concurrent-calls: %d } }
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                """.formatted(pollInterval, backend.uri(), calls);
+    }
+
+    private void awaitLimit(int calls) {
+        await().until(() -> gateway().backend("orders").bulkhead().maxConcurrentCalls() == calls);
+    }
+
+    private TestGateway gateway() {
+        return Objects.requireNonNull(started);
+    }
+
+    private History history() {
+        return gateway().bean(LiveConfiguration.class).history();
+    }
+
+    @Test
+    void followsAFileThatIsReplaced() throws IOException {
+        started = TestGateway.start(yaml(4));
+
+        gateway().rewrite(yaml(5));
+        awaitLimit(5);
+        gateway().rewrite(yaml(6));
+        awaitLimit(6);
+
+        await().until(() -> history().changes().size() == 2);
+        assertThat(history().changes().getFirst().by()).isEqualTo("file watch");
+        assertThat(TestCaller.get(gateway().port(), "/orders/1").status()).isEqualTo(200);
+    }
+
+    @Test
+    void followsAFileThatIsWrittenInPlace() throws IOException {
+        started = TestGateway.start(yaml(4));
+
+        Files.writeString(gateway().file(), yaml(5));
+
+        awaitLimit(5);
+    }
+
+    /** As the kubelet does it: files in a directory of their own, a link to that, and one from each file's name through it. */
+    @Test
+    void followsAConfigMapThatIsSwapped() throws IOException {
+        publish(yaml(4));
+        Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
+        started = TestGateway.startWith(mount.resolve("gateway.yml"));
+
+        publish(yaml(5));
+        awaitLimit(5);
+        publish(yaml(6));
+        awaitLimit(6);
+        // What is not sound does not get in by this way either.
+        publish(yaml(0));
+        await().until(() -> history().refused() != null);
+        publish(yaml(7));
+        awaitLimit(7);
+        await().until(() -> history().refused() == null);
+    }
+
+    private void publish(String yaml) throws IOException {
+        Path version = Files.createTempDirectory(mount, "..2026_");
+        Files.writeString(version.resolve("gateway.yml"), yaml);
+        Path link = Files.createSymbolicLink(mount.resolve("..data_tmp"), version.getFileName());
+        Files.move(link, mount.resolve("..data"), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    @Test
+    void followsALinkThatIsPointedElsewhere() throws IOException {
+        Path old = Files.createDirectories(mount.resolve("releases/old"));
+        Path next = Files.createDirectories(mount.resolve("releases/next"));
+        Files.writeString(old.resolve("gateway.yml"), yaml(4));
+        Files.writeString(next.resolve("gateway.yml"), yaml(5));
+        Path current = Files.createSymbolicLink(mount.resolve("current"), old);
+        started = TestGateway.startWith(current.resolve("gateway.yml"));
+
+        Path link = Files.createSymbolicLink(mount.resolve("current.next"), next);
+        Files.move(link, current, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        awaitLimit(5);
+
+        // And what that link leads to is watched now.
+        Files.writeString(next.resolve("gateway.yml"), yaml(6));
+        awaitLimit(6);
+    }
+
+    @Test
+    void takesNoHalfOfAFile() throws IOException {
+        started = TestGateway.start(yaml(4));
+        String next = yaml(5);
+        int half = next.indexOf("Path=");
+
+        Files.writeString(gateway().file(), next.substring(0, half));
+        await().until(() -> history().refused() != null);
+        assertThat(gateway().backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(4);
+        assertThat(gateway()
+                        .bean(MeterRegistry.class)
+                        .get("weir.reload.refused")
+                        .gauge()
+                        .value())
+                .isEqualTo(1);
+
+        Files.writeString(gateway().file(), next.substring(half), StandardOpenOption.APPEND);
+        awaitLimit(5);
+        await().until(() -> history().refused() == null);
+    }
+
+    @Test
+    void waitsForAFileThatIsAway() throws IOException {
+        started = TestGateway.start(yaml(4));
+
+        Files.delete(gateway().file());
+        await().until(() -> history().refused() != null);
+        assertThat(TestCaller.get(gateway().port(), "/orders/1").status()).isEqualTo(200);
+
+        gateway().rewrite(yaml(5));
+        awaitLimit(5);
+    }
+
+    @Test
+    void looksWhereNoEventComes() throws IOException {
+        started = TestGateway.start(yaml(4, "100ms"));
+
+        // Into a hard link from a directory that nobody watches: the name's own directory does not hear of it.
+        Path elsewhere =
+                Files.createLink(mount.resolve("elsewhere.yml"), gateway().file());
+        Files.writeString(elsewhere, yaml(5, "100ms"));
+
+        awaitLimit(5);
+    }
+
+    @Test
+    void followsAnImportThatComesAndGoes() throws IOException {
+        started = TestGateway.start(yaml(4) + "spring.config.import: \"optional:more.yml\"\n");
+
+        importing(limit(5));
+        awaitLimit(5);
+        importing(limit(0));
+        await().until(() -> refused().contains("max-concurrent-calls: 0"));
+        importing("weir: [");
+        await().until(() -> !refused().contains("max-concurrent-calls: 0"));
+        assertThat(refused()).contains("more.yml:1");
+        importing(limit(6));
+        awaitLimit(6);
+        await().until(() -> history().refused() == null);
+        importing("# nothing yet");
+        awaitLimit(4);
+        importing(limit(7));
+        awaitLimit(7);
+    }
+
+    /** A running gateway does not begin to import, but it says what is wrong as it is now, not as it was. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "weir: [", "weir.backends.orders.deadline: soon"})
+    void looksAgainWhenWhatARefusedFileImportsHasChanged(String wrong) throws IOException {
+        started = TestGateway.start(yaml(4));
+        if (!wrong.isEmpty()) {
+            importing(wrong);
+        }
+        gateway().rewrite(yaml(5) + "spring.config.import: more.yml\n");
+        await().until(() -> history().refused() != null);
+        assertThat(refused()).doesNotContain("it takes a restart");
+
+        importing(limit(6));
+
+        await().until(() -> refused().contains("it takes a restart"));
+        assertThat(gateway().backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(4);
+    }
+
+    private static String limit(int calls) {
+        return "weir.backends.orders.bulkhead.max-concurrent-calls: " + calls;
+    }
+
+    /** Beside the gateway's own file, in one step. */
+    private void importing(String yaml) throws IOException {
+        Path next = Files.writeString(gateway().file().resolveSibling("more.next"), yaml);
+        Files.move(
+                next,
+                next.resolveSibling("more.yml"),
+                StandardCopyOption.ATOMIC_MOVE,
+                StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    /** What is wrong with what is written now. */
+    private String refused() {
+        Change refused = history().refused();
+        return refused == null ? "" : String.join("\n", refused.problems());
+    }
+
+    @Test
+    void doesNothingIfOnlyTheFilesTimeIsAnother() throws IOException {
+        started = TestGateway.start(yaml(4));
+        Files.setLastModifiedTime(gateway().file(), FileTime.fromMillis(1));
+        Files.writeString(gateway().file().resolveSibling("beside"), "it");
+
+        gateway().rewrite(yaml(5));
+        awaitLimit(5);
+
+        await().until(() -> history().changes().size() == 1);
+        assertThat(gateway()
+                        .bean(MeterRegistry.class)
+                        .get("weir.reloads")
+                        .tag("result", "unchanged")
+                        .counter()
+                        .count())
+                .isZero();
+    }
+}

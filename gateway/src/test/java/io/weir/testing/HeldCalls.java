@@ -1,0 +1,90 @@
+package io.weir.testing;
+
+import java.io.IOException;
+import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A backend that answers a call when the test says so, and knows how many calls it has had at once. */
+public final class HeldCalls implements TestBackend.Behaviour {
+
+    /** A call that waits for its answer. */
+    public static final class Held {
+
+        private final TestBackend.Request request;
+        private final CompletableFuture<TestBackend.Behaviour> then = new CompletableFuture<>();
+
+        private Held(TestBackend.Request request) {
+            this.request = request;
+        }
+
+        /** The head of its request. */
+        public TestBackend.Request request() {
+            return request;
+        }
+
+        /** Answers as a healthy backend does. */
+        public void answer() {
+            then(TestBackend.ECHO);
+        }
+
+        /** Goes on like this. */
+        public void then(TestBackend.Behaviour behaviour) {
+            then.complete(behaviour);
+        }
+    }
+
+    private final BlockingQueue<Held> arrived = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Held> all = new LinkedBlockingQueue<>();
+    private final AtomicInteger calls = new AtomicInteger();
+    private final AtomicInteger inside = new AtomicInteger();
+    private final AtomicInteger most = new AtomicInteger();
+    private volatile boolean released;
+
+    @Override
+    public void serve(TestBackend.Request request, TestBackend.Conversation conversation)
+            throws IOException, InterruptedException {
+        calls.incrementAndGet();
+        most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+        Held held = new Held(request);
+        all.add(held);
+        arrived.add(held);
+        if (released) {
+            held.answer();
+        }
+        TestBackend.Behaviour then = held.then.join();
+        // Before the answer: once it is there, the gateway may send the next call.
+        inside.decrementAndGet();
+        then.serve(request, conversation);
+    }
+
+    /** The next call that comes, oldest first; waits for it. */
+    public Held next() throws InterruptedException {
+        return Objects.requireNonNull(
+                arrived.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "a call that has not come");
+    }
+
+    /** Calls that have come. */
+    public int calls() {
+        return calls.get();
+    }
+
+    /** Calls that are held now. */
+    public int inside() {
+        return inside.get();
+    }
+
+    /** Calls that were held at once, at most. */
+    public int most() {
+        return most.get();
+    }
+
+    /** Answers all calls, those to come too. */
+    public void release() {
+        released = true;
+        all.forEach(Held::answer);
+    }
+}

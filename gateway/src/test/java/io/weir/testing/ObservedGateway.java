@@ -1,0 +1,238 @@
+package io.weir.testing;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.door.RequestFacts;
+import io.weir.drain.Drain;
+import io.weir.engine.Backend;
+import io.weir.engine.BackendObserver;
+import io.weir.engine.Caller;
+import io.weir.engine.Enforcement;
+import io.weir.engine.Engine;
+import io.weir.engine.Exchange;
+import io.weir.engine.InFlightCounter;
+import io.weir.engine.Limits;
+import io.weir.engine.Mode;
+import io.weir.engine.Route;
+import io.weir.engine.RouteObserver;
+import io.weir.fallback.Fallback;
+import io.weir.health.Breaker;
+import io.weir.health.RecoveryProperties;
+import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Pool;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.metrics.BackendMeters;
+import io.weir.metrics.MeterBook;
+import io.weir.metrics.Meters;
+import io.weir.overload.OverloadGuard;
+import io.weir.overload.OverloadProperties;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.net.URI;
+import java.time.Duration;
+import java.util.BitSet;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.resources.LoopResources;
+
+/** A gateway with one backend and a clock that stands still, and callers of it. */
+public final class ObservedGateway implements AutoCloseable {
+
+    public static final LittlesLawProperties LAW = new LittlesLawProperties(Duration.ofSeconds(10), 1.5);
+
+    public final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
+    public final Drain drain = new Drain();
+    public final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
+    public final Engine engine =
+            new Engine(clock::get, () -> 0.5, drain, guard, new Limits(1_000_000, 1_000_000_000, 1_000_000_000));
+    public final QueueingBulkhead bulkhead = new QueueingBulkhead(2, 3);
+    public final QueueingBulkhead streams = new QueueingBulkhead(5, 0);
+    public final Breaker breaker = new Breaker(
+            CircuitBreaker.ofDefaults("orders"),
+            new RecoveryProperties(Duration.ofMillis(200), 5, null),
+            clock::get,
+            () -> 0.5);
+    public final RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 0), clock.get());
+    public final Pool pool;
+    private final LoopResources loops = LoopResources.create("observe-test", 1, true);
+
+    public ObservedGateway() {
+        this.pool = new Pool(
+                "orders",
+                URI.create("http://orders:8080"),
+                UpstreamProtocol.HTTP1,
+                new ConnectionProperties(
+                        Duration.ofMillis(250), Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+                7,
+                null,
+                loops);
+    }
+
+    public BackendMeters backendMeters(MeterBook book) {
+        return new BackendMeters(
+                book.open(), "orders", bulkhead, streams, 100_000_000L, breaker, pool, retryBudget, LAW, clock::get);
+    }
+
+    public Backend backend(BackendObserver observer) {
+        return new Backend(
+                "orders",
+                URI.create("http://user:secret@orders:8080"),
+                "orders:8080",
+                2_000_000_000L,
+                0,
+                250_000_000L,
+                1_000_000_000L,
+                bulkhead,
+                streams,
+                breaker,
+                pool,
+                retryBudget,
+                new BitSet(),
+                new BitSet(),
+                Enforcement.FULL,
+                observer);
+    }
+
+    public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
+        return new Route(
+                "orders-route",
+                backend,
+                backend.deadlineNanos(),
+                Mode.REQUEST,
+                null,
+                null,
+                fallback,
+                null,
+                observer,
+                new InFlightCounter());
+    }
+
+    /** Takes every permit. */
+    public void fill() {
+        while (bulkhead.tryAcquire()) {
+            // Until none is left.
+        }
+    }
+
+    /** An exchange that arrived a while ago and is refused at once, since the bulkhead is full. */
+    public Exchange refused(Route route, Caller caller, Duration ago) {
+        fill();
+        Exchange exchange = new Exchange(engine, route, caller, clock.get() - ago.toNanos());
+        exchange.start();
+        return exchange;
+    }
+
+    @Override
+    public void close() {
+        loops.dispose();
+    }
+
+    /** All that a registry's meters of this name count, or are. */
+    public static double value(MeterRegistry registry, Meters meter, String... tags) {
+        return registry.get(meter.meterName()).tags(tags).meters().stream()
+                .mapToDouble(found -> found.measure().iterator().next().getValue())
+                .sum();
+    }
+
+    /** What is told of every caller. */
+    public static class Facts implements RequestFacts {
+
+        public String path = "/orders/7";
+        public String address = "192.0.2.7";
+        public String id = "id-1";
+        public String protocol = "HTTP/1.1";
+
+        @Nullable
+        public String trace = "0af7651916cd43dd8448eb211c80319c";
+
+        @Override
+        public String requestMethod() {
+            return "GET";
+        }
+
+        @Override
+        public HttpHeaders requestHeaders() {
+            return EmptyHttpHeaders.INSTANCE;
+        }
+
+        @Override
+        public String scheme() {
+            return "http";
+        }
+
+        @Override
+        public String requestPath() {
+            return path;
+        }
+
+        @Override
+        public String requestId() {
+            return id;
+        }
+
+        @Override
+        public @Nullable String traceId() {
+            return trace;
+        }
+
+        @Override
+        public String callerAddress() {
+            return address;
+        }
+
+        @Override
+        public String door() {
+            return "compiled";
+        }
+
+        @Override
+        public String protocol() {
+            return protocol;
+        }
+    }
+
+    /**
+     * A caller that takes whatever it is given. A proxy and no mock: mocking instruments classes, and then they
+     * allocate.
+     */
+    public static Caller caller(HttpHeaders headers, @Nullable RequestFacts facts) {
+        EmbeddedChannel channel = new EmbeddedChannel();
+        InvocationHandler handler = (proxy, method, arguments) -> {
+            String name = method.getName();
+            if (facts != null
+                    && method.getDeclaringClass().equals(RequestFacts.class)
+                    && !name.equals("requestHeaders")) {
+                return method.invoke(facts, arguments);
+            }
+            return switch (name) {
+                case "channel" -> channel;
+                case "headers", "requestHeaders" -> headers;
+                case "method" -> HttpMethod.GET;
+                case "answer" -> {
+                    ((ByteBuf) arguments[2]).release();
+                    yield null;
+                }
+                // No body, no WebSocket, and nothing to do.
+                default -> method.getReturnType().equals(boolean.class) ? false : null;
+            };
+        };
+        Class<?>[] interfaces =
+                facts == null ? new Class<?>[] {Caller.class} : new Class<?>[] {Caller.class, RequestFacts.class};
+        return (Caller) Proxy.newProxyInstance(ObservedGateway.class.getClassLoader(), interfaces, handler);
+    }
+
+    /** A caller about whom nothing is special. */
+    public static Caller caller() {
+        return caller(new DefaultHttpHeaders(), new Facts());
+    }
+}

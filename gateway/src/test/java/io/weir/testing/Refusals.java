@@ -1,0 +1,44 @@
+package io.weir.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.outcome.Reason;
+import java.util.Objects;
+import tools.jackson.databind.JsonNode;
+
+/** What every answer that the gateway makes itself has in common, for the caller and for the operator. */
+public final class Refusals {
+
+    private Refusals() {}
+
+    /** The answer is the one that the vocabulary has for a reason. */
+    public static void assertRefused(TestCaller.Answer answer, Reason reason) {
+        int status = reason.status().code();
+        assertThat(answer.status()).as("status of %s", answer.text()).isEqualTo(status);
+        assertThat(answer.header("content-type")).isEqualTo("application/problem+json");
+        JsonNode problem = answer.problem();
+        assertThat(problem.path("type").asString()).isEqualTo("urn:weir:" + reason.word());
+        assertThat(problem.path("title").asString()).isEqualTo(reason.title());
+        assertThat(problem.path("status").asInt()).isEqualTo(status);
+        assertThat(answer.header("proxy-status"))
+                .isEqualTo("weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + "\"");
+        assertThat(answer.header("cache-control")).isEqualTo("no-store");
+        assertThat(answer.header("x-request-id")).isNotEmpty();
+        if (status == 503) {
+            int millis = problem.path("retry-after-ms").asInt();
+            assertThat(millis).as("retry-after-ms").isBetween(1_000, 30_000);
+            assertThat(Integer.parseInt(Objects.requireNonNull(answer.header("retry-after"), "retry-after")))
+                    .isEqualTo((millis + 999) / 1000);
+        } else {
+            assertThat(answer.header("retry-after")).isNull();
+            assertThat(problem.has("retry-after-ms")).isFalse();
+        }
+    }
+
+    /** The same, and the meter and the log tell of it; gives the line of the log. */
+    public static JsonNode assertRefused(
+            TestGateway gateway, Door door, String route, String path, TestCaller.Answer answer, Reason reason) {
+        assertRefused(answer, reason);
+        return gateway.assertTold(door, route, path, reason.status().code(), reason.word());
+    }
+}

@@ -1,0 +1,326 @@
+package io.weir.testing;
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ServerSocketFactory;
+import org.jspecify.annotations.Nullable;
+
+/** A backend on a raw socket, that can do whatever a backend can do wrong. One virtual thread per connection. */
+public final class TestBackend implements AutoCloseable {
+
+    /** What it does with a request. */
+    @FunctionalInterface
+    public interface Behaviour {
+
+        /** Serves one request of a connection; a connection ends when this throws or closes it. */
+        void serve(Request request, Conversation conversation) throws IOException, InterruptedException;
+    }
+
+    /** A request's head as it came. */
+    public record Request(String line, String head) {
+
+        /** {@code GET}. */
+        public String method() {
+            return line.substring(0, line.indexOf(' '));
+        }
+
+        /** {@code /path?query}. */
+        public String target() {
+            return line.substring(line.indexOf(' ') + 1, line.lastIndexOf(' '));
+        }
+
+        /** The value of a field, or null. */
+        public @Nullable String header(String name) {
+            for (String field : head.lines().toList()) {
+                int colon = field.indexOf(':');
+                if (colon > 0 && field.substring(0, colon).equalsIgnoreCase(name)) {
+                    return field.substring(colon + 1).strip();
+                }
+            }
+            return null;
+        }
+    }
+
+    /** The other end of a connection. */
+    public static final class Conversation {
+        private final Socket socket;
+        private final InputStream in;
+        private final OutputStream out;
+        private final List<String> trailers = new ArrayList<>();
+        private boolean upgraded;
+
+        Conversation(Socket socket) throws IOException {
+            this.socket = socket;
+            this.in = new BufferedInputStream(socket.getInputStream());
+            this.out = socket.getOutputStream();
+        }
+
+        /** The raw input. */
+        public InputStream in() {
+            return in;
+        }
+
+        /** Writes and flushes. */
+        public void write(String text) throws IOException {
+            write(text.getBytes(StandardCharsets.ISO_8859_1));
+        }
+
+        /** Writes and flushes. */
+        public void write(byte[] bytes) throws IOException {
+            out.write(bytes);
+            out.flush();
+        }
+
+        /** A whole answer with a {@code Content-Length}. */
+        public void answer(int status, String body) throws IOException {
+            write("HTTP/1.1 " + status + " X\r\nContent-Type: text/plain\r\nContent-Length: "
+                    + body.getBytes(StandardCharsets.UTF_8).length + "\r\n\r\n" + body);
+        }
+
+        /** Reads a request's body by its {@code Content-Length} or chunks, and gives its size. */
+        public long drain(Request request) throws IOException {
+            String length = request.header("content-length");
+            if (length != null) {
+                in.skipNBytes(Long.parseLong(length));
+                return Long.parseLong(length);
+            }
+            if (request.header("transfer-encoding") == null) {
+                return 0;
+            }
+            long total = 0;
+            for (int size = chunkSize(); size > 0; size = chunkSize()) {
+                in.skipNBytes(size);
+                total += size;
+                line();
+            }
+            trailers.clear();
+            for (String field = line(); field != null && !field.isEmpty(); field = line()) {
+                trailers.add(field);
+            }
+            return total;
+        }
+
+        /** Reads the line in front of a chunk. */
+        public int chunkSize() throws IOException {
+            String size = line();
+            if (size == null) {
+                throw new EOFException("in a chunked body");
+            }
+            return Integer.parseInt(size, 16);
+        }
+
+        /** The fields behind the chunks that {@link #drain} has read last. */
+        public List<String> trailers() {
+            return trailers;
+        }
+
+        /** Aborts: the peer gets a RST. */
+        public void reset() throws IOException {
+            socket.setSoLinger(true, 0);
+            socket.close();
+        }
+
+        /** From now on what comes is no request: a WebSocket's frame may hold any byte, a line's end too. */
+        void upgrade() {
+            upgraded = true;
+        }
+
+        /** Sends no more: the peer gets a FIN, and may go on. */
+        public void finish() throws IOException {
+            socket.shutdownOutput();
+        }
+
+        /** Closes in order: the peer gets a FIN. */
+        public void close() throws IOException {
+            socket.close();
+        }
+
+        /**
+         * Waits until something comes.
+         *
+         * @throws java.net.SocketTimeoutException if it does not come in time
+         */
+        public void awaitNext(int millis) throws IOException {
+            socket.setSoTimeout(millis);
+            in.mark(1);
+            if (in.read() >= 0) {
+                in.reset();
+            }
+            socket.setSoTimeout(0);
+        }
+
+        /** A line without its end; null: there is no more. */
+        public @Nullable String line() throws IOException {
+            ByteArrayOutputStream line = new ByteArrayOutputStream();
+            for (int b = in.read(); b != '\n'; b = in.read()) {
+                if (b < 0) {
+                    return null;
+                }
+                if (b != '\r') {
+                    line.write(b);
+                }
+            }
+            return line.toString(StandardCharsets.ISO_8859_1);
+        }
+    }
+
+    private final ServerSocket server;
+    private final Set<Socket> connections = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger requests = new AtomicInteger();
+    private final AtomicInteger accepted = new AtomicInteger();
+    private final BlockingQueue<Request> heads = new LinkedBlockingQueue<>();
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile Behaviour behaviour;
+
+    private TestBackend(ServerSocket server, Behaviour behaviour) {
+        this.server = server;
+        this.behaviour = behaviour;
+    }
+
+    /** Starts one on a port of its own. */
+    public static TestBackend start(Behaviour behaviour) {
+        return start(ServerSocketFactory.getDefault(), behaviour);
+    }
+
+    /** Starts one on a port of its own, with sockets from here. */
+    public static TestBackend start(ServerSocketFactory sockets, Behaviour behaviour) {
+        try {
+            ServerSocket server = sockets.createServerSocket(0, 1024, InetAddress.getLoopbackAddress());
+            TestBackend backend = new TestBackend(server, behaviour);
+            Thread.ofVirtual().start(backend::accept);
+            return backend;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Answers everything with 200 and the request's target. */
+    public static TestBackend healthy() {
+        return start(ECHO);
+    }
+
+    /** Answers with 200 and the request's target, after the request's body. */
+    public static final Behaviour ECHO = (request, conversation) -> {
+        conversation.drain(request);
+        conversation.answer(200, request.target());
+    };
+
+    /** Never answers, until the backend is closed. */
+    public final Behaviour hang() {
+        return (request, conversation) -> closed.await();
+    }
+
+    /** From now on it behaves like this, and has seen nothing. */
+    public void behave(Behaviour next) {
+        heads.clear();
+        behaviour = next;
+    }
+
+    /** The head of the next request that came, oldest first; waits for it. */
+    public Request next() throws InterruptedException {
+        return Objects.requireNonNull(
+                heads.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "a request that has not come");
+    }
+
+    /** {@code http://127.0.0.1:port}. */
+    public String uri() {
+        return "http://127.0.0.1:" + port();
+    }
+
+    /** Its port. */
+    public int port() {
+        return server.getLocalPort();
+    }
+
+    /** Requests that have come, whole heads only. */
+    public int requests() {
+        return requests.get();
+    }
+
+    /** Connections that are open. */
+    public int connections() {
+        return connections.size();
+    }
+
+    /** Connections that there have been. */
+    public int accepted() {
+        return accepted.get();
+    }
+
+    private void accept() {
+        try {
+            while (true) {
+                Socket socket = server.accept();
+                connections.add(socket);
+                accepted.incrementAndGet();
+                Thread.ofVirtual().start(() -> converse(socket));
+            }
+        } catch (IOException e) {
+            // Closed: there is nothing to accept any more.
+        }
+    }
+
+    private void converse(Socket socket) {
+        try (socket) {
+            socket.setTcpNoDelay(true);
+            Conversation conversation = new Conversation(socket);
+            for (String first = conversation.line(); first != null; first = conversation.line()) {
+                StringBuilder head = new StringBuilder();
+                String field = conversation.line();
+                for (; field != null && !field.isEmpty(); field = conversation.line()) {
+                    head.append(field).append("\r\n");
+                }
+                if (field == null) {
+                    // Broken off within its head: nobody has asked for anything.
+                    return;
+                }
+                requests.incrementAndGet();
+                Request request = new Request(first, head.toString());
+                heads.add(request);
+                behaviour.serve(request, conversation);
+                if (conversation.upgraded) {
+                    conversation.in.transferTo(OutputStream.nullOutputStream());
+                    return;
+                }
+            }
+        } catch (IOException e) {
+            // The gateway has closed it, as it may.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            connections.remove(socket);
+        }
+    }
+
+    @Override
+    public void close() {
+        closed.countDown();
+        try {
+            server.close();
+            for (Socket socket : connections) {
+                socket.close();
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,424 @@
+package io.weir.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.weir.WeirApplication;
+import io.weir.door.LiveRoutes;
+import io.weir.engine.Backend;
+import io.weir.engine.Engine;
+import io.weir.engine.Route;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.awaitility.Awaitility;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ApplicationContextInitializer;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.util.FileSystemUtils;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** A whole gateway in this JVM, on ports of its own, with its access log at hand. */
+public final class TestGateway implements AutoCloseable {
+
+    /** How long a test waits for what must come. */
+    public static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private static final String NEIGHBOUR = "neighbour";
+
+    static {
+        // What is waited for comes within milliseconds.
+        Awaitility.setDefaultTimeout(PATIENCE);
+        Awaitility.setDefaultPollDelay(Duration.ZERO);
+        Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
+    }
+
+    private final ConfigurableApplicationContext context;
+    private final Path directory;
+    private final List<AutoCloseable> others = new ArrayList<>();
+
+    private TestGateway(ConfigurableApplicationContext context, Path directory) {
+        this.context = context;
+        this.directory = directory;
+    }
+
+    /** A configuration in the making, in which each route is there twice: once for each door. */
+    public static final class Setup {
+
+        private final StringBuilder backends = new StringBuilder();
+        private final StringBuilder routes = new StringBuilder();
+        private final StringBuilder definitions = new StringBuilder();
+        private final StringBuilder weir = new StringBuilder();
+        private final StringBuilder rest = new StringBuilder();
+        private final List<ApplicationContextInitializer<GenericApplicationContext>> beans = new ArrayList<>();
+
+        private Setup() {}
+
+        /** A bean that only a test has, such as a filter. */
+        public <T> Setup bean(Class<T> type, T bean) {
+            beans.add(context -> context.registerBean(type, () -> bean));
+            return this;
+        }
+
+        /** A backend; its properties in YAML's flow style. */
+        public Setup backend(String name, String uri, String... properties) {
+            backends.append("    ")
+                    .append(name)
+                    .append(": { uri: \"")
+                    .append(uri)
+                    .append('"');
+            for (String property : properties) {
+                backends.append(", ").append(property);
+            }
+            backends.append(" }\n");
+            return this;
+        }
+
+        /** A route for each door, below {@link Door#path}; its Weir properties in YAML's flow style. */
+        public Setup route(String name, String backend, String... properties) {
+            return filtered(name, backend, "", properties);
+        }
+
+        /**
+         * A route for each door, with filters of Spring Cloud Gateway's.
+         *
+         * @param filters a list's elements in YAML's flow style
+         */
+        public Setup filtered(String name, String backend, String filters, String... properties) {
+            for (Door door : Door.values()) {
+                String also = door == Door.GENERAL ? ", \"After=2020-01-01T00:00:00Z\"" : "";
+                definitions.append("""
+                          - { id: %s, uri: "backend://%s", predicates: ["Path=%s"%s], filters: [%s] }
+                        """.formatted(door.id(name), backend, door.path(name, "**"), also, filters));
+                if (properties.length > 0) {
+                    routes.append("    ")
+                            .append(door.id(name))
+                            .append(": { ")
+                            .append(String.join(", ", properties))
+                            .append(" }\n");
+                }
+            }
+            return this;
+        }
+
+        /** A line below {@code weir}. */
+        public Setup weir(String line) {
+            weir.append("  ").append(line).append('\n');
+            return this;
+        }
+
+        /** A line of its own. */
+        public Setup line(String line) {
+            rest.append(line).append('\n');
+            return this;
+        }
+
+        /** Starts it, with a healthy neighbour beside the backends. */
+        public TestGateway start() {
+            TestBackend neighbour = TestBackend.healthy();
+            backend(NEIGHBOUR, neighbour.uri(), "deadline: 10s");
+            route(NEIGHBOUR, NEIGHBOUR);
+            String yaml =
+                    "weir:\n" + weir + "  backends:\n" + backends + (routes.isEmpty() ? "" : "  routes:\n" + routes)
+                            + "spring.cloud.gateway.server.webflux.routes:\n" + definitions + rest;
+            TestGateway gateway = TestGateway.start(yaml, beans);
+            gateway.others.add(neighbour);
+            return gateway;
+        }
+    }
+
+    /** A configuration with a route for each door. */
+    public static Setup setup() {
+        return new Setup();
+    }
+
+    /** Starts one with a configuration, which is YAML from its first column on. */
+    public static TestGateway start(String yaml) {
+        return start(yaml, List.of());
+    }
+
+    private static TestGateway start(
+            String yaml, List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
+        try {
+            Path directory = temporary();
+            return startWith(Files.writeString(directory.resolve("gateway.yml"), yaml), directory, 0, beans);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Starts one as an operator would after a stop: with the configuration of another, and its management port. */
+    public static TestGateway startAgain(Path file, int managementPort) {
+        try {
+            return startWith(file, temporary(), managementPort, List.of());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Starts one with a file that is there. */
+    public static TestGateway startWith(Path file) {
+        try {
+            return startWith(file, temporary(), 0, List.of());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static TestGateway startWith(
+            Path file,
+            Path directory,
+            int managementPort,
+            List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
+        SpringApplication application = new SpringApplicationBuilder(WeirApplication.class)
+                .initializers(beans.toArray(ApplicationContextInitializer<?>[]::new))
+                .build();
+        application.setDefaultProperties(Map.of(
+                "server.port",
+                0,
+                "management.server.port",
+                0,
+                "weir.access-log.file",
+                directory.resolve("access.log").toString(),
+                // A machine that is busy with other things is no overload of the gateway's.
+                "weir.overload.max-event-loop-delay",
+                "1m",
+                "weir.drain.delay",
+                "0s",
+                "weir.drain.timeout",
+                "5s",
+                "logging.level.root",
+                "WARN"));
+        return new TestGateway(
+                application.run(
+                        "--spring.config.additional-location=" + file,
+                        "--server.port=0",
+                        "--management.server.port=" + managementPort),
+                directory);
+    }
+
+    /** A directory that is gone when the JVM ends: what it holds may be looked at after the gateway's end. */
+    private static Path temporary() throws IOException {
+        Path directory = Files.createTempDirectory("weir-test");
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> FileSystemUtils.deleteRecursively(directory.toFile())));
+        return directory;
+    }
+
+    /** Writes another configuration into its file; in one step, as an editor that keeps the old file if it fails. */
+    public synchronized void rewrite(String yaml) {
+        try {
+            Path next = Files.writeString(directory.resolve("gateway.yml.next"), yaml);
+            Files.move(next, file(), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Its configuration. */
+    public Path file() {
+        return directory.resolve("gateway.yml");
+    }
+
+    /** Where callers connect. */
+    public int port() {
+        return port("local.server.port");
+    }
+
+    /** Where operators connect. */
+    public int managementPort() {
+        return port("local.management.port");
+    }
+
+    private int port(String property) {
+        return Integer.parseInt(Objects.requireNonNull(context.getEnvironment().getProperty(property), property));
+    }
+
+    /** One of its parts. */
+    public <T> T bean(Class<T> type) {
+        return context.getBean(type);
+    }
+
+    /** One of its backends. */
+    public Backend backend(String name) {
+        return Objects.requireNonNull(bean(LiveRoutes.class).get().backends().get(name), name);
+    }
+
+    /** One of its routes, by {@link Door#id}. */
+    public Route route(String id) {
+        return Objects.requireNonNull(bean(LiveRoutes.class).get().byId().get(id), id);
+    }
+
+    // ---------------------------------------------------------------- between tests
+
+    /** Breakers are closed and remember nothing. */
+    public void calm() {
+        bean(LiveRoutes.class).get().backends().values().forEach(backend -> {
+            backend.breaker().release();
+            backend.breaker().resilience4j().reset();
+        });
+    }
+
+    /** Everything is given back: permits, places in queues, permissions, probes, connections. Waits for it. */
+    public void assertNothingHeld() {
+        await().atMost(PATIENCE).untilAsserted(() -> {
+            assertThat(bean(Engine.class).inFlight()).as("in flight").isZero();
+            assertThat(bean(Engine.class).streams()).as("streams").isZero();
+            for (Backend backend : bean(LiveRoutes.class).get().backends().values()) {
+                assertNothingHeld(backend);
+            }
+            bean(LiveRoutes.class).get().byId().values().forEach(route -> {
+                if (route.limit() != null) {
+                    assertThat(route.limit().inUse())
+                            .as("permits of route " + route.id())
+                            .isZero();
+                }
+                if (route.fallback() != null) {
+                    assertThat(route.fallback().limit().inUse())
+                            .as("fallbacks of route " + route.id())
+                            .isZero();
+                }
+            });
+        });
+    }
+
+    private static void assertNothingHeld(Backend backend) {
+        assertThat(backend.bulkhead().inUse()).as(backend.name() + ": permits").isZero();
+        assertThat(backend.bulkhead().queued()).as(backend.name() + ": queued").isZero();
+        assertThat(backend.streams().inUse()).as(backend.name() + ": streams").isZero();
+        assertThat(backend.breaker().overdue()).as(backend.name() + ": overdue").isZero();
+        assertThat(backend.breaker().probesUnderWay())
+                .as(backend.name() + ": probes")
+                .isZero();
+        assertThat(backend.pool().acquired())
+                .as(backend.name() + ": connections")
+                .isZero();
+        assertThat(backend.pool().pending()).as(backend.name() + ": pending").isZero();
+    }
+
+    // ---------------------------------------------------------------- what it tells
+
+    /** The access log so far. */
+    public List<JsonNode> log() {
+        return log("");
+    }
+
+    /** Those lines of the access log so far that have a text in them. */
+    public List<JsonNode> log(String text) {
+        try {
+            Path file = directory.resolve("access.log");
+            if (!Files.exists(file)) {
+                return List.of();
+            }
+            byte[] written = Files.readAllBytes(file);
+            int whole = written.length;
+            // Of the last line half may be there: the kernel shows what is written page by page.
+            while (whole > 0 && written[whole - 1] != '\n') {
+                whole--;
+            }
+            return new String(written, 0, whole, StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> line.contains(text))
+                    .map(line -> JsonMapper.shared().readTree(line))
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The lines of the access log for a path, so far. */
+    public List<JsonNode> lines(String path) {
+        return log().stream()
+                .filter(line -> line.path("path").asString("").equals(path))
+                .toList();
+    }
+
+    /** The one line of the access log for a path; waits for it. */
+    public JsonNode logged(String path) {
+        List<JsonNode> lines = await().atMost(PATIENCE).until(() -> lines(path), found -> !found.isEmpty());
+        assertThat(lines).as("lines for " + path).hasSize(1);
+        return lines.getFirst();
+    }
+
+    /** What became of a request is in the log, once, and in the meters. Waits for it. */
+    public JsonNode assertTold(Door door, String route, String path, int status, String outcome) {
+        JsonNode line = logged(path);
+        assertThat(line.path("outcome").asString()).as("%s", line).isEqualTo(outcome);
+        assertThat(line.path("status").asInt()).as("%s", line).isEqualTo(status);
+        assertThat(line.path("door").asString()).as("%s", line).isEqualTo(door.word());
+        assertThat(line.path("route").asString()).as("%s", line).isEqualTo(door.id(route));
+        assertMetered(door.id(route), outcome);
+        return line;
+    }
+
+    /** As many requests of a route are metered with an outcome as are logged with it. Waits for it. */
+    public void assertMetered(String routeId, String outcome) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(metered(routeId, outcome))
+                        .as("weir.requests of %s, %s", routeId, outcome)
+                        .isEqualTo(log().stream()
+                                .filter(line -> line.path("route").asString("").equals(routeId)
+                                        && line.path("outcome").asString().equals(outcome))
+                                .count()));
+    }
+
+    /** Requests of a route that ended in an outcome, as the meter has it. */
+    public long metered(String routeId, String outcome) {
+        return bean(MeterRegistry.class)
+                .find("weir.requests")
+                .tags("route", routeId, "outcome", outcome)
+                .timers()
+                .stream()
+                .mapToLong(Timer::count)
+                .sum();
+    }
+
+    /** A backend's breaker was told of so many calls since {@link #calm()}, so many of them failed or slow. Waits for it. */
+    public void assertFed(String backend, int calls, int failed, int slow) {
+        await().atMost(PATIENCE).untilAsserted(() -> {
+            CircuitBreaker.Metrics fed =
+                    backend(backend).breaker().resilience4j().getMetrics();
+            assertThat(List.of(
+                            fed.getNumberOfBufferedCalls(), fed.getNumberOfFailedCalls(), fed.getNumberOfSlowCalls()))
+                    .as("%s: calls, failed, slow", backend)
+                    .isEqualTo(List.of(calls, failed, slow));
+        });
+    }
+
+    /** The neighbour is served, and its compartment untouched. */
+    public void assertNeighbourUnharmed() throws IOException {
+        for (Door door : Door.values()) {
+            assertThat(TestCaller.get(port(), door.path(NEIGHBOUR, "1")).status())
+                    .as("the neighbour's status, " + door)
+                    .isEqualTo(200);
+        }
+        CircuitBreaker.Metrics fed = backend(NEIGHBOUR).breaker().resilience4j().getMetrics();
+        assertThat(fed.getNumberOfFailedCalls()).as("the neighbour's failures").isZero();
+        assertThat(backend(NEIGHBOUR).breaker().state()).isEqualTo(CircuitBreaker.State.CLOSED);
+    }
+
+    @Override
+    public void close() {
+        context.close();
+        for (AutoCloseable other : others) {
+            try {
+                other.close();
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+}
