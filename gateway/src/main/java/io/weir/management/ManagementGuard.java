@@ -30,7 +30,7 @@ import reactor.core.publisher.Mono;
 final class ManagementGuard implements WebFilter, Ordered {
 
     /** In the Reactor context of whatever runs behind the guard: the caller's address. */
-    static final String CALLER = "io.weir.observe.caller";
+    static final String CALLER = "io.weir.management.caller";
 
     private static final String SCHEME = "Bearer ";
 

@@ -50,7 +50,7 @@ class OutcomesTest {
     /** The gateway is not on the class path here, so its source is asked. */
     @Test
     void areOfTheKindThatTheGatewayCallsThem() throws IOException {
-        String kinds = Files.readString(GATEWAY.resolve("java/io/weir/observe/Outcomes.java"));
+        String kinds = Files.readString(GATEWAY.resolve("java/io/weir/engine/ExchangeOutcomes.java"));
         Matcher cases =
                 Pattern.compile("case ([A-Z_,\\s]+?) -> Kind\\.([A-Z]+);").matcher(kinds);
         TreeMap<String, String> ofTheGateway = new TreeMap<>();
