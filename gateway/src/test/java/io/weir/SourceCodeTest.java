@@ -93,7 +93,7 @@ class SourceCodeTest {
             if (lines > MAX_FILE_LINES && !packageInfo && !docOfFirstType(tree).contains(EXEMPTION)) {
                 problems.add(name() + ": " + lines + " lines (expected: at most " + MAX_FILE_LINES + ")");
             }
-            return super.visitCompilationUnit(tree, unused);
+            return super.visitCompilationUnit(tree, null);
         }
 
         @Override
@@ -107,7 +107,7 @@ class SourceCodeTest {
                             + MAX_METHOD_LINES + ")");
                 }
             }
-            return super.visitMethod(method, unused);
+            return super.visitMethod(method, null);
         }
 
         private String docOfFirstType(CompilationUnitTree tree) {
