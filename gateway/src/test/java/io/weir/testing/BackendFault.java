@@ -10,8 +10,9 @@ import java.util.concurrent.Semaphore;
 /**
  * A fault of a backend that breaks the protocol or stops. Tests that sweep over faults use these.
  *
- * <p>A fault of {@link Stage#BEFORE_ANSWER} shows before the gateway has passed anything on; the caller gets a refusal. A
- * fault of {@link Stage#AMID_ANSWER} shows when the caller has the beginning of the answer; the caller gets a reset.
+ * <p>A fault of {@link Stage#BEFORE_ANSWER} shows before the gateway has passed anything on; the caller gets
+ * a refusal. A fault of {@link Stage#AMID_ANSWER} shows when the caller has the beginning of the answer; the
+ * caller gets a reset.
  */
 public enum BackendFault {
     RESETS_AT_ONCE(Stage.BEFORE_ANSWER, Reason.CONNECTION_LOST, (head, conversation, begun) -> conversation.reset()),
