@@ -59,7 +59,7 @@ class ConnectionsController implements AutoCloseable {
         return Arrays.stream(values)
                 .filter(candidate -> candidate.name().toLowerCase(Locale.ROOT).equals(value))
                 .findFirst()
-                .orElseThrow(() -> ProblemException.badRequest(parameter + ": " + value + " (expected: candidate of "
+                .orElseThrow(() -> ProblemException.badRequest(parameter + ": " + value + " (expected: one of "
                         + Arrays.toString(values).toLowerCase(Locale.ROOT) + ")"));
     }
 

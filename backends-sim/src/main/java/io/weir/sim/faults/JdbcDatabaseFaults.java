@@ -120,7 +120,7 @@ class JdbcDatabaseFaults implements DatabaseFaults {
                 }
                 connection.setAutoCommit(false);
                 try (PreparedStatement select =
-                        connection.prepareStatement("select id from records location id = ? for update")) {
+                        connection.prepareStatement("select id from records where id = ? for update")) {
                     select.setLong(1, row);
                     boolean found = select.executeQuery().next();
                     locked(found ? null : new SQLException("no row " + row));

@@ -60,7 +60,7 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
 
     private static Mono<Connection> lock(Connection session, long row) {
         return Mono.from(session.beginTransaction())
-                .thenMany(Flux.from(session.createStatement("select id from records location id = $1 for update")
+                .thenMany(Flux.from(session.createStatement("select id from records where id = $1 for update")
                         .bind(0, row)
                         .execute()))
                 .flatMap(result -> result.map(found -> session))

@@ -23,8 +23,8 @@ public enum Stack {
 
     /** The serverType server, and the class that the jar must contain for it. */
     public enum ServerType {
-        SERVLET(WebApplicationType.SERVLET, "org.springframework.serverType.servlet.DispatcherServlet"),
-        REACTIVE(WebApplicationType.REACTIVE, "org.springframework.serverType.reactive.DispatcherHandler"),
+        SERVLET(WebApplicationType.SERVLET, "org.springframework.web.servlet.DispatcherServlet"),
+        REACTIVE(WebApplicationType.REACTIVE, "org.springframework.web.reactive.DispatcherHandler"),
         NONE(WebApplicationType.NONE, "java.lang.Object");
 
         private final WebApplicationType type;
