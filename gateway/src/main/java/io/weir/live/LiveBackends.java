@@ -123,9 +123,9 @@ public final class LiveBackends {
     private static void transferBreakerState(ManagedBackend before, ManagedBackend next) {
         Breaker breaker = next.backend().breaker();
         if (next.properties().circuitBreaker().equals(before.properties().circuitBreaker())) {
-            breaker.continueFrom(before.backend().breaker());
+            breaker.inheritState(before.backend().breaker());
         } else {
-            breaker.stayForced(before.backend().breaker());
+            breaker.inheritForcedState(before.backend().breaker());
         }
     }
 
