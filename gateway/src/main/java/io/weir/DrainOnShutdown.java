@@ -9,9 +9,9 @@ import org.springframework.core.Ordered;
 /**
  * Drains the gateway when the application stops, before Spring stops any bean.
  *
- * <p>It listens for the event that precedes the context's closing. A {@code SmartLifecycle} would also run before the
- * servers stop, but Spring Boot closes the meters on that same event: a meter first used during the drain would not be
- * registered.
+ * <p>It listens for the event that precedes the context's closing. A {@code SmartLifecycle} would also run
+ * before the servers stop, but Spring Boot closes the meters on that same event: a meter first used during
+ * the drain would not be registered.
  */
 final class DrainOnShutdown implements ApplicationListener<ContextClosedEvent>, Ordered {
 

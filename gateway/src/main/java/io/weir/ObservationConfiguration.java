@@ -28,15 +28,18 @@ import org.springframework.context.annotation.Configuration;
 class ObservationConfiguration {
 
     /**
-     * Replaces Resilience4j's own registry, which takes a lock on the event loop for each call. It drops the calls that
-     * an open breaker refuses: within a second they would push out the events that show why the breaker opened.
+     * Replaces Resilience4j's own registry, which takes a lock on the event loop for each call. It drops the
+     * calls that an open breaker refuses: within a second they would push out the events that show why the
+     * breaker opened.
      */
     @Bean
     EventConsumerRegistry<CircuitBreakerEvent> circuitBreakerEvents() {
         return new EventRings<>(event -> event.getEventType() != CircuitBreakerEvent.Type.NOT_PERMITTED);
     }
 
-    /** Replaces Resilience4j's own registry too. Bulkheads publish only the events of calls that they reject. */
+    /**
+     * Replaces Resilience4j's own registry too. Bulkheads publish only the events of calls that they reject.
+     */
     @Bean
     EventConsumerRegistry<BulkheadEvent> bulkheadEvents() {
         return new EventRings<>(event -> true);

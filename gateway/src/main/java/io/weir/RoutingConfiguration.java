@@ -60,7 +60,10 @@ class RoutingConfiguration {
                 whyNotCompiled(cors, environment));
     }
 
-    /** The setting that makes Spring change every request, so that no route can be compiled; null: there is none. */
+    /**
+     * The setting that makes Spring change every request, so that no route can be compiled; null: there is
+     * none.
+     */
     private static @Nullable String whyNotCompiled(GlobalCorsProperties cors, Environment environment) {
         if (!cors.getCorsConfigurations().isEmpty()) {
             return "spring.cloud.gateway.server.webflux.globalcors is set";

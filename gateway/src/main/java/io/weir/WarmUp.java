@@ -18,8 +18,8 @@ import reactor.netty.resources.LoopResources;
 /**
  * Sends a few hundred requests to a backend of its own on the loopback interface, before the gateway listens.
  *
- * <p>Without it, the first requests would wait while an event loop loads some 400 classes. That takes longer than the
- * connect timeout that guards those requests: the gateway's own cold start would open breakers.
+ * <p>Without it, the first requests would wait while an event loop loads some 400 classes. That takes longer
+ * than the connect timeout that guards those requests: the gateway's own cold start would open breakers.
  */
 final class WarmUp {
 
@@ -41,7 +41,9 @@ final class WarmUp {
         this.loops = loops;
     }
 
-    /** Sends the requests, one after the other, and blocks until the last answer. A failure is only logged. */
+    /**
+     * Sends the requests, one after the other, and blocks until the last answer. A failure is only logged.
+     */
     void run() {
         try {
             DisposableServer backend = HttpServer.create()

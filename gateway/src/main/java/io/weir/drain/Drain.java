@@ -1,8 +1,8 @@
 package io.weir.drain;
 
 /**
- * The phase of the gateway's shutdown. Thread-safe: one volatile field, written by {@link Drainer} and read by every
- * request.
+ * The phase of the gateway's shutdown. Thread-safe: one volatile field, written by {@link Drainer} and read
+ * by every request.
  */
 public final class Drain {
 

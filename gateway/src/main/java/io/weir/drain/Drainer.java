@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the drain: announces it, refuses new work, waits for the work in flight, ends the rest. Blocks its thread for
- * the whole drain; used once.
+ * Runs the drain: announces it, refuses new work, waits for the work in flight, ends the rest. Blocks its
+ * thread for the whole drain; used once.
  */
 public final class Drainer {
 
@@ -35,10 +35,13 @@ public final class Drainer {
         void endAll();
     }
 
-    /** What other parts of the gateway do during the drain. */
+    /** The steps of the drain that other parts of the gateway execute. */
     public interface Listener {
 
-        /** Readiness must fail now, and callers must be asked to use other connections. Everything is still served. */
+        /**
+         * Readiness must fail now, and callers must be asked to use other connections. Everything is still
+         * served.
+         */
         void announced();
 
         /** No exchange is in flight: stops whatever keeps the event loops busy. */

@@ -245,8 +245,7 @@ public final class Breaker {
      */
     public void overdueEnded(int admittedGeneration) {
         overdue.decrementAndGet();
-        generationWord.updateAndGet(
-                word -> generation(word) == admittedGeneration && (int) word > 0 ? word - 1 : word);
+        generationWord.updateAndGet(word -> generation(word) == admittedGeneration && (int) word > 0 ? word - 1 : word);
     }
 
     /** The slow-call rate in percent as if the overdue calls had ended now; -1 if there are too few calls. */

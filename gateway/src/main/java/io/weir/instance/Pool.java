@@ -178,7 +178,8 @@ public final class Pool {
      */
     // Concurrency: `granted` is the only state. A thread that reads the limit just before it grows uses the
     // old limit; benign.
-    private static final class ResizableAllocation implements ConnectionProvider.AllocationStrategy<ResizableAllocation> {
+    private static final class ResizableAllocation
+            implements ConnectionProvider.AllocationStrategy<ResizableAllocation> {
 
         private final AtomicInteger limit;
         private final AtomicInteger granted = new AtomicInteger();

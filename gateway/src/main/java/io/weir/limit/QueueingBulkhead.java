@@ -46,27 +46,28 @@ import org.jspecify.annotations.Nullable;
 // number of promised permits, `linked` the number of waiters that the word has counted and that no thread has
 // polled yet:
 //
-//     queued + promised = linked                                                                            (1)
+//     queued + promised = linked                                                                  (1)
 //
 //   thread A              thread B             word (limit 1)       effect
-//   --------------------- -------------------- -------------------- ------------------------------------------
+//   --------------------- -------------------- -------------------- ------------------------------------
 //   enter: queued+1                            in use 1, queued 1   A is counted, but not linked yet
 //                         release: queued-1    in use 1, queued 0   the permit is promised
-//                         poll: empty          in use 1, queued 0   B adds it to `owed`, checks again, returns
+//                         poll: empty          in use 1, queued 0   B adds it to `owed`, checks again
 //   link, take from owed                       in use 1, queued 0   A grants itself the permit
 //
-//   Either B's second check sees A's waiter, or A sees the permit that B owes: each thread writes its own side
-//   before it reads the other's. So a promised permit is held by a thread, or no waiter is linked to take it.
+//   Either B's second check sees A's waiter, or A sees the permit that B owes: each thread writes its own
+//   side before it reads the other's. So a promised permit is held by a thread, or no waiter is linked to
+//   take it.
 //
 //   thread A              thread B             word (limit 1)       effect
-//   --------------------- -------------------- -------------------- ------------------------------------------
+//   --------------------- -------------------- -------------------- ------------------------------------
 //                         release: queued-1    in use 1, queued 0   promised to A's waiter
 //   leave: unlinked                            in use 1, queued -1  A takes its count back: a surplus promise
 //                         poll: empty          in use 0, queued 0   B sees queued < 0 and cancels its promise
 //
-//   A polled waiter that has left did not take its count back (its leave() found it no longer in the queue), so the
-//   promise that polled it is given back like a release. A permit reaches a waiter by the CAS WAITING -> GRANTED,
-//   which competes with leave()'s WAITING -> LEFT: exactly one of them succeeds.
+//   A polled waiter that has left did not take its count back (its leave() found it no longer in the
+//   queue), so the promise that polled it is given back like a release. A permit reaches a waiter by the
+//   CAS WAITING -> GRANTED, which competes with leave()'s WAITING -> LEFT: exactly one of them succeeds.
 //
 // While no call is under way, every promise is kept or cancelled: if a permit is owed and a waiter could take
 // it, or queued < 0, then the last thread that wrote one of the two takes it. Hence by (1) `queued` is the

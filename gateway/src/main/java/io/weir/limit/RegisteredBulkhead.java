@@ -126,7 +126,8 @@ public final class RegisteredBulkhead implements Bulkhead {
                             .formatted(config.getMaxWaitDuration()));
         }
         if (!config.isFairCallHandlingEnabled()) {
-            throw new IllegalArgumentException("fairCallHandlingEnabled: false (expected: true, since the queue is FIFO)");
+            throw new IllegalArgumentException(
+                    "fairCallHandlingEnabled: false (expected: true, since the queue is FIFO)");
         }
         bulkhead.resize(config.getMaxConcurrentCalls(), bulkhead.queueCapacity());
         base = config;

@@ -98,7 +98,8 @@ public final class Problem {
     private static Prebuilt prebuilt(Refusal refusal) {
         Prebuilt prebuilt = PREBUILT.get(refusal.reason());
         if (prebuilt == null) {
-            throw new IllegalStateException("reason: " + refusal.reason() + " (expected: a reason with a prebuilt answer)");
+            throw new IllegalStateException(
+                    "reason: " + refusal.reason() + " (expected: a reason with a prebuilt answer)");
         }
         return prebuilt;
     }

@@ -93,7 +93,8 @@ public enum Reason {
 
     /** A status that nginx has introduced, and that Netty does not define. */
     private static final class NginxStatus {
-        static final HttpResponseStatus CLIENT_CLOSED_REQUEST = new HttpResponseStatus(CLIENT_CLOSED_CODE, "Client Closed Request");
+        static final HttpResponseStatus CLIENT_CLOSED_REQUEST =
+                new HttpResponseStatus(CLIENT_CLOSED_CODE, "Client Closed Request");
     }
 
     /**

@@ -55,7 +55,8 @@ public final class OverloadSampler implements AutoCloseable {
     }
 
     /** Starts the sampling. */
-    @SuppressWarnings("FutureReturnValueIgnored") // It never completes: sampleSafely() does not throw, and close() ends it.
+    @SuppressWarnings(
+            "FutureReturnValueIgnored") // It never completes: sampleSafely() does not throw, and close() ends it.
     public void start() {
         timer.scheduleAtFixedRate(this::sampleSafely, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
     }

@@ -148,9 +148,7 @@ class DrainIT {
 
             await().until(() -> drain.phase() == Phase.REFUSING);
             for (Door door : Door.values()) {
-                assertThat(caller(streams, door).isReset())
-                        .as("stream reset")
-                        .isTrue();
+                assertThat(caller(streams, door).isReset()).as("stream reset").isTrue();
                 gateway.assertTold(door, "stream", door.path("stream", "stream"), 200, "shutting-down");
                 TestCaller.Answer refused = caller(heads, door).answer();
                 assertRefused(gateway, door, "stream", door.path("stream", "no-head"), refused, Reason.SHUTTING_DOWN);

@@ -208,7 +208,8 @@ class BreakerIT extends GatewayTests {
         long recoveredAt = System.nanoTime();
         ask(path, () -> breaker("orders").state() == State.CLOSED);
         // About one interval. The bound allows for a busy machine; Resilience4j's own wait is a minute.
-        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - recoveredAt)).isLessThan(150 * PROBE_INTERVAL_MILLIS);
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - recoveredAt))
+                .isLessThan(150 * PROBE_INTERVAL_MILLIS);
         assertThat(transitions)
                 .containsExactly(
                         StateTransition.CLOSED_TO_OPEN,

@@ -134,9 +134,7 @@ class QueueingBulkheadStressTest {
             assertThat(limitExceeded.sum()).as("calls above the limit").isZero();
             assertThat(grantedTwice.sum()).as("granted twice").isZero();
             assertThat(grantedAfterLeaving.sum()).as("granted after leaving").isZero();
-            assertThat(left.sum() + grantedLater.sum())
-                    .as("left or granted")
-                    .isEqualTo(queued.sum());
+            assertThat(left.sum() + grantedLater.sum()).as("left or granted").isEqualTo(queued.sum());
             assertThat(left.sum()).as("left").isPositive();
             assertThat(grantedLater.sum()).as("granted later").isPositive();
         }

@@ -73,8 +73,7 @@ class MemoryShareTest {
 
         assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND - 1))
                 .isEqualTo(95);
-        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND))
-                .isZero();
+        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND)).isZero();
         // It remains forgotten until the next collection, whatever the clock shows.
         assertThat(share.heapPercent(SECOND)).isZero();
 
