@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *   enter ──► permit free? ──► GRANTED ──────────────────────────────► release
  *                  │ no                                                  │
  *                  ▼                                                     ▼
- *             queue full? ──► no: QUEUED ──► granted() ◄─── yes ── calls waiting? ──► no: one free permit more
+ *             queue full? ──► no: QUEUED ──► granted() ◄─── yes ── calls waiting? ──► no: permit is free
  *                  │ yes              └────► leave()
  *                  ▼
  *                FULL
@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit and no place
  * in the queue; it admits no call until enough permits are released.
  *
- * <p>The class has more than 400 lines because its parts cannot be understood apart: one comment proves the
- * protocol between the packed word, the queue and the waiters.
+ * <p>This class stays whole although it has more than 400 lines: one comment proves the protocol between the
+ * packed word, the queue and the waiters, and no part of it can be understood apart.
  */
 // Concurrency: `word` packs the number of waiters, the permits in use and the revision of the limits. Every
 // decision is one CAS on it (FULL is one read), and is linearizable there. `waiters` only brings the waiters

@@ -94,17 +94,17 @@ class BackendFaultsIT {
     @MethodSource("before")
     void refusesTheCallerBeforeTheAnswerBegins(BackendFault fault, Door door) throws IOException {
         backend.behave(fault.behaviour(HEAD, BEGUN));
-        assertEndsInARefusal(door, fault.name(), fault.reason());
+        assertRefusedAndRecorded(door, fault.name(), fault.reason());
     }
 
     @Door.Each
-    void endsInARefusalWhereTheBackendUpgradesUnasked(Door door) throws IOException {
+    void refusesTheCallerIfTheBackendUpgradesWithoutARequest(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write(
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n"));
-        assertEndsInARefusal(door, "upgrade", Reason.CONNECTION_LOST);
+        assertRefusedAndRecorded(door, "upgrade", Reason.CONNECTION_LOST);
     }
 
-    private static void assertEndsInARefusal(Door door, String name, Reason reason) throws IOException {
+    private static void assertRefusedAndRecorded(Door door, String name, Reason reason) throws IOException {
         boolean late = reason == Reason.DEADLINE_EXCEEDED;
         String route = late ? LATE : BACKEND;
         String path = door.path(route, name);
