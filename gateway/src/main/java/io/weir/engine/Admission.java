@@ -54,7 +54,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
     }
 
     private void lineUp(long now) {
-        if (backend.maxWaitNanos() <= 0 && !exchange.isStream()) {
+        if (backend.settings().maxWaitNanos() <= 0 && !exchange.isStream()) {
             exchange.refuse(Reason.BULKHEAD_FULL, null);
             return;
         }
@@ -76,7 +76,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
 
     /** Whether the breaker's no is one; if it is only tried out, it is counted, once. */
     boolean isRefusedByBreaker() {
-        if (backend.enforcement().circuitBreaker()) {
+        if (backend.settings().enforcement().circuitBreaker()) {
             return true;
         }
         if (!wouldBeOpen) {
@@ -88,7 +88,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
 
     /** Takes a permit in any case, if the bulkhead is only tried out. */
     private boolean isCountedOnly() {
-        QueueingBulkhead tried = backend.enforcement().trial();
+        QueueingBulkhead tried = backend.dryRunBulkhead();
         if (tried == null) {
             return false;
         }
@@ -137,6 +137,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
             return;
         }
         backend.observer().dispatched(exchange.queueNanos(), left);
+        backend.serviceTime().recordWait(exchange.queueNanos());
         backend.retryBudget().deposit();
         exchange.dispatch(this, now);
     }
@@ -156,21 +157,21 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
 
     /** Time to the next thing that is due. */
     long dueNanos(long now) {
-        return waits ? Math.min(queuedAt + backend.maxWaitNanos() - now, spareNanos(now)) : NEVER;
+        return waits ? Math.min(queuedAt + backend.settings().maxWaitNanos() - now, spareNanos(now)) : NEVER;
     }
 
     /** Something may be due. */
     void check(long now) {
         if (spareNanos(now) <= 0) {
             leaveLine(Reason.DEADLINE_EXCEEDED, TOO_LATE);
-        } else if (queuedAt + backend.maxWaitNanos() - now <= 0) {
+        } else if (queuedAt + backend.settings().maxWaitNanos() - now <= 0) {
             leaveLine(Reason.QUEUE_TIMEOUT, null);
         }
     }
 
     /** What a waiter has left beyond what the backend needs: with less its permit would be wasted. */
     private long spareNanos(long now) {
-        return exchange.budget().leftNanos(now) - backend.observer().uncongestedNanos();
+        return exchange.budget().leftNanos(now) - backend.serviceTime().uncongestedNanos();
     }
 
     private void leaveLine(Reason why, @Nullable String what) {
@@ -199,6 +200,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
                 exchange.backendNanos += now - askedAt;
                 if (!exchange.isStream()) {
                     backend.observer().served(now - askedAt);
+                    backend.serviceTime().recordServed(now - askedAt);
                 }
             }
             holdsPermit = false;

@@ -307,7 +307,7 @@ abstract class Attempt {
         long now = exchange.now();
         int code = answer.status().code();
         traceAnswered(code);
-        judge(backend.failureStatuses().get(code) ? Failure.ofStatus(code) : null, now);
+        judge(backend.settings().failureStatuses().get(code) ? Failure.ofStatus(code) : null, now);
         cancel();
         exchange.status = code;
         exchange.backendDone(answerBytes(), now);
@@ -343,10 +343,10 @@ abstract class Attempt {
     final long dueNanos(long now) {
         long due = backendDueNanos(now);
         if (answering) {
-            return exchange.hasOpenEnd() ? Math.min(due, backend.streamIdleNanos() - stoodStillNanos(now)) : due;
+            return exchange.hasOpenEnd() ? Math.min(due, backend.settings().streamIdleNanos() - stoodStillNanos(now)) : due;
         }
         if (!connected()) {
-            due = Math.min(due, startedAt + backend.connectTimeoutNanos() - now);
+            due = Math.min(due, startedAt + backend.settings().connectTimeoutNanos() - now);
         }
         if (waitsForUpload()) {
             due = Math.min(due, exchange.engine().limits().bodyIdleNanos() - (now - lastMovedNanos()));
@@ -367,11 +367,11 @@ abstract class Attempt {
     /** Something may be due. */
     final void check(long now) {
         if (answering) {
-            if (exchange.hasOpenEnd() && stoodStillNanos(now) >= backend.streamIdleNanos()) {
+            if (exchange.hasOpenEnd() && stoodStillNanos(now) >= backend.settings().streamIdleNanos()) {
                 exchange.breakOff(Reason.DEADLINE_EXCEEDED, "the stream stands still");
                 return;
             }
-        } else if (!connected() && startedAt + backend.connectTimeoutNanos() - now <= 0) {
+        } else if (!connected() && startedAt + backend.settings().connectTimeoutNanos() - now <= 0) {
             failed(Reason.CONNECT_TIMEOUT, "no connection in time", null);
             return;
         } else if (answerTimeLeft(backendNanos(now)) <= 0) {

@@ -30,7 +30,7 @@ final class BulkheadTrial extends QueueingBulkhead.Waiter {
     /** A call begins; {@link #end} must follow exactly once. */
     static BulkheadTrial begin(QueueingBulkhead bulkhead, Backend backend, EventLoop loop) {
         BulkheadTrial trial = new BulkheadTrial(bulkhead, backend.observer());
-        trial.begin(backend.maxWaitNanos(), loop);
+        trial.begin(backend.settings().maxWaitNanos(), loop);
         return trial;
     }
 

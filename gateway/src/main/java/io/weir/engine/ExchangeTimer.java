@@ -25,7 +25,7 @@ final class ExchangeTimer implements Runnable {
 
     ExchangeTimer(Exchange exchange) {
         this.exchange = exchange;
-        this.wouldExpire = !exchange.route().backend().enforcement().deadline();
+        this.wouldExpire = !exchange.route().backend().settings().enforcement().deadline();
         this.deadline = Deadline.of(exchange.arrivedAtNanos(), ownNanos(), CallerTimeout.NONE);
     }
 
@@ -110,6 +110,6 @@ final class ExchangeTimer implements Runnable {
 
     private long ownNanos() {
         Route route = exchange.route();
-        return route.backend().enforcement().deadline() ? route.deadlineNanos() : LONGEST_NANOS;
+        return route.backend().settings().enforcement().deadline() ? route.deadlineNanos() : LONGEST_NANOS;
     }
 }

@@ -47,7 +47,7 @@ final class Failure {
 
     /** What a backend's answer says by its head; null: no failure. */
     static @Nullable BackendFailure ofHead(Backend backend, int status, HttpHeaders head) {
-        return backend.failureStatuses().get(status) ? ofStatus(status) : ofGrpcStatus(backend, head);
+        return backend.settings().failureStatuses().get(status) ? ofStatus(status) : ofGrpcStatus(backend, head);
     }
 
     /** What a backend's answer says by its gRPC status, in the head or in the trailers; null: no failure. */
@@ -58,7 +58,7 @@ final class Failure {
         }
         try {
             int status = Integer.parseInt(value);
-            return status > 0 && backend.failureGrpcStatuses().get(status) ? OF_GRPC_STATUS[status] : null;
+            return status > 0 && backend.settings().failureGrpcStatuses().get(status) ? OF_GRPC_STATUS[status] : null;
         } catch (NumberFormatException e) {
             return null;
         }

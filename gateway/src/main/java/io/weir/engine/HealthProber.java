@@ -63,7 +63,7 @@ public final class HealthProber {
         if (!closed && backend.breaker().acquireHealthProbe(startedAt)) {
             backend.pool()
                     .client()
-                    .headers(headers -> headers.set(HttpHeaderNames.HOST, backend.authority()))
+                    .headers(headers -> headers.set(HttpHeaderNames.HOST, backend.settings().authority()))
                     .get()
                     .uri(path)
                     // To its end: a connection whose answer goes on is not free for the next one.
@@ -72,7 +72,7 @@ public final class HealthProber {
                             .then()
                             .thenReturn(answer.status().code()))
                     .single()
-                    .timeout(Duration.ofNanos(backend.deadlineNanos()))
+                    .timeout(Duration.ofNanos(backend.settings().deadlineNanos()))
                     .subscribe(
                             status -> ended(startedAt, status < FIRST_UNHEALTHY_STATUS),
                             failure -> ended(startedAt, false));

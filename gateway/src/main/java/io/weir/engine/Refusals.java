@@ -39,7 +39,7 @@ final class Refusals {
             case BULKHEAD_FULL, QUEUE_TIMEOUT -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
                 // The time in which the backend works off those who wait, each permit serving one after the other.
-                long service = backend.observer().uncongestedNanos();
+                long service = backend.serviceTime().uncongestedNanos();
                 yield service * (bulkhead.queued() + 1) / bulkhead.maxConcurrentCalls();
             }
             default -> 0;

@@ -8,8 +8,10 @@ import io.netty.handler.ssl.SslContext;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.engine.BackendSettings;
 import io.weir.engine.Enforcement;
 import io.weir.engine.HealthProber;
+import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Breaker;
 import io.weir.health.BreakerSettings;
 import io.weir.instance.Pool;
@@ -167,6 +169,7 @@ public final class BackendFactory {
             Backend old = before.backend();
             if (backend.breaker() != old.breaker()) {
                 takeOver(before, next);
+                backend.serviceTime().follow(backend.breaker());
             }
             next.meters()
                     .follow(
@@ -211,7 +214,7 @@ public final class BackendFactory {
         BulkheadProperties bulkhead = compartment.properties().bulkhead();
         Share share = share(bulkhead);
         compartment.backend().bulkhead().resize(share.permits(), bulkhead.queueCapacity());
-        QueueingBulkhead trial = compartment.backend().enforcement().trial();
+        QueueingBulkhead trial = compartment.backend().dryRunBulkhead();
         if (trial != null) {
             trial.resize(share.permits(), bulkhead.queueCapacity());
         }
@@ -235,6 +238,7 @@ public final class BackendFactory {
         plan.undoing.add(() -> breakers.remove(name));
         Breaker breaker = breaker(breakers.circuitBreaker(name, settings.resilience4j()), properties);
         RetryBudget budget = new RetryBudget(properties.retryBudget(), System.nanoTime());
+        ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, breaker, System::nanoTime);
         MeterBook.MeterScope page = book.open();
         plan.undoing.add(page::close);
         BackendMeters meters = new BackendMeters(
@@ -246,11 +250,18 @@ public final class BackendFactory {
                 breaker,
                 pool,
                 budget,
-                littlesLaw,
-                System::nanoTime);
+                serviceTime.littlesLaw());
         meters.whenRejected(registered::publishRejected);
-        Backend backend = backend(
-                name, properties, bulkhead, streams, breaker, pool, budget, enforcement(properties, null), meters);
+        Backend backend = new Backend(
+                backendSettings(name, properties),
+                bulkhead,
+                streams,
+                dryRunBulkhead(properties, null),
+                breaker,
+                pool,
+                budget,
+                serviceTime,
+                meters);
         return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));
     }
 
@@ -264,15 +275,15 @@ public final class BackendFactory {
         RetryBudget budget = properties.retryBudget().equals(before.properties().retryBudget())
                 ? old.retryBudget()
                 : new RetryBudget(properties.retryBudget(), System.nanoTime());
-        Backend backend = backend(
-                name,
-                properties,
+        Backend backend = new Backend(
+                backendSettings(name, properties),
                 old.bulkhead(),
                 old.streams(),
+                dryRunBulkhead(properties, old.dryRunBulkhead()),
                 breaker,
                 pool,
                 budget,
-                enforcement(properties, old.enforcement().trial()),
+                old.serviceTime(),
                 before.meters());
         return new Compartment(
                 properties, settings, backend, before.registered(), before.meters(), prober(backend, properties));
@@ -306,17 +317,8 @@ public final class BackendFactory {
         }
     }
 
-    private static Backend backend(
-            String name,
-            BackendProperties properties,
-            QueueingBulkhead bulkhead,
-            QueueingBulkhead streams,
-            Breaker breaker,
-            Pool pool,
-            RetryBudget budget,
-            Enforcement enforcement,
-            BackendMeters meters) {
-        return new Backend(
+    private static BackendSettings backendSettings(String name, BackendProperties properties) {
+        return new BackendSettings(
                 name,
                 properties.uri(),
                 authority(properties.uri()),
@@ -324,25 +326,24 @@ public final class BackendFactory {
                 properties.bulkhead().maxWaitDuration().toNanos(),
                 properties.connection().connectTimeout().toNanos(),
                 properties.streamIdleTimeout().toNanos(),
-                bulkhead,
-                streams,
-                breaker,
-                pool,
-                budget,
-                Backend.bits(properties.circuitBreaker().recordStatuses()),
-                Backend.bits(properties.circuitBreaker().recordGrpcStatuses()),
-                enforcement,
-                meters);
+                BackendSettings.bits(properties.circuitBreaker().recordStatuses()),
+                BackendSettings.bits(properties.circuitBreaker().recordGrpcStatuses()),
+                new Enforcement(
+                        properties.bulkhead().enforce(),
+                        properties.circuitBreaker().enforce(),
+                        properties.deadlineEnforce()));
     }
 
-    private Enforcement enforcement(BackendProperties properties, @Nullable QueueingBulkhead tried) {
+    /** The bulkhead that only counts, where the real one is not enforced; null: the real one refuses. */
+    private @Nullable QueueingBulkhead dryRunBulkhead(
+            BackendProperties properties, @Nullable QueueingBulkhead existing) {
         BulkheadProperties bulkhead = properties.bulkhead();
-        QueueingBulkhead trial = null;
-        if (!bulkhead.enforce()) {
-            trial = tried != null ? tried : new QueueingBulkhead(share(bulkhead).permits(), bulkhead.queueCapacity());
+        if (bulkhead.enforce()) {
+            return null;
         }
-        return new Enforcement(
-                bulkhead.enforce(), properties.circuitBreaker().enforce(), properties.deadlineEnforce(), trial);
+        return existing != null
+                ? existing
+                : new QueueingBulkhead(share(bulkhead).permits(), bulkhead.queueCapacity());
     }
 
     private @Nullable HealthProber prober(Backend backend, BackendProperties properties) {

@@ -95,11 +95,12 @@ class AdmissionTest {
 
     @Test
     void leavesTheLineWithLessTimeThanTheBackendNeeds() {
-        course.observed.uncongestedNanos =
-                Course.DEADLINE.minus(Duration.ofMillis(50)).toNanos();
+        Duration needed = course.learnServiceTime(Course.DEADLINE.minus(Duration.ofMillis(50)));
+        Duration spare = Course.DEADLINE.minus(needed);
+        assertThat(spare).isPositive().isLessThan(Course.MAX_WAIT);
         course.takePermit().start();
 
-        course.pass(Duration.ofMillis(50));
+        course.pass(spare);
         course.freePermit();
 
         course.assertOver();
@@ -109,7 +110,7 @@ class AdmissionTest {
 
     @Test
     void doesNotLineUpWithLessTimeThanTheBackendNeeds() {
-        course.observed.uncongestedNanos = Course.DEADLINE.toNanos();
+        course.learnServiceTime(Course.DEADLINE.multipliedBy(2));
         course.takePermit().start();
         course.freePermit();
 

@@ -14,6 +14,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
@@ -76,9 +77,10 @@ final class Course {
     final Drain drain = new Drain();
     final Engine engine;
     final Breaker breaker;
+    final ServiceTimeEstimate serviceTime;
 
     private final Breaker otherBreaker;
-    private final BitSet failures = Backend.bits(Set.of(500, 501, 502, 503, 504));
+    private final BitSet failures = BackendSettings.bits(Set.of(500, 501, 502, 503, 504));
     private Mode mode = Mode.REQUEST;
     private Enforcement enforcement = Enforcement.FULL;
     private @Nullable RetryPolicy retry;
@@ -103,6 +105,8 @@ final class Course {
                 });
         breaker = breaker();
         otherBreaker = breaker();
+        serviceTime = new ServiceTimeEstimate(
+                new LittlesLawProperties(Duration.ofSeconds(1), 1.5), breaker, this::now);
     }
 
     private Breaker breaker() {
@@ -168,7 +172,7 @@ final class Course {
 
     /** Nothing refuses, everything is counted. */
     Course triedOut() {
-        enforcement = new Enforcement(false, false, false, new QueueingBulkhead(1, 0));
+        enforcement = new Enforcement(false, false, false);
         return this;
     }
 
@@ -208,7 +212,7 @@ final class Course {
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Breaker of) {
-        return new Backend(
+        BackendSettings settings = new BackendSettings(
                 name,
                 URI.create("http://orders:8080"),
                 "orders:8080",
@@ -216,15 +220,13 @@ final class Course {
                 MAX_WAIT.toNanos(),
                 CONNECT_TIMEOUT.toNanos(),
                 STREAM_IDLE.toNanos(),
-                calls,
-                streams,
-                of,
-                POOL,
-                new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 failures,
-                Backend.bits(Set.of(14)),
-                enforcement,
-                observed);
+                BackendSettings.bits(Set.of(14)),
+                enforcement);
+        QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
+        RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 10), now());
+        return new Backend(
+                settings, calls, streams, dryRunBulkhead, of, POOL, retryBudget, serviceTime, observed);
     }
 
     Exchange exchange() {
@@ -255,6 +257,21 @@ final class Course {
     void pass(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         channel.runPendingTasks();
+    }
+
+    /**
+     * Serves enough calls for the estimate of the service time, each of which takes this long.
+     *
+     * @return the estimate, which is close to it
+     */
+    Duration learnServiceTime(Duration serviceTimeOfEach) {
+        for (int i = 0; i < 100; i++) {
+            serviceTime.recordServed(serviceTimeOfEach.toNanos());
+        }
+        channel.advanceTimeBy(1, TimeUnit.SECONDS);
+        Duration estimate = Duration.ofNanos(serviceTime.uncongestedNanos());
+        assertThat(estimate).isCloseTo(serviceTimeOfEach, serviceTimeOfEach.dividedBy(30));
+        return estimate;
     }
 
     /** Somebody else has the permit. */
@@ -336,8 +353,6 @@ final class Course {
 
         final List<Reason> wouldRefuse = new ArrayList<>();
         final List<Duration> served = new ArrayList<>();
-        long uncongestedNanos;
-
         @Override
         public void dispatched(long queueNanos, long leftNanos) {}
 
@@ -352,11 +367,6 @@ final class Course {
         @Override
         public void wouldRefuse(Reason reason) {
             wouldRefuse.add(reason);
-        }
-
-        @Override
-        public long uncongestedNanos() {
-            return uncongestedNanos;
         }
     }
 

@@ -75,9 +75,9 @@ class DryRunIT {
         calls.release();
         gateway.assertNothingHeld();
         for (Backend each : gateway.bean(LiveRoutes.class).get().backends().values()) {
-            if (each.enforcement().trial() != null) {
-                assertThat(each.enforcement().trial().inUse()).isZero();
-                assertThat(each.enforcement().trial().queued()).isZero();
+            if (each.dryRunBulkhead() != null) {
+                assertThat(each.dryRunBulkhead().inUse()).isZero();
+                assertThat(each.dryRunBulkhead().queued()).isZero();
             }
         }
     }
@@ -144,7 +144,7 @@ class DryRunIT {
         Backend tried = gateway.backend("bulkhead");
         assertThat(tried.bulkhead().inUse()).isEqualTo(5);
         assertThat(tried.bulkhead().maxConcurrentCalls()).isEqualTo(2);
-        assertThat(tried.enforcement().trial())
+        assertThat(tried.dryRunBulkhead())
                 .extracting(trial -> trial.queued())
                 .isEqualTo(1);
         assertThat(since("bulkhead", "bulkhead-full")).isEqualTo(2);

@@ -494,7 +494,7 @@ final class Storm implements AutoCloseable {
         }
         // A waiter's time is over when what is left is less than the backend needs.
         long needed =
-                plan.phase == Phase.QUEUED ? gateway.backend(PLAIN).observer().uncongestedNanos() : 0;
+                plan.phase == Phase.QUEUED ? gateway.backend(PLAIN).serviceTime().uncongestedNanos() : 0;
         long now = System.nanoTime();
         long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(plan.at(Event.TIMEOUT) + needed - now));
         plan.timesOutAt(now + TimeUnit.MILLISECONDS.toNanos(millis) - needed);

@@ -8,6 +8,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
@@ -52,7 +53,7 @@ final class Wired implements AutoCloseable {
                 20,
                 null,
                 loops);
-        backend = new Backend(
+        BackendSettings settings = new BackendSettings(
                 "orders",
                 URI.create(server.uri()),
                 "orders",
@@ -60,14 +61,19 @@ final class Wired implements AutoCloseable {
                 0,
                 CONNECT_TIMEOUT.toNanos(),
                 deadline.toNanos(),
+                BackendSettings.bits(Set.of(503)),
+                BackendSettings.bits(Set.of()),
+                Enforcement.FULL);
+        backend = new Backend(
+                settings,
                 bulkhead,
                 new QueueingBulkhead(1, 0),
+                null,
                 breaker,
                 pool,
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
-                Backend.bits(Set.of(503)),
-                Backend.bits(Set.of()),
-                Enforcement.FULL,
+                new ServiceTimeEstimate(
+                        new LittlesLawProperties(Duration.ofSeconds(10), 1.5), breaker, System::nanoTime),
                 BackendObserver.NONE);
     }
 
