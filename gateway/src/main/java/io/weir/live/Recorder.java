@@ -6,7 +6,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.door.EdgeOutcomes;
 import io.weir.door.RequestFacts;
 import io.weir.edge.EdgeListener;
-import io.weir.engine.Exchange;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.engine.RouteObserver;
 import io.weir.metrics.EdgeMeters;
@@ -44,12 +44,12 @@ public record Recorder(
             @Nullable Tracing tracing) implements RouteObserver {
 
         @Override
-        public @Nullable ExchangeTrace began(Exchange exchange) {
+        public @Nullable ExchangeTrace began(ExchangeRecord exchange) {
             return tracing == null ? null : tracing.began(exchange);
         }
 
         @Override
-        public void ended(Exchange exchange) {
+        public void ended(ExchangeRecord exchange) {
             meters.ended(exchange);
             if (log != null) {
                 log.ended(exchange);

@@ -46,9 +46,9 @@ public final class RetiredGenerations implements AutoCloseable {
 
         /** Adds all that somebody may still go by. */
         void mark(Set<Object> used) {
-            boolean reachable = loopsToPass.get() > 0 || !routes.visits().isOver();
+            boolean reachable = loopsToPass.get() > 0 || !routes.visits().isZero();
             for (Route route : routes.byId().values()) {
-                if (reachable || !route.usage().isOver()) {
+                if (reachable || !route.inFlight().isZero()) {
                     used.add(route.observer());
                     used.add(route.backend().pool());
                     Backend fallback = route.fallbackBackend();
@@ -61,9 +61,9 @@ public final class RetiredGenerations implements AutoCloseable {
 
         boolean isOver() {
             return loopsToPass.get() == 0
-                    && routes.visits().isOver()
+                    && routes.visits().isZero()
                     && routes.byId().values().stream()
-                            .allMatch(route -> route.usage().isOver());
+                            .allMatch(route -> route.inFlight().isZero());
         }
     }
 

@@ -23,81 +23,81 @@ class ExchangeTest {
     /** Where an exchange is, and how it gets there. */
     @SuppressWarnings("ImmutableEnumChecker") // Functions without state.
     enum At {
-        WAITING(() -> new Course().takePermit().start()),
+        WAITING(() -> new ExchangeFixture().takePermit().start()),
         /** A permit is on its way. */
         PROMISED(() -> {
-            Course course = WAITING.reach();
-            course.freePermit();
-            return course;
+            ExchangeFixture fixture = WAITING.reach();
+            fixture.freePermit();
+            return fixture;
         }),
-        CONNECTING(() -> new Course().start()),
+        CONNECTING(() -> new ExchangeFixture().start()),
         UPLOADING(() -> {
-            Course course = new Course().withRequestBody().start();
-            course.attempt().waitsForBody();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withRequestBody().start();
+            fixture.attempt().waitsForBody();
+            return fixture;
         }),
         ASKING(() -> {
-            Course course = new Course().start();
-            course.attempt().connects();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().connects();
+            return fixture;
         }),
         /** The head of a small answer has come. */
         COLLECTING(() -> {
-            Course course = new Course().start();
-            course.attempt().beginsWhole(200);
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().beginsSmallAnswer(200);
+            return fixture;
         }),
         RETRYING(() -> {
-            Course course = new Course().withRetry().start();
-            course.attempt().fails();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withRetry().start();
+            fixture.attempt().fails();
+            return fixture;
         }),
         ANSWERING(() -> {
-            Course course = new Course().start();
-            course.attempt().begins(200);
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().begins(200);
+            return fixture;
         }),
         /** The caller takes its answer too slowly. */
         HELD_UP(() -> {
-            Course course = ANSWERING.reach();
-            course.attempt().heldUp = true;
-            return course;
+            ExchangeFixture fixture = ANSWERING.reach();
+            fixture.attempt().isHeldUp = true;
+            return fixture;
         }),
         STREAMING(() -> {
-            Course course = new Course().ofStreams().start();
-            course.attempt().begins(200);
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withStreamRoute().start();
+            fixture.attempt().begins(200);
+            return fixture;
         }),
         TUNNEL(() -> {
-            Course course = new Course().ofWebSockets().start();
-            course.attempt().opensTunnel();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withWebSocket().start();
+            fixture.attempt().opensTunnel();
+            return fixture;
         }),
         FLUSHING(() -> {
-            Course course = new Course().start();
-            course.attempt().answers();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().answers();
+            return fixture;
         }),
         /** The fallback's own answer is on its way to the caller. */
         STATIC(() -> {
-            Course course = new Course().withStaticFallback().start();
-            course.attempt().fails();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withStaticFallback().start();
+            fixture.attempt().fails();
+            return fixture;
         }),
         /** The fallback's backend is asked. */
         OTHER(() -> {
-            Course course = new Course().withOtherBackend().start();
-            course.attempt().fails();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withOtherBackend().start();
+            fixture.attempt().fails();
+            return fixture;
         });
 
-        private final Supplier<Course> way;
+        private final Supplier<ExchangeFixture> way;
 
-        At(Supplier<Course> way) {
+        At(Supplier<ExchangeFixture> way) {
             this.way = way;
         }
 
-        Course reach() {
+        ExchangeFixture reach() {
             return way.get();
         }
     }
@@ -105,38 +105,38 @@ class ExchangeTest {
     /** What can happen to it. */
     @SuppressWarnings("ImmutableEnumChecker") // Functions without state.
     enum Event {
-        LEAVES(course -> course.exchange().callerLeft()),
-        ABANDONED(course -> course.exchange().abandoned(Reason.INTERNAL_ERROR)),
-        DEADLINE(course -> course.pass(Course.DEADLINE)),
-        SHUTDOWN(course -> course.engine.endAll()),
-        RESIZE(course -> course.bulkhead.resize(2, 2)),
-        FAILS(course -> onAttempt(course, FakeAttempt::fails)),
-        ANSWERS(course -> onAttempt(course, FakeAttempt::answers)),
-        TOO_LARGE(course -> onAttempt(course, attempt -> attempt.losesUpload(new Relay.TooLarge(1)))),
-        BREAKS_OFF(course -> onAttempt(course, attempt -> attempt.losesUpload(new ClosedChannelException()))),
-        FLUSHED(course -> course.exchange().flushed()),
-        CLOSED(course -> course.exchange().tunnelClosed());
+        LEAVES(fixture -> fixture.exchange().callerLeft()),
+        ABANDONED(fixture -> fixture.exchange().abandoned(Reason.INTERNAL_ERROR)),
+        DEADLINE(fixture -> fixture.advance(ExchangeFixture.DEADLINE)),
+        SHUTDOWN(fixture -> fixture.engine.endAll()),
+        RESIZE(fixture -> fixture.bulkhead.resize(2, 2)),
+        FAILS(fixture -> onAttempt(fixture, FakeAttempt::fails)),
+        ANSWERS(fixture -> onAttempt(fixture, FakeAttempt::answers)),
+        TOO_LARGE(fixture -> onAttempt(fixture, attempt -> attempt.losesUpload(new Relay.TooLarge(1)))),
+        BREAKS_OFF(fixture -> onAttempt(fixture, attempt -> attempt.losesUpload(new ClosedChannelException()))),
+        FLUSHED(fixture -> fixture.exchange().flushed()),
+        CLOSED(fixture -> fixture.exchange().tunnelClosed());
 
-        private final Consumer<Course> doing;
+        private final Consumer<ExchangeFixture> doing;
 
-        Event(Consumer<Course> doing) {
+        Event(Consumer<ExchangeFixture> doing) {
             this.doing = doing;
         }
 
-        void happen(Course course) {
-            doing.accept(course);
-            course.channel.runPendingTasks();
+        void happen(ExchangeFixture fixture) {
+            doing.accept(fixture);
+            fixture.channel.runPendingTasks();
         }
 
-        private static void onAttempt(Course course, Consumer<FakeAttempt> doing) {
-            if (!course.attempts.isEmpty()) {
-                doing.accept(course.attempt());
+        private static void onAttempt(ExchangeFixture fixture, Consumer<FakeAttempt> doing) {
+            if (!fixture.attempts.isEmpty()) {
+                doing.accept(fixture.attempt());
             }
         }
     }
 
     /**
-     * What each comes to. What was told before, and what the breaker knows by then, is part of a row: calls that succeeded, and that failed. Where an event
+     * What each comes to. What was received before, and what the breaker knows by then, is part of a row: calls that succeeded, and that failed. Where an event
      * changes nothing, the backend answers after it, and the caller takes the answer.
      */
     @ParameterizedTest(name = "{0}, {1}")
@@ -231,37 +231,37 @@ class ExchangeTest {
             OTHER      | FAILS      | refuse connect-failed            | connect-failed 502       | 0/1
             OTHER      | ANSWERS    | answer 200                       | 200                      | 0/1
             """)
-    void endsOnce(At at, Event event, String told, String outcome, String judged) {
-        Course course = at.reach();
+    void endsOnce(At at, Event event, String received, String outcome, String breakerCounts) {
+        ExchangeFixture fixture = at.reach();
 
-        event.happen(course);
-        course.finish();
+        event.happen(fixture);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo(told);
-        assertThat(course.outcome()).isEqualTo(outcome);
-        assertThat(course.judged()).as("calls that succeeded/failed").isEqualTo(judged);
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo(received);
+        assertThat(fixture.outcome()).isEqualTo(outcome);
+        assertThat(fixture.breakerCounts()).as("calls that succeeded/failed").isEqualTo(breakerCounts);
     }
 
     /** A filter of the general door's may be on its way from another thread while its caller leaves. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void endsOnceAndAsksNobodyIfItIsForsakenBeforeItHasBegun(boolean left) {
-        Course course = new Course().make();
+        ExchangeFixture fixture = new ExchangeFixture().create();
         if (left) {
-            course.exchange().callerLeft();
+            fixture.exchange().callerLeft();
         } else {
-            course.exchange().abandoned(null);
+            fixture.exchange().abandoned(null);
         }
-        assertThat(course.ended).isEmpty();
-        assertThat(course.engine.inFlight()).isZero();
+        assertThat(fixture.ended).isEmpty();
+        assertThat(fixture.engine.inFlight()).isZero();
 
-        course.start();
+        fixture.start();
 
-        course.assertOver();
-        assertThat(course.attempts).isEmpty();
-        assertThat(course.caller.told()).isEqualTo("nothing");
-        assertThat(course.outcome()).isEqualTo("client-closed 499");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempts).isEmpty();
+        assertThat(fixture.caller.received()).isEqualTo("nothing");
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
     }
 
     static Stream<Arguments> twoEventsInEachPhase() {
@@ -274,22 +274,22 @@ class ExchangeTest {
     @MethodSource("twoEventsInEachPhase")
     void givesAllBackWhateverComesSecond(At at, Event first) {
         for (Event second : Event.values()) {
-            Course course = at.reach();
-            first.happen(course);
-            second.happen(course);
-            course.finish();
-            Event.LEAVES.happen(course);
-            course.assertOver();
-            String told = course.caller.told();
-            String outcome = course.outcome();
+            ExchangeFixture fixture = at.reach();
+            first.happen(fixture);
+            second.happen(fixture);
+            fixture.finish();
+            Event.LEAVES.happen(fixture);
+            fixture.assertEndedCleanly();
+            String received = fixture.caller.received();
+            String outcome = fixture.outcome();
 
             for (Event late : Event.values()) {
-                late.happen(course);
+                late.happen(fixture);
             }
 
-            course.assertOver();
-            assertThat(course.caller.told()).isEqualTo(told);
-            assertThat(course.outcome()).isEqualTo(outcome);
+            fixture.assertEndedCleanly();
+            assertThat(fixture.caller.received()).isEqualTo(received);
+            assertThat(fixture.outcome()).isEqualTo(outcome);
         }
     }
 }

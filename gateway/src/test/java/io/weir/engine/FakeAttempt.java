@@ -22,7 +22,7 @@ final class FakeAttempt extends Attempt {
 
     boolean connected;
     boolean waitsForUpload;
-    boolean heldUp;
+    boolean isHeldUp;
     int cancelled;
 
     @Nullable
@@ -34,13 +34,13 @@ final class FakeAttempt extends Attempt {
 
     private final long startedAt;
     private long movedAt = Long.MIN_VALUE;
-    private boolean collecting;
+    private boolean isAggregating;
     private boolean headCame;
     private boolean complete;
     private long bytes;
 
-    FakeAttempt(Exchange exchange, Permission permission, long now) {
-        super(exchange, permission, now);
+    FakeAttempt(Exchange exchange, Admission admission, Permission permission, long now) {
+        super(exchange, admission, permission, now);
         this.startedAt = now;
     }
 
@@ -58,7 +58,7 @@ final class FakeAttempt extends Attempt {
     }
 
     /** A head whose body is awaited whole. */
-    FakeAttempt beginsWhole(int status) {
+    FakeAttempt beginsSmallAnswer(int status) {
         return begins(status, new DefaultHttpHeaders().setInt(HttpHeaderNames.CONTENT_LENGTH, BODY.length()));
     }
 
@@ -96,15 +96,15 @@ final class FakeAttempt extends Attempt {
 
     void answers(HttpHeaders trailers) {
         if (!headCame) {
-            beginsWhole(200);
+            beginsSmallAnswer(200);
         }
         if (isOver()) {
             return;
         }
         complete = true;
-        if (collecting) {
+        if (isAggregating) {
             bytes = BODY.length();
-            answeredWhole(Unpooled.copiedBuffer(BODY, StandardCharsets.UTF_8), trailers);
+            aggregated(Unpooled.copiedBuffer(BODY, StandardCharsets.UTF_8), trailers);
         } else {
             complete(trailers);
         }
@@ -115,8 +115,8 @@ final class FakeAttempt extends Attempt {
         if (isOver()) {
             return;
         }
-        if (headCame && !collecting) {
-            broke(new IOException("reset"));
+        if (headCame && !isAggregating) {
+            answerBroken(new IOException("reset"));
         } else {
             failed(connected ? new IOException("reset") : new ConnectException("refused"));
         }
@@ -141,8 +141,8 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    void collect(int maxBytes) {
-        collecting = true;
+    void aggregate(int maxBytes) {
+        isAggregating = true;
     }
 
     @Override
@@ -151,7 +151,7 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    boolean tellsCaller(Reason why) {
+    public boolean closesCallerSide(Reason why) {
         brokenOffFor = why;
         return exchange.isWebSocket();
     }
@@ -162,7 +162,7 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    boolean connected() {
+    boolean isConnected() {
         return connected;
     }
 
@@ -173,11 +173,11 @@ final class FakeAttempt extends Attempt {
 
     @Override
     long callerNanos(long now) {
-        return (waitsForUpload ? now - startedAt : 0) + (heldUp ? now - startedAt : 0);
+        return (waitsForUpload ? now - startedAt : 0) + (isHeldUp ? now - startedAt : 0);
     }
 
     @Override
-    boolean waitsForUpload() {
+    boolean isWaitingForUpload() {
         return waitsForUpload;
     }
 
@@ -192,7 +192,7 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    boolean heldUpByCaller() {
-        return heldUp;
+    boolean isHeldUpByCaller() {
+        return isHeldUp;
     }
 }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
 /** A backend on a real socket, whose connections have an event loop of their own. */
-final class Wired implements AutoCloseable {
+final class SocketBackend implements AutoCloseable {
 
     static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
@@ -35,7 +35,7 @@ final class Wired implements AutoCloseable {
      *
      * @param healthPath as in {@link RecoveryProperties}
      */
-    Wired(TestBackend server, Duration deadline, @Nullable String healthPath) {
+    SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
         breaker = new Breaker(
                 CircuitBreaker.of(
                         "orders",

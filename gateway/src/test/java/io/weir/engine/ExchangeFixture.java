@@ -42,7 +42,7 @@ import reactor.netty.resources.LoopResources;
  * An exchange between a caller and backends that a test plays, on an event loop whose time passes when the test says so: with one permit, a place in
  * the queue, and everything that it takes counted.
  */
-final class Course {
+final class ExchangeFixture {
 
     static final Duration DEADLINE = Duration.ofSeconds(2);
     static final Duration MAX_WAIT = Duration.ofMillis(100);
@@ -62,7 +62,7 @@ final class Course {
             new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
             1,
             null,
-            LoopResources.create("course", 1, true));
+            LoopResources.create("fixture", 1, true));
 
     final EmbeddedChannel channel = new StoppableChannel();
     final FakeCaller caller = new FakeCaller(channel);
@@ -71,9 +71,9 @@ final class Course {
     final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
     final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
     final List<FakeAttempt> attempts = new ArrayList<>();
-    final List<Exchange> ended = new ArrayList<>();
-    final Observed observed = new Observed();
-    final InFlightCounter usage = new InFlightCounter();
+    final List<ExchangeRecord> ended = new ArrayList<>();
+    final RecordingObserver observer = new RecordingObserver();
+    final InFlightCounter inFlight = new InFlightCounter();
     final Drain drain = new Drain();
     final Engine engine;
     final Breaker breaker;
@@ -89,7 +89,7 @@ final class Course {
     private boolean permitTaken;
     private @Nullable RuntimeException unable;
 
-    Course() {
+    ExchangeFixture() {
         channel.freezeTime();
         engine = new Engine(
                 this::now,
@@ -97,8 +97,8 @@ final class Course {
                 drain,
                 new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
                 new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
-                (of, permission, now) -> {
-                    FakeAttempt attempt = new FakeAttempt(of, permission, now);
+                (of, admission, permission, now) -> {
+                    FakeAttempt attempt = new FakeAttempt(of, admission, permission, now);
                     attempt.unable = unable;
                     attempts.add(attempt);
                     return attempt;
@@ -123,55 +123,55 @@ final class Course {
 
     // ---------------------------------------------------------------- what it is like
 
-    Course ofStreams() {
+    ExchangeFixture withStreamRoute() {
         mode = Mode.STREAM;
         return this;
     }
 
-    Course ofWebSockets() {
+    ExchangeFixture withWebSocket() {
         caller.webSocket = true;
         return this;
     }
 
-    Course withRequestBody() {
+    ExchangeFixture withRequestBody() {
         caller.hasBody = true;
         return this;
     }
 
-    Course withRetry() {
+    ExchangeFixture withRetry() {
         retry = new RetryPolicy(new RetryProperties(2, null, BACKOFF, Set.of(503)));
         return this;
     }
 
-    Course withRetry(Duration attemptTimeout) {
+    ExchangeFixture withRetry(Duration attemptTimeout) {
         retry = new RetryPolicy(new RetryProperties(2, attemptTimeout, BACKOFF, Set.of(503)));
         return this;
     }
 
     /** The backend's answers with this status are no failures. */
-    Course withoutFailure(int status) {
+    ExchangeFixture withoutFailure(int status) {
         failures.clear(status);
         return this;
     }
 
     /** No attempt can even begin. */
-    Course unableToAsk() {
+    ExchangeFixture withFailingStart() {
         unable = new IllegalArgumentException("no such variable");
         return this;
     }
 
-    Course withStaticFallback() {
+    ExchangeFixture withStaticFallback() {
         fallback = fallback(null);
         return this;
     }
 
-    Course withOtherBackend() {
+    ExchangeFixture withOtherBackend() {
         fallback = fallback("other");
         return this;
     }
 
     /** Nothing refuses, everything is counted. */
-    Course triedOut() {
+    ExchangeFixture withoutEnforcement() {
         enforcement = new Enforcement(false, false, false);
         return this;
     }
@@ -181,18 +181,18 @@ final class Course {
                 other, 200, "text/plain", "instead", Map.of(), Set.of(Reason.CONNECT_FAILED, Reason.BULKHEAD_FULL), 1));
     }
 
-    // ---------------------------------------------------------------- its course
+    // ---------------------------------------------------------------- its fixture
 
-    Course start() {
+    ExchangeFixture start() {
         if (exchange == null) {
-            make();
+            create();
         }
         exchange().start();
         return this;
     }
 
     /** There is an exchange, which has not begun. */
-    Course make() {
+    ExchangeFixture create() {
         exchange = new Exchange(engine, route(), caller, now());
         return this;
     }
@@ -208,7 +208,7 @@ final class Course {
                 fallback,
                 backend("other", otherBulkhead, otherBreaker),
                 ended::add,
-                usage);
+                inFlight);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Breaker of) {
@@ -226,7 +226,7 @@ final class Course {
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 10), now());
         return new Backend(
-                settings, calls, streams, dryRunBulkhead, of, POOL, retryBudget, serviceTime, observed);
+                settings, calls, streams, dryRunBulkhead, of, POOL, retryBudget, serviceTime, observer);
     }
 
     Exchange exchange() {
@@ -235,6 +235,11 @@ final class Course {
             throw new IllegalStateException("not started");
         }
         return begun;
+    }
+
+    /** The facts of the exchange. */
+    ExchangeRecord record() {
+        return exchange().record();
     }
 
     Fallback fallback() {
@@ -254,7 +259,7 @@ final class Course {
         return channel.eventLoop().ticker().nanoTime();
     }
 
-    void pass(Duration time) {
+    void advance(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         channel.runPendingTasks();
     }
@@ -275,7 +280,7 @@ final class Course {
     }
 
     /** Somebody else has the permit. */
-    Course takePermit() {
+    ExchangeFixture takePermit() {
         permitTaken = bulkhead.tryAcquire();
         return this;
     }
@@ -292,8 +297,8 @@ final class Course {
         ((StoppableChannel) channel).stopped = true;
     }
 
-    /** As {@link #pass}, but the timer comes before what the event loop was given already. */
-    void passBeforeTasks(Duration time) {
+    /** As {@link #advance}, but the timer comes before what the event loop was given already. */
+    void advanceBeforeTasks(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         exchange().timePassed();
     }
@@ -312,8 +317,8 @@ final class Course {
     }
 
     /** The exchange has ended, once, and holds nothing. */
-    void assertOver() {
-        assertThat(ended).as("ended").containsExactly(exchange());
+    void assertEndedCleanly() {
+        assertThat(ended).as("ended").containsExactly(record());
         assertThat(bulkhead.inUse()).as("permits out").isZero();
         assertThat(bulkhead.queued()).as("waiting").isZero();
         assertThat(streams.inUse()).as("permits of streams out").isZero();
@@ -327,7 +332,7 @@ final class Course {
         assertThat(breaker.probesUnderWay()).as("probes").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
-        assertThat(usage.isOver()).as("the route's usage is over").isTrue();
+        assertThat(inFlight.isZero()).as("the route's inFlight is over").isTrue();
         assertThat(channel.runScheduledPendingTasks())
                 .as("time to the next timer")
                 .isEqualTo(-1);
@@ -336,20 +341,20 @@ final class Course {
                         assertThat(attempt.cancelled).as("times cancelled").isLessThanOrEqualTo(1));
     }
 
-    /** What the breaker was told: how many succeeded, and how many failed. */
-    String judged() {
+    /** What the breaker was received: how many succeeded, and how many failed. */
+    String breakerCounts() {
         CircuitBreaker.Metrics metrics = breaker.resilience4j().getMetrics();
         return metrics.getNumberOfSuccessfulCalls() + "/" + metrics.getNumberOfFailedCalls();
     }
 
     /** What there is to tell of it: its reason and status. */
     String outcome() {
-        Reason reason = exchange().reason();
-        return (reason == null ? "" : reason.word() + " ") + exchange().status();
+        Reason reason = record().reason();
+        return (reason == null ? "" : reason.word() + " ") + record().status();
     }
 
-    /** What its backends' meters are told. */
-    static final class Observed implements BackendObserver {
+    /** What its backends' meters are received. */
+    static final class RecordingObserver implements BackendObserver {
 
         final List<Reason> wouldRefuse = new ArrayList<>();
         final List<Duration> served = new ArrayList<>();
@@ -389,7 +394,7 @@ final class Course {
                 }
             };
             stoppable = (EventLoop)
-                    Proxy.newProxyInstance(Course.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
+                    Proxy.newProxyInstance(ExchangeFixture.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
         }
 
         @Override
