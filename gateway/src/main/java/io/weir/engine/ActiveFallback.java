@@ -11,8 +11,8 @@ import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fallback in use, in place of a refusal: a static answer, or the answer of another backend. At most one per
- * exchange. It holds a permit of the fallback until the exchange ends.
+ * The fallback in use, in place of a refusal: a static answer, or the answer of another backend. At most one
+ * per exchange. It holds a permit of the fallback until the exchange ends.
  */
 final class ActiveFallback {
 

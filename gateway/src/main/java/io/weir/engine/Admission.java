@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * The admission of an exchange to a backend: a look at the breaker, the route's own limit, then the backend's
  * bulkhead, with a wait in its queue if necessary. It holds the permits until {@link #release}.
  *
- * <p>The admission is its own place in the queue. Confined to the exchange's event loop, except {@link #granted()}.
+ * <p>The admission is its own place in the queue. Confined to the exchange's event loop, except {@link
+ * #granted()}.
  */
 final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, Runnable {
 
@@ -46,7 +47,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             holdsPermit = true;
             return admit(now);
         }
-        // A waiting exchange does not hold the route's permit: the route's fallback backend would be idle meanwhile.
+        // A waiting exchange does not hold the route's permit: the route's fallback backend would be idle
+        // meanwhile.
         releaseRoutePermit();
         return enterQueue(now);
     }
@@ -100,7 +102,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     @Override
     protected void granted() {
-        // Always a separate task, even on this event loop: the exchange that released the permit is still ending.
+        // Always a separate task, even on this event loop: the exchange that released the permit is still
+        // ending.
         try {
             exchange.loop().execute(this);
         } catch (RejectedExecutionException e) {

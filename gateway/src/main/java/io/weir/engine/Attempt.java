@@ -1,13 +1,8 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.deadline.CallerTimeout;
 import io.weir.engine.Decision.BreakOff;
@@ -29,11 +24,13 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * One attempt to get an answer from a backend. Each event of the backend is reported to the breaker first, as {@link
- * BreakerEvidence}; then the attempt passes the answer on to the caller, or returns a {@link Decision}: another
- * attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout} knows its time-outs.
+ * One attempt to get an answer from a backend. Each event of the backend is reported to the breaker first, as
+ * {@link BreakerEvidence}; then the attempt passes the answer on to the caller, or returns a {@link
+ * Decision}: another attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout}
+ * knows its time-outs.
  *
- * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated otherwise.
+ * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
+ * otherwise.
  */
 abstract non-sealed class Attempt implements ExchangePhase {
 
@@ -49,12 +46,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         Attempt create(Exchange exchange, Admission admission, Permission permission, long now);
     }
 
-    /** An answer of at most this size is aggregated first: it costs one write, and can still become a 504. */
-    private static final int MAX_AGGREGATED_BYTES = 8192;
-
     private static final int LAST_STATUS = 999;
-    private static final int NOT_AGGREGATED = -1;
-
     private static final Logger log = LoggerFactory.getLogger(Attempt.class);
 
     final Exchange exchange;
@@ -85,8 +77,6 @@ abstract non-sealed class Attempt implements ExchangePhase {
                 : new HttpAttempt(exchange, admission, permission, now);
     }
 
-    // ---------------------------------------------------------------- what subclasses implement
-
     /** Acquires a connection and sends the request. */
     abstract void start();
 
@@ -104,7 +94,10 @@ abstract non-sealed class Attempt implements ExchangePhase {
         throw new IllegalStateException("no answer has begun");
     }
 
-    /** Cancels the attempt in any state: no further event follows. The connection is closed unless it is reusable. */
+    /**
+     * Cancels the attempt in any state: no further event follows. The connection is closed unless it is
+     * reusable.
+     */
     abstract void cancel();
 
     /** Whether a connection is established, so that the backend may have received a part of the request. */
@@ -176,7 +169,8 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The answer's head has arrived. */
     final void headReceived(int status, HttpHeaders headers) {
         if (status < HttpResponseStatus.OK.code() || status > LAST_STATUS) {
-            // An unrequested 101, for example. Passed on, it would change the protocol of the caller's connection.
+            // An unrequested 101, for example. Passed on, it would change the protocol of the caller's
+            // connection.
             failed(new ProtocolException("status " + status + " (expected: a final one of three digits)"));
             return;
         }
@@ -193,26 +187,14 @@ abstract non-sealed class Attempt implements ExchangePhase {
         if (failure != null || exchange.hasOpenEnd()) {
             report(failure, now);
         }
-        int aggregatedBytes = aggregatedBytes(status, headers);
-        if (aggregatedBytes != NOT_AGGREGATED) {
+        int bytes = BodyAggregator.bytesToAggregate(exchange, status, headers);
+        if (bytes != BodyAggregator.NOT_AGGREGATED) {
             exchange.record().status = status;
-            aggregate(aggregatedBytes);
+            aggregate(bytes);
         } else {
             exchange.answerBegins(this, status, now);
             exchange.record().caller().begin(status, headers, relay());
         }
-    }
-
-    /** The size of a body that is aggregated. An HTTP/2 answer that must not have a body may have one: drop it. */
-    private int aggregatedBytes(int status, HttpHeaders headers) {
-        if (HttpMethod.HEAD.equals(exchange.record().caller().method())
-                || status == HttpResponseStatus.NO_CONTENT.code()
-                || status == HttpResponseStatus.NOT_MODIFIED.code()) {
-            return 0;
-        }
-        long bytes = ContentLength.of(headers);
-        boolean small = bytes == 0 || (!exchange.hasOpenEnd() && bytes > 0 && bytes <= MAX_AGGREGATED_BYTES);
-        return small ? (int) bytes : NOT_AGGREGATED;
     }
 
     /** The aggregated answer is complete. */
@@ -268,21 +250,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         exchange.record().caller().upgrade(subprotocol, tunnel);
     }
 
-    /** The backend answered a WebSocket handshake over HTTP/2 with another status. The answer's body is lost. */
-    final void answeredWithoutUpgrade(HttpResponse answer) {
-        long now = exchange.now();
-        int status = answer.status().code();
-        traceAnswered(status);
-        report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
-        cancel();
-        exchange.record().status = status;
-        exchange.answerComplete(this, answerBytes(), now);
-        HttpHeaders headers = new DefaultHttpHeaders().set(answer.headers());
-        headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
-        exchange.record().caller().answer(status, headers, Unpooled.EMPTY_BUFFER);
-    }
-
-    private void traceAnswered(int status) {
+    final void traceAnswered(int status) {
         ExchangeTrace trace = exchange.record().trace();
         if (trace != null) {
             trace.answered(status);
@@ -392,15 +360,13 @@ abstract non-sealed class Attempt implements ExchangePhase {
                 exchange.record().route().deadlineNanos());
     }
 
-    private void report(@Nullable BackendFailure failure, long now) {
+    final void report(@Nullable BackendFailure failure, long now) {
         if (failure != null) {
             evidence.failed(backendOnlyNanos(now), failure);
         } else {
             evidence.succeeded(backendOnlyNanos(now));
         }
     }
-
-    // ---------------------------------------------------------------- the end
 
     final Admission admission() {
         return admission;
@@ -427,6 +393,6 @@ abstract non-sealed class Attempt implements ExchangePhase {
         exchange.record().answerBytes = answerBytes;
         evidence.ignored();
         cancel();
-        exchange.traceAttemptEnded(why, now);
+        exchange.record().traceAttemptEnded(why, now);
     }
 }

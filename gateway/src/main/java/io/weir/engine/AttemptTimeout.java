@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The time-outs of an attempt. Stateless: the times are read from the attempt. The deadline of the exchange is not
- * among them; it belongs to {@link ExchangeTimer}.
+ * The time-outs of an attempt. Stateless: the times are read from the attempt. The deadline of the exchange
+ * is not among them; it belongs to {@link ExchangeTimer}.
  */
 enum AttemptTimeout {
     /** No connection within the backend's connect time-out. */

@@ -7,15 +7,15 @@ import io.weir.retry.RetryBudget;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One backend: its settings and its live compartment. The record is immutable; the parts of the compartment are
- * thread-safe and change while exchanges use them. A reload creates a new record and keeps every part whose settings
- * stay the same, together with its state.
+ * One backend: its settings and its live compartment. The record is immutable; the parts of the compartment
+ * are thread-safe and change while exchanges use them. A reload creates a new record and keeps every part
+ * whose settings stay the same, together with its state.
  *
  * @param settings the configured part
  * @param bulkhead the limit on concurrent calls, with its queue
  * @param streams the limit on concurrent streams, without a queue
- * @param dryRunBulkhead the bulkhead that counts in place of {@code bulkhead} where the latter is not enforced; null:
- *     the bulkhead is enforced
+ * @param dryRunBulkhead the bulkhead that counts in place of {@code bulkhead} where the latter is not
+ *     enforced; null: the bulkhead is enforced
  * @param breaker the circuit breaker
  * @param pool the connections
  * @param retryBudget the retries that the backend can bear

@@ -7,7 +7,9 @@ import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The failures that are reported to breakers. Each is created once, so that a failure costs no allocation. */
+/**
+ * The failures that are reported to breakers. Each is created once, so that a failure costs no allocation.
+ */
 final class BackendFailures {
 
     private static final int FIRST_STATUS = 400;

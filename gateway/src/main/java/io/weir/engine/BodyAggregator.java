@@ -6,6 +6,8 @@ import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
@@ -16,6 +18,12 @@ import reactor.core.CoreSubscriber;
  * <p>Concurrency: confined to the connection's event loop, except {@link #stop} and {@link #bytes}.
  */
 final class BodyAggregator implements CoreSubscriber<Object> {
+
+    /** The answer is not aggregated, but passes on as it arrives. */
+    static final int NOT_AGGREGATED = -1;
+
+    /** An answer of at most this size is aggregated: it costs one write, and can still become a 504. */
+    private static final int MAX_AGGREGATED_BYTES = 8192;
 
     private final HttpAttempt attempt;
     private final int maxBytes;
@@ -34,6 +42,21 @@ final class BodyAggregator implements CoreSubscriber<Object> {
         this.attempt = attempt;
         this.maxBytes = maxBytes;
         this.connectionLoop = connectionLoop;
+    }
+
+    /**
+     * The size of a body that is aggregated; {@link #NOT_AGGREGATED}: the body passes on as it arrives. An
+     * HTTP/2 answer that must not have a body may have one; it is dropped.
+     */
+    static int bytesToAggregate(Exchange exchange, int status, HttpHeaders headers) {
+        if (HttpMethod.HEAD.equals(exchange.record().caller().method())
+                || status == HttpResponseStatus.NO_CONTENT.code()
+                || status == HttpResponseStatus.NOT_MODIFIED.code()) {
+            return 0;
+        }
+        long bytes = ContentLength.of(headers);
+        boolean small = bytes == 0 || (!exchange.hasOpenEnd() && bytes > 0 && bytes <= MAX_AGGREGATED_BYTES);
+        return small ? (int) bytes : NOT_AGGREGATED;
     }
 
     /** Bytes received so far. */
@@ -99,7 +122,9 @@ final class BodyAggregator implements CoreSubscriber<Object> {
         }
     }
 
-    /** Cancels on the connection's event loop, so that a buffer is never added and released at the same time. */
+    /**
+     * Cancels on the connection's event loop, so that a buffer is never added and released at the same time.
+     */
     void stop() {
         stopped = true;
         if (connectionLoop.inEventLoop()) {

@@ -7,10 +7,11 @@ import io.weir.health.Breaker.Permission;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The evidence that one attempt gives to the circuit breaker. It holds the breaker's permission and returns it with the
- * attempt's outcome. Only the first outcome counts.
+ * The evidence that one attempt gives to the circuit breaker. It holds the breaker's permission and returns
+ * it with the attempt's outcome. Only the first outcome counts.
  *
- * <p>All times are the backend's own: the time for which the caller sent its request or read the answer is excluded.
+ * <p>All times are the backend's own: the time for which the caller sent its request or read the answer is
+ * excluded.
  */
 final class BreakerEvidence {
 
@@ -66,8 +67,8 @@ final class BreakerEvidence {
     }
 
     /**
-     * Whether a missed deadline is the backend's fault: the backend had the time of a slow call, or half of the route's
-     * deadline.
+     * Whether a missed deadline is the backend's fault: the backend had the time of a slow call, or half of
+     * the route's deadline.
      */
     boolean isBackendAtFault(long backendNanos, Deadline missed, long routeDeadlineNanos) {
         long enough = breaker.slowNanos();
@@ -77,7 +78,10 @@ final class BreakerEvidence {
         return backendNanos >= enough;
     }
 
-    /** Counts a slow call while it is in flight, so that a hang shows at the threshold and not at the deadline. */
+    /**
+     * Counts a slow call while it is in flight, so that a hang shows at the threshold and not at the
+     * deadline.
+     */
     void countIfSlow(long backendNanos) {
         if (permission == Permission.PROBE) {
             isCountedAsSlow = true;
@@ -92,7 +96,9 @@ final class BreakerEvidence {
         return isCountedAsSlow || permission == null ? NEVER : breaker.slowNanos() - backendNanos;
     }
 
-    /** Takes the permission; null if it is already returned, or if the breaker has opened since the admission. */
+    /**
+     * Takes the permission; null if it is already returned, or if the breaker has opened since the admission.
+     */
     private @Nullable Permission returnPermission() {
         Permission held = permission;
         permission = null;

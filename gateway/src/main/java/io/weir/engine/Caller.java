@@ -14,9 +14,9 @@ import reactor.netty.http.websocket.WebsocketOutbound;
 /**
  * The caller's side of an exchange, as a door presents it to the engine.
  *
- * <p>All methods are called on the event loop of {@link #channel()}, which is the exchange's. Exactly one of {@link
- * #begin}, {@link #answer}, {@link #refuse} and {@link #upgrade} is called, once, unless the caller leaves before.
- * {@link #reset} may be called after it.
+ * <p>All methods are called on the event loop of {@link #channel()}, which is the exchange's. Exactly one of
+ * {@link #begin}, {@link #answer}, {@link #refuse} and {@link #upgrade} is called, once, unless the caller
+ * leaves before. {@link #reset} may be called after it.
  */
 public interface Caller {
 
@@ -33,8 +33,8 @@ public interface Caller {
     boolean hasBody();
 
     /**
-     * The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link OwnedBuffer}s.
-     * Subscribed once.
+     * The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link
+     * OwnedBuffer}s. Subscribed once.
      */
     Publisher<?> body();
 
@@ -44,12 +44,16 @@ public interface Caller {
     /** The path and query of the request to the backend; called after the exchange has its permit. */
     String target();
 
-    /** Writes the head of the request to the backend, without {@code X-Request-Timeout}; called for each attempt. */
+    /**
+     * Writes the head of the request to the backend, without {@code X-Request-Timeout}; called for each
+     * attempt.
+     */
     void writeHead(HttpHeaders toBackend, Backend backend);
 
     /**
-     * Sends the head of the backend's answer, and its body as it arrives. {@link Exchange#flushed()} follows when the last
-     * byte is flushed to the caller; {@link Exchange#callerLeft()} follows if the answer cannot be written.
+     * Sends the head of the backend's answer, and its body as it arrives. {@link Exchange#flushed()} follows
+     * when the last byte is flushed to the caller; {@link Exchange#callerLeft()} follows if the answer cannot
+     * be written.
      */
     void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body);
 
@@ -63,7 +67,8 @@ public interface Caller {
     boolean asksForWebSocket();
 
     /**
-     * Opens the caller's WebSocket after the backend's. {@link Exchange#tunnelClosed()} follows when the tunnel has ended.
+     * Opens the caller's WebSocket after the backend's. {@link Exchange#tunnelClosed()} follows when the
+     * tunnel has ended.
      *
      * @param subprotocol the backend's choice; null: none
      * @param tunnel passes frames between the backend and the caller's two directions

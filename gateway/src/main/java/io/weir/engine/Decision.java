@@ -4,8 +4,8 @@ import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The next step of an exchange, decided by one of its parts. The part returns the decision; {@link Exchange#apply}
- * carries it out. No part calls another part.
+ * The next step of an exchange, decided by one of its parts. The part returns the decision; {@link
+ * Exchange#apply} carries it out. No part calls another part.
  *
  * <p>Decisions on the usual path carry no data and are constants, so that they cost no allocation.
  */

@@ -12,7 +12,10 @@ import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The state that all exchanges share: the clock, the gateway's own limits, and the exchanges in flight. Thread-safe. */
+/**
+ * The state that all exchanges share: the clock, the gateway's own limits, and the exchanges in flight.
+ * Thread-safe.
+ */
 public final class Engine {
 
     private final LongSupplier nanoClock;
@@ -93,7 +96,8 @@ public final class Engine {
     }
 
     /**
-     * Registers an exchange that starts; {@link #deregister} must follow, whatever this returns. On its event loop.
+     * Registers an exchange that starts; {@link #deregister} must follow, whatever this returns. On its event
+     * loop.
      *
      * @return the gateway's own refusal; null: the exchange may proceed
      */

@@ -16,22 +16,28 @@ import org.jspecify.annotations.Nullable;
  * One caller's request on its way through the gateway: the state machine at the centre of the product.
  *
  * <pre>
- *             refused                refused
- *  CREATED ──► Admission ──────────────► Attempt ──────► Answering ──────► Flushing ──► DONE
- *              (queued if no   permit    │  ▲   answer's           last byte      flushed
- *               permit is free)          ▼  │   head               of backend
- *                                      Backoff
+ *  CREATED ──► Admission ──────► Attempt ───────────► Answering ──────────► Flushing ──► DONE
+ *              (may queue)  permit │ ▲ │  answer's head           last byte     ▲   flushed
+ *                                  ▼ │ └──── a small answer is complete ────────┘
+ *                                Backoff
  * </pre>
  *
- * <p>The exchange holds one {@link ExchangePhase} at a time. The phase owns everything that the exchange holds from
- * the backend's compartment, and gives it back exactly once. Two things outlive a phase: the {@link ExchangeTimer},
- * and the {@link ActiveFallback} with its permit. The parts of an exchange return {@link Decision}s; {@link #apply}
- * is the only place that carries them out.
+ * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to {@code
+ * Admission} at another backend, or to {@code Flushing} with a static answer. An answer that has begun can
+ * only be completed or broken off.
  *
- * <p>Concurrency: confined to the event loop of the caller's connection. An event of another thread, such as a granted
- * permit or an answer on a connection of another event loop, hops to this event loop first; an event that arrives
- * after the end finds {@code DONE} and gives back its own resources. {@link #callerLeft}, {@link #flushed}, {@link
- * #tunnelClosed} and {@link #shutDown} may be called from any thread. The class uses neither locks nor atomics.
+ * <p>The exchange holds one {@link ExchangePhase} at a time. The phase owns everything that the exchange
+ * holds from the backend's compartment, and gives it back exactly once. Two things outlive a phase: the
+ * {@link ExchangeTimer}, and the {@link ActiveFallback} with its permit. The parts of an exchange return
+ * {@link Decision}s; {@link #apply} is the only place that carries them out.
+ *
+ * <p>Concurrency: confined to the event loop of the caller's connection. An event of another thread, such as
+ * a granted permit or an answer on a connection of another event loop, hops to this event loop first; an
+ * event that arrives after the end finds {@code DONE} and gives back its own resources. {@link #callerLeft},
+ * {@link #flushed}, {@link #tunnelClosed} and {@link #shutDown} may be called from any thread. The class uses
+ * neither locks nor atomics.
+ *
+ * <p>The class is longer than others, and stays whole: one file shows every transition and the single end.
  */
 public final class Exchange {
 
@@ -103,7 +109,10 @@ public final class Exchange {
         Decision decision = first;
         while (decision != Step.WAIT) {
             decision = switch (decision) {
-                case Step step -> take(step);
+                case Step.ADMIT -> startAttempt();
+                case Step.QUEUE -> awaitPermit();
+                case Step.ANSWER_FALLBACK -> answerFallback();
+                case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
                 case AskFallback fallbackBackend -> requestPermit(fallbackBackend.backend());
                 case Refuse refuse -> refuse(refuse);
@@ -112,24 +121,17 @@ public final class Exchange {
         }
     }
 
-    private Decision take(Step step) {
-        return switch (step) {
-            case ADMIT -> startAttempt();
-            case QUEUE -> {
-                armTimer(now());
-                yield Step.WAIT;
-            }
-            case ANSWER_FALLBACK -> answerFallback();
-            case WAIT -> Step.WAIT;
-        };
-    }
-
     /** Requests a permit of the route's backend, or of the fallback's. */
     private Decision requestPermit(Backend backend) {
         record.backend = backend;
         Admission admission = new Admission(this, backend);
         phase = admission;
         return admission.request(now());
+    }
+
+    private Decision awaitPermit() {
+        armTimer(now());
+        return Step.WAIT;
     }
 
     /** Starts an attempt with the permits of the current admission. */
@@ -191,7 +193,7 @@ public final class Exchange {
         SlowReaderDetector reader =
                 phase instanceof Answering answering ? answering.reader() : new SlowReaderDetector(this, now);
         record.answerBytes = bytes;
-        traceAttemptEnded(null, now);
+        record.traceAttemptEnded(null, now);
         attempt.admission().release(null, now);
         flush(reader, now);
     }
@@ -233,8 +235,8 @@ public final class Exchange {
     }
 
     /**
-     * The door ends the exchange, whatever the engine still waits for: its filters need no more of the answer, or have
-     * failed. On the exchange's event loop.
+     * The door ends the exchange, whatever the engine still waits for: its filters need no more of the
+     * answer, or have failed. On the exchange's event loop.
      *
      * @param why null: the door considers the answer complete
      */
@@ -285,7 +287,9 @@ public final class Exchange {
         });
     }
 
-    /** Ends the exchange before the backend's answer is complete: refuses, or resets an answer that has begun. */
+    /**
+     * Ends the exchange before the backend's answer is complete: refuses, or resets an answer that has begun.
+     */
     void cutShort(Reason why, @Nullable String detail) {
         apply(phase.cutShort(why, detail));
     }
@@ -316,7 +320,10 @@ public final class Exchange {
         }
     }
 
-    /** Whether the deadline applies to the current phase: of an answer with an open end, only to the time before it. */
+    /**
+     * Whether the deadline applies to the current phase: of an answer with an open end, only to the time
+     * before it.
+     */
     private boolean isBounded() {
         return !hasOpenEnd() || !phase.isDelivering();
     }
@@ -367,10 +374,7 @@ public final class Exchange {
         // Before the release: closing a tunnel calls back into the exchange through the door.
         phase = Unheld.DONE;
         left.release(why, now);
-        record.endedAt = now;
-        record.reason = why;
-        record.detail = detail;
-        record.status = status;
+        record.end(why, detail, status, now);
         ActiveFallback active = fallback;
         if (active != null) {
             active.release();
@@ -385,13 +389,6 @@ public final class Exchange {
         record.route().inFlight().end();
     }
 
-    void traceAttemptEnded(@Nullable Reason why, long now) {
-        ExchangeTrace trace = record.trace();
-        if (trace != null) {
-            trace.attemptEnded(why, now);
-        }
-    }
-
     // ---------------------------------------------------------------- facts
 
     /** The facts of the exchange; final after its end. */
@@ -404,7 +401,10 @@ public final class Exchange {
         return !isOver() && !(phase instanceof Flushing);
     }
 
-    /** Whether the exchange has ended; bytes that are still being written are left to the door. On its event loop. */
+    /**
+     * Whether the exchange has ended; bytes that are still being written are left to the door. On its event
+     * loop.
+     */
     public boolean isOver() {
         return phase == Unheld.DONE;
     }

@@ -9,11 +9,11 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of an exchange as one word of a bounded list: the word of the {@link Reason} if the gateway answered by
- * itself, {@code fallback} if the fallback answered, else the class of the backend's status.
+ * The outcome of an exchange as one word of a bounded list: the word of the {@link Reason} if the gateway
+ * answered by itself, {@code fallback} if the fallback answered, else the class of the backend's status.
  *
- * <p>The word is the {@code outcome} tag of {@code weir.requests}, the {@code outcome} of the access log, and {@code
- * weir.outcome} of a span.
+ * <p>The word is the {@code outcome} tag of {@code weir.requests}, the {@code outcome} of the access log, and
+ * {@code weir.outcome} of a span.
  */
 public final class ExchangeOutcomes {
 
@@ -74,8 +74,8 @@ public final class ExchangeOutcomes {
     }
 
     /**
-     * The index of the word. With a static fallback, the reason is that of the replaced refusal; with a fallback
-     * backend, it is the reason that this backend or the caller ended the exchange for.
+     * The index of the word. With a static fallback, the reason is that of the replaced refusal; with a
+     * fallback backend, it is the reason that this backend or the caller ended the exchange for.
      */
     static int index(@Nullable Reason reason, boolean fellBack, @Nullable Fallback fallback, int status) {
         if (fellBack && (reason == null || (fallback != null && fallback.isStatic() && fallback.covers(reason)))) {

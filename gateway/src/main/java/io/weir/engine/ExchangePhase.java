@@ -4,8 +4,8 @@ import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The phase of an exchange. Each phase is the object that owns everything the exchange holds in that phase, and gives
- * it back by {@link #release}. A later phase takes over the objects of the phase before it:
+ * The phase of an exchange. Each phase is the object that owns everything the exchange holds in that phase,
+ * and gives it back by {@link #release}. A later phase takes over the objects of the phase before it:
  *
  * <pre>
  *  Unheld      nothing
@@ -57,7 +57,9 @@ sealed interface ExchangePhase permits ExchangePhase.Unheld, Admission, Attempt,
     /** Gives back everything that the phase owns, once. */
     void release(@Nullable Reason why, long now);
 
-    /** The reason if the deadline passes now: the deadline, or the caller if the gateway waits for the caller. */
+    /**
+     * The reason if the deadline passes now: the deadline, or the caller if the gateway waits for the caller.
+     */
     default Reason expiryReason(long now) {
         return Reason.DEADLINE_EXCEEDED;
     }
@@ -75,7 +77,9 @@ sealed interface ExchangePhase permits ExchangePhase.Unheld, Admission, Attempt,
     /** The caller ends the exchange: reports it to the breaker. */
     default void endedByCaller(long now) {}
 
-    /** Whether the end of the phase closes the caller's side in an orderly way, so that no reset must follow. */
+    /**
+     * Whether the end of the phase closes the caller's side in an orderly way, so that no reset must follow.
+     */
     default boolean closesCallerSide(Reason why) {
         return false;
     }

@@ -4,8 +4,8 @@ import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The facts of one exchange: the request, and everything that observers report about it. The engine fills the record
- * in while the exchange proceeds. All facts are final when the route's observer receives the record.
+ * The facts of one exchange: the request, and everything that observers report about it. The engine fills the
+ * record in while the exchange proceeds. All facts are final when the route's observer receives the record.
  *
  * <p>Concurrency: confined to the exchange's event loop.
  */
@@ -43,6 +43,19 @@ public final class ExchangeRecord {
         this.backend = route.backend();
     }
 
+    void end(@Nullable Reason why, @Nullable String details, int finalStatus, long now) {
+        reason = why;
+        detail = details;
+        status = finalStatus;
+        endedAt = now;
+    }
+
+    void traceAttemptEnded(@Nullable Reason why, long now) {
+        if (trace != null) {
+            trace.attemptEnded(why, now);
+        }
+    }
+
     /** The route of the request. */
     public Route route() {
         return route;
@@ -63,7 +76,10 @@ public final class ExchangeRecord {
         return trace;
     }
 
-    /** The reason for the gateway's own answer, a static fallback included; null: the backend's answer was passed on. */
+    /**
+     * The reason for the gateway's own answer, a static fallback included; null: the backend's answer was
+     * passed on.
+     */
     public @Nullable Reason reason() {
         return reason;
     }

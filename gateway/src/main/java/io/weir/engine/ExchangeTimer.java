@@ -8,11 +8,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The deadline of an exchange, and its only timer. The timer fires no later than the next moment at which something is
- * due.
+ * The deadline of an exchange, and its only timer. The timer fires no later than the next moment at which
+ * something is due.
  *
- * <p>A deadline that is not enforced is only counted, at the moment at which it would have ended the exchange. A
- * second deadline of {@value #UNENFORCED_MINUTES} minutes ends the exchange, so that nothing is held forever.
+ * <p>A deadline that is not enforced is only counted, at the moment at which it would have ended the
+ * exchange. A second deadline of {@value #UNENFORCED_MINUTES} minutes ends the exchange, so that nothing is
+ * held forever.
  */
 final class ExchangeTimer implements Runnable {
 
@@ -44,8 +45,8 @@ final class ExchangeTimer implements Runnable {
     }
 
     /**
-     * Grants time for a fallback's answer, which is often given because the deadline has passed. The caller then has
-     * the same time to read it as any other caller.
+     * Grants time for a fallback's answer, which is often given because the deadline has passed. The caller
+     * then has the same time to read it as any other caller.
      */
     void extend(long now, long nanos) {
         deadline = new Deadline(now + nanos, false);

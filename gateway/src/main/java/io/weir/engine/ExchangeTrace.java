@@ -6,8 +6,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the steps of one exchange as they happen. Called on the exchange's event loop, with times of the engine's
- * clock; must not block.
+ * Receives the steps of one exchange as they happen. Called on the exchange's event loop, with times of the
+ * engine's clock; must not block.
  */
 public interface ExchangeTrace {
 
@@ -22,7 +22,8 @@ public interface ExchangeTrace {
      *
      * @param method the method of the request to the backend
      * @param target the path and query of the request to the backend
-     * @return writes the trace's context into the request's head, on any thread; null: the head stays as it is
+     * @return writes the trace's context into the request's head, on any thread; null: the head stays as it
+     *     is
      */
     @Nullable
     Consumer<HttpHeaders> attempted(Backend backend, String method, String target, long now);

@@ -4,7 +4,8 @@ import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer is complete; its last bytes are being written to the caller. The backend's permit is already returned.
+ * The answer is complete; its last bytes are being written to the caller. The backend's permit is already
+ * returned.
  *
  * @param reader the caller's progress
  */

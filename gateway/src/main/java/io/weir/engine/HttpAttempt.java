@@ -24,9 +24,9 @@ import reactor.netty.http.client.HttpClientResponse;
 /**
  * An attempt over Reactor Netty's HTTP client.
  *
- * <p>Concurrency: the exchange's event loop drives the attempt. Reactor Netty calls back on the connection's event loop,
- * which may be another; these callbacks touch only volatile fields and hop to the exchange's. Anything that arrives
- * after {@link #cancel()} is closed and released where it arrives.
+ * <p>Concurrency: the exchange's event loop drives the attempt. Reactor Netty calls back on the connection's
+ * event loop, which may be another; these callbacks touch only volatile fields and hop to the exchange's.
+ * Anything that arrives after {@link #cancel()} is closed and released where it arrives.
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
 
@@ -95,8 +95,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /**
-     * Closes the connection if the request is on its way. Cancelling the subscription instead would leak the body of an
-     * answer that arrives at the same moment: Reactor Netty neither delivers nor releases it.
+     * Closes the connection if the request is on its way. Cancelling the subscription instead would leak the
+     * body of an answer that arrives at the same moment: Reactor Netty neither delivers nor releases it.
      */
     private void stopUnanswered() {
         Connection sent = request;
@@ -201,7 +201,10 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         return out.sendObject(relay);
     }
 
-    /** The connection is established, and the request is about to be sent on it. On the connection's event loop. */
+    /**
+     * The connection is established, and the request is about to be sent on it. On the connection's event
+     * loop.
+     */
     final void connected(Connection established) {
         // Read now: a connection does not know its event loop any more once its answer is complete.
         connectionLoop = established.channel().eventLoop();
@@ -268,7 +271,10 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         }
     }
 
-    /** Passes the request's trailers on. On the caller's event loop, before the backend sees the end of the body. */
+    /**
+     * Passes the request's trailers on. On the caller's event loop, before the backend sees the end of the
+     * body.
+     */
     private void passRequestTrailers() {
         TrailingFields awaited = trailing;
         if (awaited != null) {
@@ -332,8 +338,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /**
-     * Closes a connection on its own event loop. Only there is it certain whether the answer is still incomplete; after
-     * a complete answer the connection may belong to another exchange, and stays open.
+     * Closes a connection on its own event loop. Only there is it certain whether the answer is still
+     * incomplete; after a complete answer the connection may belong to another exchange, and stays open.
      */
     private void close(Connection mine) {
         EventLoop loop = connectionLoop();

@@ -8,10 +8,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The exchanges in flight on one event loop, so that a drain can end the remaining ones, each with its own answer.
+ * The exchanges in flight on one event loop, so that a drain can end the remaining ones, each with its own
+ * answer.
  *
- * <p>A list that is linked through the exchanges themselves: adding and removing allocate nothing. Concurrency:
- * confined to the event loop, except {@link #shutDown}.
+ * <p>A list that is linked through the exchanges themselves: adding and removing allocate nothing.
+ * Concurrency: confined to the event loop, except {@link #shutDown}.
  */
 final class InFlightExchanges {
 
@@ -48,7 +49,9 @@ final class InFlightExchanges {
         exchange.next = null;
     }
 
-    /** Ends the exchanges that match and are in flight when the event loop runs this task. From any thread. */
+    /**
+     * Ends the exchanges that match and are in flight when the event loop runs this task. From any thread.
+     */
     void shutDown(Predicate<Exchange> filter) {
         try {
             loop.execute(() -> {
@@ -59,7 +62,8 @@ final class InFlightExchanges {
                 }
             });
         } catch (RejectedExecutionException e) {
-            // Connections stop with their event loop, so nothing is in flight. The caller goes on to the other loops.
+            // Connections stop with their event loop, so nothing is in flight. The caller goes on to the
+            // other loops.
             log.debug("Nothing to end on a stopped event loop", e);
         }
     }

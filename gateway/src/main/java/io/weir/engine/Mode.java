@@ -4,6 +4,9 @@ package io.weir.engine;
 public enum Mode {
     /** The whole exchange, up to the answer's last byte. */
     REQUEST,
-    /** Everything up to the answer's head. The rest has an idle time-out and counts against {@code max-streams}. */
+    /**
+     * Everything up to the answer's head. The rest has an idle time-out and counts against {@code
+     * max-streams}.
+     */
     STREAM
 }

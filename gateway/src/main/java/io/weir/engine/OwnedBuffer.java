@@ -3,8 +3,8 @@ package io.weir.engine;
 import io.netty.buffer.ByteBuf;
 
 /**
- * An element of a body whose buffer belongs to its receiver. Reactor Netty lends its buffers for the time of {@code
- * onNext}; Spring transfers their ownership.
+ * An element of a body whose buffer belongs to its receiver. Reactor Netty lends its buffers for the time of
+ * {@code onNext}; Spring transfers their ownership.
  *
  * @param buffer the buffer
  */

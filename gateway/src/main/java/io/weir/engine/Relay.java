@@ -15,14 +15,14 @@ import reactor.util.context.Context;
 /**
  * Passes a body on, from the caller to the backend or back, and measures which side the other one waits for.
  *
- * <p>Demand passes unchanged, so the writer determines the window: Reactor Netty keeps at most 128 buffers of 8 KiB
- * unflushed. While demand is open and no buffer arrives, the source is waited for. While there is no demand, the sink
- * is waited for. These two times separate the backend's time from the caller's.
+ * <p>Demand passes unchanged, so the writer determines the window: Reactor Netty keeps at most 128 buffers of
+ * 8 KiB unflushed. While demand is open and no buffer arrives, the source is waited for. While there is no
+ * demand, the sink is waited for. These two times separate the backend's time from the caller's.
  *
- * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may be
- * another. {@code demand} is an atomic counter. The times are volatile, and each has one writer at a time; the
- * exchange reads them for decisions that a buffer's worth of time does not change. Signals of the source after {@link
- * #stop()} are dropped.
+ * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may
+ * be another. {@code demand} is an atomic counter. The times are volatile, and each has one writer at a time;
+ * the exchange reads them for decisions that a buffer's worth of time does not change. Signals of the source
+ * after {@link #stop()} are dropped.
  */
 final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
 
@@ -68,7 +68,8 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     /**
      * A relay of a body.
      *
-     * @param source of byte buffers, or holders of them, lent for the time of {@code onNext}, or of {@link OwnedBuffer}s
+     * @param source of byte buffers, or holders of them, lent for the time of {@code onNext}, or of {@link
+     *     OwnedBuffer}s
      * @param maxBytes the largest body that may pass
      */
     Relay(Publisher<?> source, long maxBytes, Listener listener, LongSupplier nanoClock) {
@@ -199,7 +200,9 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         return !hasEnded && !isStopped && upstream != null && demand > 0;
     }
 
-    /** The moment of the last buffer, or of the subscription; {@link Long#MIN_VALUE} before the subscription. */
+    /**
+     * The moment of the last buffer, or of the subscription; {@link Long#MIN_VALUE} before the subscription.
+     */
     long lastNanos() {
         return upstream == null ? Long.MIN_VALUE : lastBufferAt;
     }

@@ -5,7 +5,9 @@ import io.weir.outcome.Reason;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
-/** Decides whether another attempt follows. Stateless; a retry is withdrawn from the backend's retry budget. */
+/**
+ * Decides whether another attempt follows. Stateless; a retry is withdrawn from the backend's retry budget.
+ */
 final class RetryDecider {
 
     private RetryDecider() {}

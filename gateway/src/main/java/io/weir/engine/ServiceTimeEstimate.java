@@ -7,17 +7,17 @@ import io.weir.limit.LittlesLawProperties;
 import java.util.function.LongSupplier;
 
 /**
- * The estimate of the time that a backend takes for a call while it is not congested. Admission uses it to refuse a
- * call whose remaining time is too short to wait; a refusal derives its {@code Retry-After} from it.
+ * The estimate of the time that a backend takes for a call while it is not congested. Admission uses it to
+ * refuse a call whose remaining time is too short to wait; a refusal derives its {@code Retry-After} from it.
  *
  * <p>The engine feeds the estimate, so the input of a decision never depends on a meter. Metrics only display
  * {@link #littlesLaw()}.
  *
- * <p>Samples of a failing backend do not count, since errors are fast: the breaker must be closed and its failure rate
- * must not exceed {@value #MAX_FAILURE_RATE} percent.
+ * <p>Samples of a failing backend do not count, since errors are fast: the breaker must be closed and its
+ * failure rate must not exceed {@value #MAX_FAILURE_RATE} percent.
  */
-// Concurrency: thread-safe. `breaker` is volatile, since a reload may replace the breaker; a sample that is judged by
-// the previous breaker does no harm.
+// Concurrency: thread-safe. `breaker` is volatile, since a reload may replace the breaker; a sample that is
+// judged by the previous breaker does no harm.
 public final class ServiceTimeEstimate {
 
     private static final float MAX_FAILURE_RATE = 10;

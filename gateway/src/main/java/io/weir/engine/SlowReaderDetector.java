@@ -61,8 +61,8 @@ final class SlowReaderDetector {
         if (buffer != null) {
             return buffer.totalPendingWriteBytes();
         }
-        // An HTTP/2 stream has no outbound buffer, but it knows its distance from the water marks. Every byte that
-        // waits for the caller's window counts.
+        // An HTTP/2 stream has no outbound buffer, but it knows its distance from the water marks. Every byte
+        // that waits for the caller's window counts.
         return channel.isWritable()
                 ? channel.config().getWriteBufferHighWaterMark() + 1 - channel.bytesBeforeUnwritable()
                 : channel.config().getWriteBufferLowWaterMark() - 1 + channel.bytesBeforeWritable();

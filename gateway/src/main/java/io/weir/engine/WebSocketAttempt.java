@@ -1,7 +1,10 @@
 package io.weir.engine;
 
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.Http2StreamChannel;
@@ -23,24 +26,26 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * An attempt to open a WebSocket at the backend, and the tunnel that follows. If the backend opens none, its answer is
- * handled like any other.
+ * An attempt to open a WebSocket at the backend, and the tunnel that follows. If the backend opens none, its
+ * answer is handled like any other.
  *
  * <p>Frames pass unchanged, pings and pongs included. The close status of one side is passed on to the other.
  * Extensions are not offered, so that frames need no translation.
  *
- * <p>Limitation: if a backend refuses a WebSocket over HTTP/2, only the head of its answer is passed on. Reactor
- * Netty's client drops the body.
+ * <p>Limitation: if a backend refuses a WebSocket over HTTP/2, only the head of its answer is passed on.
+ * Reactor Netty's client drops the body.
  *
- * <p>Concurrency: as in {@link HttpAttempt}. Frames flow on the event loops of the two connections; the fields that
- * the exchange reads are volatile.
+ * <p>Concurrency: as in {@link HttpAttempt}. Frames flow on the event loops of the two connections; the
+ * fields that the exchange reads are volatile.
  */
 final class WebSocketAttempt extends HttpAttempt {
 
     /** The largest frame that passes. */
     static final int MAX_FRAME_BYTES = 1024 * 1024;
 
-    /** Time between a close frame and the end of the connection, whether the peer has read the frame or not. */
+    /**
+     * Time between a close frame and the end of the connection, whether the peer has read the frame or not.
+     */
     private static final int CLOSE_TIMEOUT_SECONDS = 2;
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
@@ -59,7 +64,8 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     void start() {
-        // The request may contain several such fields. Without a protocol the list is empty, as the client expects.
+        // The request may contain several such fields. Without a protocol the list is empty, as the client
+        // expects.
         String protocols = String.join(
                 ", ", exchange.record().caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
         WebsocketClientSpec.Builder spec = WebsocketClientSpec.builder()
@@ -76,15 +82,17 @@ final class WebSocketAttempt extends HttpAttempt {
                 .subscribe(this);
     }
 
-    /** The connection is established, and the handshake is about to be sent. On the connection's event loop. */
+    /**
+     * The connection is established, and the handshake is about to be sent. On the connection's event loop.
+     */
     private void prepareHandshake(HttpClientRequest head, Connection on) {
         connected(on);
         handshake = (HttpOperations<?, ?>) on;
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
-        // The gateway makes its own handshake, with its own key and offers. Netty adds a length to the caller's
-        // handshake; over HTTP/2, frames would exceed it.
+        // The gateway makes its own handshake, with its own key and offers. Netty adds a length to the
+        // caller's handshake; over HTTP/2, frames would exceed it.
         headers.remove(HttpHeaderNames.CONTENT_LENGTH)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_KEY)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_VERSION)
@@ -121,11 +129,25 @@ final class WebSocketAttempt extends HttpAttempt {
             } else if (sent.hasSentHeaders()) {
                 failed(failure);
             } else {
-                // The backend's HTTP/2 settings exclude WebSockets. That is no failure of the backend: the request is
-                // wrong.
+                // The backend's HTTP/2 settings exclude WebSockets. That is no failure of the backend: the
+                // request is wrong.
                 exchange.apply(new Refuse(Reason.BAD_REQUEST, "the backend opens no WebSockets over HTTP/2"));
             }
         });
+    }
+
+    /** The backend answered the handshake over HTTP/2 with another status. The answer's body is lost. */
+    private void answeredWithoutUpgrade(HttpResponse refusal) {
+        long now = exchange.now();
+        int status = refusal.status().code();
+        traceAnswered(status);
+        report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
+        cancel();
+        exchange.record().status = status;
+        exchange.answerComplete(this, answerBytes(), now);
+        HttpHeaders headers = new DefaultHttpHeaders().set(refusal.headers());
+        headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
+        exchange.record().caller().answer(status, headers, Unpooled.EMPTY_BUFFER);
     }
 
     @Override
@@ -142,13 +164,17 @@ final class WebSocketAttempt extends HttpAttempt {
         endSide((WebsocketOutbound) open.outbound());
     }
 
-    /** Reactor Netty has replaced the request's operations by the handshake's. The connection is never reused. */
+    /**
+     * Reactor Netty has replaced the request's operations by the handshake's. The connection is never reused.
+     */
     @Override
     void dispose(Connection mine) {
         Connection.from(mine.channel()).dispose();
     }
 
-    /** Closes one side. A peer that does not read never gets the close frame: its connection is then disposed. */
+    /**
+     * Closes one side. A peer that does not read never gets the close frame: its connection is then disposed.
+     */
     @SuppressWarnings("FutureReturnValueIgnored") // Nothing depends on its completion.
     private void endSide(WebsocketOutbound side) {
         side.withConnection(connection -> {

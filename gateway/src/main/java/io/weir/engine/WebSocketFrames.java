@@ -10,12 +10,12 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Operators;
 
 /**
- * The frames of one side of a tunnel on their way to the other. A cancellation does not reach the source: Reactor
- * Netty would then close the source's side with an empty frame of its own, and the other side's close status would be
- * lost. Frames that arrive after a cancellation are dropped.
+ * The frames of one side of a tunnel on their way to the other. A cancellation does not reach the source:
+ * Reactor Netty would then close the source's side with an empty frame of its own, and the other side's close
+ * status would be lost. Frames that arrive after a cancellation are dropped.
  *
- * <p>Concurrency: frames arrive on one side's event loop, demand and cancellation on the other's. They share only
- * {@code isCancelled}.
+ * <p>Concurrency: frames arrive on one side's event loop, demand and cancellation on the other's. They share
+ * only {@code isCancelled}.
  */
 final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscriber<WebSocketFrame>, Subscription {
 

@@ -1,18 +1,18 @@
 /**
  * The engine: one state machine per exchange, from admission to the last byte.
  *
- * <p>An {@link io.weir.engine.Exchange} takes a caller's request through the compartment of a backend: deadline,
- * breaker, bulkhead, breaker again, pool. The engine knows no web framework. A door presents the caller's side as a
- * {@link io.weir.engine.Caller}; the backend's side is Reactor Netty's client. Two immutable objects describe a route
- * and its backend: {@link io.weir.engine.Route} and {@link io.weir.engine.Backend}. An exchange keeps both from its
- * start to its end, so that a reload can replace them meanwhile. A {@code Backend} consists of its {@link
- * io.weir.engine.BackendSettings} and of its live compartment: limits, breaker, pool, retry budget, and the {@link
- * io.weir.engine.ServiceTimeEstimate}, which the engine itself feeds. Observers only receive: no decision depends on a
- * meter.
+ * <p>An {@link io.weir.engine.Exchange} takes a caller's request through the compartment of a backend:
+ * deadline, breaker, bulkhead, breaker again, pool. The engine knows no web framework. A door presents the
+ * caller's side as a {@link io.weir.engine.Caller}; the backend's side is Reactor Netty's client. Two
+ * immutable objects describe a route and its backend: {@link io.weir.engine.Route} and {@link
+ * io.weir.engine.Backend}. An exchange keeps both from its start to its end, so that a reload can replace
+ * them meanwhile. A {@code Backend} consists of its {@link io.weir.engine.BackendSettings} and of its live
+ * compartment: limits, breaker, pool, retry budget, and the {@link io.weir.engine.ServiceTimeEstimate}, which
+ * the engine itself feeds. Observers only receive: no decision depends on a meter.
  *
- * <p>The exchange itself only sequences its phases and guarantees a single end. Each phase is an object that owns the
- * resources of that phase, knows when it is due next, and gives its resources back. All other state is in parts that
- * last for the whole exchange:
+ * <p>The exchange itself only sequences its phases and guarantees a single end. Each phase is an object that
+ * owns the resources of that phase, knows when it is due next, and gives its resources back. All other state
+ * is in parts that last for the whole exchange:
  *
  * <pre>
  *  ExchangePhase        the current phase, one of:
@@ -26,30 +26,34 @@
  *  ActiveFallback       the fallback and its permit                           from a refusal on
  * </pre>
  *
- * <p>The parts decide, and the exchange acts. A part returns a {@link io.weir.engine.Decision}, such as {@code ADMIT},
- * {@code QUEUE}, {@code Refuse} or {@code Retry}; {@link io.weir.engine.Exchange} carries decisions out in one loop. So
- * no part calls another one, and a refusal that leads to a fallback that leads to a refusal is an iteration and not a
- * recursion. Decisions without data are constants. An exchange allocates no more for its phases than it did for
- * nullable fields beside an enum; a test bounds the bytes per request.
+ * <p>The parts decide, and the exchange acts. A part returns a {@link io.weir.engine.Decision}, such as
+ * {@code ADMIT}, {@code QUEUE}, {@code Refuse} or {@code Retry}; {@link io.weir.engine.Exchange} carries
+ * decisions out in one loop. So no part calls another one, and a refusal that leads to a fallback that leads
+ * to a refusal is an iteration and not a recursion. Decisions without data are constants. The
+ * phases cost no more bytes than a set of nullable fields beside an enum would; a test bounds the bytes per
+ * request.
  *
- * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.BreakerEvidence} (what the attempt
- * proves about the backend), {@link io.weir.engine.RetryDecider}, and {@link io.weir.engine.AttemptTimeout}. {@link
- * io.weir.engine.Relay} passes a body on as it arrives; {@link io.weir.engine.BodyAggregator} collects a small answer.
+ * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.BreakerEvidence} (its
+ * outcome for the breaker), {@link io.weir.engine.RetryDecider}, and {@link
+ * io.weir.engine.AttemptTimeout}. {@link io.weir.engine.Relay} passes a body on as it arrives; {@link
+ * io.weir.engine.BodyAggregator} collects a small answer.
  *
- * <p>Why a state machine and not a chain of operators: a cancellation, a failure, a time-out and a completion can arrive
- * at any moment and on any thread, and every permit, permission, connection and buffer must be given back exactly once
- * in any order of events. Confined to one event loop and with a single end, this can be checked by reading one class. In
- * a chain of operators it depends on how eight operators propagate a cancellation.
+ * <p>Why a state machine and not a chain of operators: a cancellation, a failure, a time-out and a completion
+ * can arrive at any moment and on any thread, and every permit, permission, connection and buffer must be
+ * given back exactly once in any order of events. Confined to one event loop and with a single end, this can
+ * be checked by reading one class. In a chain of operators it depends on how eight operators propagate a
+ * cancellation.
  *
  * <p>The engine feeds the breaker, since only the engine knows which side ended an exchange. {@link
- * io.weir.engine.Relay} separates the time in which the caller sent its request or read its answer from the backend's.
+ * io.weir.engine.Relay} separates the time in which the caller sent its request or read its answer from the
+ * backend's.
  *
  * <p>To follow the steps of an exchange, a {@link io.weir.engine.RouteObserver} gives it an {@link
  * io.weir.engine.ExchangeTrace} when it begins.
  *
- * <p>Limitations: the connection to the backend may live on another event loop than the caller's; each signal then hops
- * between the two. A caller that has received all bytes that {@code Content-Length} declared and leaves before the
- * gateway learns that the answer is complete may be recorded as one that left early.
+ * <p>Limitations: the connection to the backend may live on another event loop than the caller's; each signal
+ * then hops between the two. A caller that has received all bytes that {@code Content-Length} declared and
+ * leaves before the gateway learns that the answer is complete may be recorded as one that left early.
  */
 @NullMarked
 package io.weir.engine;

@@ -19,8 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Bounds the bytes that the event loops allocate for a request on a compiled route, with every protection and the access
- * log enabled. The bounds are a third above the measured values, so that the allocation cannot creep up.
+ * Bounds the bytes that the event loops allocate for a request on a compiled route, with every protection and
+ * the access log enabled. The bounds are a third above the measured values, so that the allocation cannot
+ * creep up.
  */
 @Timeout(120)
 class AllocationIT {
@@ -87,8 +88,8 @@ class AllocationIT {
     }
 
     /**
-     * Takes the smallest of a few rounds. On a busy machine the JIT compiler may be late, and code that is not compiled
-     * yet allocates more.
+     * Takes the smallest of a few rounds. On a busy machine the JIT compiler may be late, and code that is
+     * not compiled yet allocates more.
      *
      * @param reason the expected reason of a refusal; empty: the request is forwarded
      */

@@ -76,10 +76,10 @@ class AttemptTest {
     @Test
     void sendsTheCallerNothingOfASmallAnswerThatBreaksOff() {
         fixture.withRetry().start();
-        fixture.attempt().beginsSmallAnswer(200).brings(3, fixture.now());
+        fixture.attempt().beginsSmallAnswer(200).moves(3, fixture.now());
         fixture.attempt().fails();
         fixture.advance(ExchangeFixture.BACKOFF);
-        fixture.attempt().beginsSmallAnswer(200).brings(2, fixture.now());
+        fixture.attempt().beginsSmallAnswer(200).moves(2, fixture.now());
         fixture.attempt().fails();
 
         fixture.assertEndedCleanly();
@@ -131,7 +131,7 @@ class AttemptTest {
         FakeAttempt attempt = fixture.attempt().waitsForBody();
         for (int i = 0; i < 3; i++) {
             fixture.advance(ExchangeFixture.BODY_IDLE.dividedBy(2));
-            attempt.brings(1, fixture.now());
+            attempt.moves(1, fixture.now());
         }
         assertThat(fixture.ended).isEmpty();
         assertThat(fixture.breakerCounts()).isEqualTo("0/0");
@@ -223,9 +223,9 @@ class AttemptTest {
     void isBrokenOffIfTheStreamIsIdle() {
         fixture.withStreamRoute().start();
         FakeAttempt attempt = fixture.attempt().begins(200);
-        attempt.brings(1, fixture.now());
+        attempt.moves(1, fixture.now());
         fixture.advance(ExchangeFixture.STREAM_IDLE.minusSeconds(1));
-        attempt.brings(1, fixture.now());
+        attempt.moves(1, fixture.now());
         fixture.advance(ExchangeFixture.STREAM_IDLE.minusSeconds(1));
         assertThat(fixture.ended).isEmpty();
 
@@ -243,7 +243,7 @@ class AttemptTest {
         fixture.withStreamRoute().start();
         FakeAttempt attempt = fixture.attempt().begins(200);
         attempt.isHeldUp = true;
-        attempt.brings(1, fixture.now());
+        attempt.moves(1, fixture.now());
         fixture.advance(ExchangeFixture.READ_IDLE);
         assertThat(fixture.ended).as("one byte was read").isEmpty();
 

@@ -39,8 +39,9 @@ import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
 /**
- * An exchange between a caller and backends that a test plays, on an event loop whose time passes when the test says so: with one permit, a place in
- * the queue, and everything that it takes counted.
+ * An exchange between a simulated caller and simulated backends, on an event loop whose time the test
+ * advances. The backend has one permit and one place in its queue. {@link #assertEndedCleanly} checks that
+ * every resource was released.
  */
 final class ExchangeFixture {
 
@@ -54,7 +55,7 @@ final class ExchangeFixture {
     static final Duration BACKOFF = Duration.ofMillis(10);
     static final long MAX_BODY_BYTES = 1000;
 
-    /** Of which no connection is ever asked for. */
+    /** Unused: no attempt acquires a connection. */
     private static final Pool POOL = new Pool(
             "orders",
             URI.create("http://orders:8080"),
@@ -87,7 +88,7 @@ final class ExchangeFixture {
     private @Nullable Fallback fallback;
     private @Nullable Exchange exchange;
     private boolean permitTaken;
-    private @Nullable RuntimeException unable;
+    private @Nullable RuntimeException startFailure;
 
     ExchangeFixture() {
         channel.freezeTime();
@@ -97,9 +98,9 @@ final class ExchangeFixture {
                 drain,
                 new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
                 new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
-                (of, admission, permission, now) -> {
-                    FakeAttempt attempt = new FakeAttempt(of, admission, permission, now);
-                    attempt.unable = unable;
+                (created, admission, permission, now) -> {
+                    FakeAttempt attempt = new FakeAttempt(created, admission, permission, now);
+                    attempt.startFailure = startFailure;
                     attempts.add(attempt);
                     return attempt;
                 });
@@ -121,7 +122,7 @@ final class ExchangeFixture {
                 () -> 0.5);
     }
 
-    // ---------------------------------------------------------------- what it is like
+    // ---------------------------------------------------------------- setup
 
     ExchangeFixture withStreamRoute() {
         mode = Mode.STREAM;
@@ -148,15 +149,15 @@ final class ExchangeFixture {
         return this;
     }
 
-    /** The backend's answers with this status are no failures. */
+    /** Answers with this status are not recorded as failures. */
     ExchangeFixture withoutFailure(int status) {
         failures.clear(status);
         return this;
     }
 
-    /** No attempt can even begin. */
+    /** The start of every attempt fails. */
     ExchangeFixture withFailingStart() {
-        unable = new IllegalArgumentException("no such variable");
+        startFailure = new IllegalArgumentException("no such variable");
         return this;
     }
 
@@ -170,7 +171,7 @@ final class ExchangeFixture {
         return this;
     }
 
-    /** Nothing refuses, everything is counted. */
+    /** No protection is enforced; every refusal is counted. */
     ExchangeFixture withoutEnforcement() {
         enforcement = new Enforcement(false, false, false);
         return this;
@@ -181,7 +182,7 @@ final class ExchangeFixture {
                 other, 200, "text/plain", "instead", Map.of(), Set.of(Reason.CONNECT_FAILED, Reason.BULKHEAD_FULL), 1));
     }
 
-    // ---------------------------------------------------------------- its fixture
+    // ---------------------------------------------------------------- events
 
     ExchangeFixture start() {
         if (exchange == null) {
@@ -191,7 +192,7 @@ final class ExchangeFixture {
         return this;
     }
 
-    /** There is an exchange, which has not begun. */
+    /** Creates the exchange without starting it. */
     ExchangeFixture create() {
         exchange = new Exchange(engine, route(), caller, now());
         return this;
@@ -211,7 +212,7 @@ final class ExchangeFixture {
                 inFlight);
     }
 
-    private Backend backend(String name, QueueingBulkhead calls, Breaker of) {
+    private Backend backend(String name, QueueingBulkhead calls, Breaker usedBreaker) {
         BackendSettings settings = new BackendSettings(
                 name,
                 URI.create("http://orders:8080"),
@@ -226,15 +227,15 @@ final class ExchangeFixture {
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 10), now());
         return new Backend(
-                settings, calls, streams, dryRunBulkhead, of, POOL, retryBudget, serviceTime, observer);
+                settings, calls, streams, dryRunBulkhead, usedBreaker, POOL, retryBudget, serviceTime, observer);
     }
 
     Exchange exchange() {
-        Exchange begun = exchange;
-        if (begun == null) {
-            throw new IllegalStateException("not started");
+        Exchange current = exchange;
+        if (current == null) {
+            throw new IllegalStateException("no exchange is created");
         }
-        return begun;
+        return current;
     }
 
     /** The facts of the exchange. */
@@ -265,21 +266,21 @@ final class ExchangeFixture {
     }
 
     /**
-     * Serves enough calls for the estimate of the service time, each of which takes this long.
+     * Records enough calls of this duration for an estimate of the service time.
      *
-     * @return the estimate, which is close to it
+     * @return the estimate
      */
-    Duration learnServiceTime(Duration serviceTimeOfEach) {
+    Duration learnServiceTime(Duration actual) {
         for (int i = 0; i < 100; i++) {
-            serviceTime.recordServed(serviceTimeOfEach.toNanos());
+            serviceTime.recordServed(actual.toNanos());
         }
         channel.advanceTimeBy(1, TimeUnit.SECONDS);
         Duration estimate = Duration.ofNanos(serviceTime.uncongestedNanos());
-        assertThat(estimate).isCloseTo(serviceTimeOfEach, serviceTimeOfEach.dividedBy(30));
+        assertThat(estimate).isCloseTo(actual, actual.dividedBy(30));
         return estimate;
     }
 
-    /** Somebody else has the permit. */
+    /** Takes the backend's only permit. */
     ExchangeFixture takePermit() {
         permitTaken = bulkhead.tryAcquire();
         return this;
@@ -292,18 +293,18 @@ final class ExchangeFixture {
         }
     }
 
-    /** From now on the event loop takes nothing more. */
+    /** From now on the event loop rejects tasks. */
     void stopLoop() {
         ((StoppableChannel) channel).stopped = true;
     }
 
-    /** As {@link #advance}, but the timer comes before what the event loop was given already. */
+    /** Like {@link #advance}, but the timer fires before the tasks that are already queued. */
     void advanceBeforeTasks(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         exchange().timePassed();
     }
 
-    /** If the exchange is still under way, its backend answers, and the caller takes it. */
+    /** Completes the exchange if it has not ended: the backend answers, and the caller reads the answer. */
     void finish() {
         channel.runPendingTasks();
         if (caller.webSocket) {
@@ -316,23 +317,23 @@ final class ExchangeFixture {
         freePermit();
     }
 
-    /** The exchange has ended, once, and holds nothing. */
+    /** The exchange has ended exactly once and has released everything. */
     void assertEndedCleanly() {
         assertThat(ended).as("ended").containsExactly(record());
-        assertThat(bulkhead.inUse()).as("permits out").isZero();
-        assertThat(bulkhead.queued()).as("waiting").isZero();
-        assertThat(streams.inUse()).as("permits of streams out").isZero();
-        assertThat(otherBulkhead.inUse()).as("permits of the other backend out").isZero();
-        assertThat(routeLimit.inUse()).as("permits of the route out").isZero();
+        assertThat(bulkhead.inUse()).as("permits in use").isZero();
+        assertThat(bulkhead.queued()).as("queued calls").isZero();
+        assertThat(streams.inUse()).as("permits of streams in use").isZero();
+        assertThat(otherBulkhead.inUse()).as("permits of the fallback backend in use").isZero();
+        assertThat(routeLimit.inUse()).as("permits of the route in use").isZero();
         Fallback other = fallback;
         if (other != null) {
-            assertThat(other.limit().inUse()).as("permits of the fallback out").isZero();
+            assertThat(other.limit().inUse()).as("permits of the fallback in use").isZero();
         }
-        assertThat(breaker.overdue()).as("calls counted as overdue").isZero();
+        assertThat(breaker.overdue()).as("overdue calls").isZero();
         assertThat(breaker.probesUnderWay()).as("probes").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
-        assertThat(inFlight.isZero()).as("the route's inFlight is over").isTrue();
+        assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
         assertThat(channel.runScheduledPendingTasks())
                 .as("time to the next timer")
                 .isEqualTo(-1);
@@ -341,19 +342,19 @@ final class ExchangeFixture {
                         assertThat(attempt.cancelled).as("times cancelled").isLessThanOrEqualTo(1));
     }
 
-    /** What the breaker was received: how many succeeded, and how many failed. */
+    /** The calls that the breaker recorded: succeeded/failed. */
     String breakerCounts() {
         CircuitBreaker.Metrics metrics = breaker.resilience4j().getMetrics();
         return metrics.getNumberOfSuccessfulCalls() + "/" + metrics.getNumberOfFailedCalls();
     }
 
-    /** What there is to tell of it: its reason and status. */
+    /** The recorded reason and status. */
     String outcome() {
         Reason reason = record().reason();
         return (reason == null ? "" : reason.word() + " ") + record().status();
     }
 
-    /** What its backends' meters are received. */
+    /** Keeps the measurements of the backends. */
     static final class RecordingObserver implements BackendObserver {
 
         final List<Reason> wouldRefuse = new ArrayList<>();
@@ -375,7 +376,9 @@ final class ExchangeFixture {
         }
     }
 
-    /** A channel whose event loop can stop. A proxy, since Netty's own cannot be had otherwise. */
+    /**
+     * A channel whose event loop can stop. The event loop is a proxy, since Netty's class is not accessible.
+     */
     private static final class StoppableChannel extends EmbeddedChannel {
 
         private final EventLoop stoppable;

@@ -17,7 +17,7 @@ import reactor.core.publisher.Mono;
 import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
-/** A caller that takes down what it is received. */
+/** A caller that records the calls of the engine. */
 final class FakeCaller implements Caller {
 
     final HttpHeaders headers = new DefaultHttpHeaders();
@@ -29,7 +29,7 @@ final class FakeCaller implements Caller {
     @Nullable
     Refusal refusal;
 
-    /** The body of an answer that came whole. */
+    /** The body of a complete answer. */
     volatile String answered = "";
 
     private final Channel channel;
@@ -38,7 +38,7 @@ final class FakeCaller implements Caller {
         this.channel = channel;
     }
 
-    /** All that it was received, in order. */
+    /** The recorded calls, in order. */
     String received() {
         return received.isEmpty() ? "nothing" : String.join(", ", received);
     }

@@ -43,7 +43,8 @@ import reactor.netty.http.server.HttpServerResponse;
 /**
  * gRPC calls: HTTP/2 on both sides, with the status in the trailers or, without messages, in the head.
  *
- * <p>The test does not use gRPC's own library: Spring Cloud Gateway behaves differently with it on the class path.
+ * <p>The test does not use gRPC's own library: Spring Cloud Gateway behaves differently with it on the class
+ * path.
  */
 @ExtendWith(Leaks.class)
 @Timeout(60)
@@ -127,8 +128,8 @@ class GrpcIT {
 
     @AfterAll
     static void stop() {
-        // Before the gateway: both share the event loops, which end with the gateway, and a stopping event loop may never
-        // close the backend.
+        // Before the gateway: both share the event loops, which end with the gateway, and a stopping event
+        // loop may never close the backend.
         backend.disposeNow(TestGateway.PATIENCE);
         gateway.close();
     }

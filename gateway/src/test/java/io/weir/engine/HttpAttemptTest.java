@@ -29,8 +29,8 @@ class HttpAttemptTest {
     private static final Duration DEADLINE = Duration.ofSeconds(30);
 
     /**
-     * The connection is established on its own event loop at the moment at which the connect time-out passes on the
-     * caller's. The latter decides that nothing was sent, and retries.
+     * The connection is established on its own event loop at the moment at which the connect time-out passes
+     * on the caller's. The latter decides that nothing was sent, and retries.
      */
     @Test
     void sendsNothingAfterTheRequestWasWithdrawn() throws Exception {

@@ -61,8 +61,8 @@ class LargeIT {
     private static final long HELD_MAX_BYTES = 32L << 20;
 
     /**
-     * The bytes that may be in transit: in the gateway, and in the socket buffers between, each of up to 33 MB on a usual
-     * Linux.
+     * The bytes that may be in transit: in the gateway, and in the socket buffers between, each of up to 33
+     * MB on a usual Linux.
      */
     private static final long IN_TRANSIT_MAX_BYTES = 112L << 20;
 
@@ -294,8 +294,8 @@ class LargeIT {
     }
 
     /**
-     * Waits until no more bytes are sent. If the machine itself stalls, this returns early; too few bytes are then sent
-     * for a false failure.
+     * Waits until no more bytes are sent. If the machine itself stalls, this returns early; too few bytes are
+     * then sent for a false failure.
      */
     private static void awaitNoMoreSent(AtomicLong sent) {
         long[] last = {-1};

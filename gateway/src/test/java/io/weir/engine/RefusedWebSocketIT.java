@@ -34,7 +34,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * If a backend refuses a WebSocket, its answer is passed on and recorded like any other answer, complete or broken off.
+ * If a backend refuses a WebSocket, its answer is passed on and recorded like any other answer, complete or
+ * broken off.
  */
 @ExtendWith(Leaks.class)
 @Timeout(60)

@@ -19,19 +19,19 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
-/** A backend on a real socket, whose connections have an event loop of their own. */
+/** A backend on a real socket; its connections have their own event loop. */
 final class SocketBackend implements AutoCloseable {
 
     static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
-    final LoopResources loops = LoopResources.create("wired", 1, true);
+    final LoopResources loops = LoopResources.create("socket-backend", 1, true);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
     final Breaker breaker;
     final Pool pool;
     final Backend backend;
 
     /**
-     * A backend that is there.
+     * A backend of this server.
      *
      * @param healthPath as in {@link RecoveryProperties}
      */
@@ -77,7 +77,7 @@ final class SocketBackend implements AutoCloseable {
                 BackendObserver.NONE);
     }
 
-    /** That of the connections. */
+    /** The event loop of the connections. */
     EventLoop loop() {
         return loops.onClient(true).next();
     }

@@ -470,7 +470,8 @@ class WebSocketIT {
                 "Sec-WebSocket-Version: 13",
                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            // The edge is stricter with the first request of a connection, since it may be an upgrade to HTTP/2.
+            // The edge is stricter with the first request of a connection, since it may be an upgrade to
+            // HTTP/2.
             assertThat(caller.request("GET", path + "/first").status()).isEqualTo(200);
             backend.next();
 
