@@ -38,8 +38,7 @@ sealed interface Decision {
         static final Refuse DEADLINE_EXCEEDED = new Refuse(Reason.DEADLINE_EXCEEDED, null);
         static final Refuse TOO_LITTLE_TIME =
                 new Refuse(Reason.DEADLINE_EXCEEDED, "too little time is left to wait for a permit");
-        static final Refuse UPLOAD_TOO_SLOW =
-                new Refuse(Reason.CLIENT_TOO_SLOW, "the body did not arrive in time");
+        static final Refuse UPLOAD_TOO_SLOW = new Refuse(Reason.CLIENT_TOO_SLOW, "the body did not arrive in time");
         static final Refuse PAYLOAD_TOO_LARGE = new Refuse(Reason.PAYLOAD_TOO_LARGE, null);
         static final Refuse GATEWAY_OVERLOADED = new Refuse(Reason.GATEWAY_OVERLOADED, null);
         static final Refuse SHUTTING_DOWN = new Refuse(Reason.SHUTTING_DOWN, null);

@@ -63,7 +63,8 @@ public final class HealthProber {
         if (!closed && backend.breaker().acquireHealthProbe(startedAt)) {
             backend.pool()
                     .client()
-                    .headers(headers -> headers.set(HttpHeaderNames.HOST, backend.settings().authority()))
+                    .headers(headers ->
+                            headers.set(HttpHeaderNames.HOST, backend.settings().authority()))
                     .get()
                     .uri(path)
                     // Read to the end: the connection cannot be reused before.

@@ -24,8 +24,7 @@ final class RetryDecider {
         return policy != null ? decide(attempt, policy, failure, now) : null;
     }
 
-    private static @Nullable Retry decide(
-            Attempt attempt, RetryPolicy policy, @Nullable Reason failure, long now) {
+    private static @Nullable Retry decide(Attempt attempt, RetryPolicy policy, @Nullable Reason failure, long now) {
         Exchange exchange = attempt.exchange;
         Caller caller = exchange.record().caller();
         int attempts = exchange.record().attempts();

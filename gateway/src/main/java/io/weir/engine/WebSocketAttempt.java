@@ -66,8 +66,8 @@ final class WebSocketAttempt extends HttpAttempt {
     void start() {
         // The request may contain several such fields. Without a protocol the list is empty, as the client
         // expects.
-        String protocols = String.join(
-                ", ", exchange.record().caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
+        String protocols =
+                String.join(", ", exchange.record().caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
         WebsocketClientSpec.Builder spec = WebsocketClientSpec.builder()
                 .handlePing(true)
                 .maxFramePayloadLength(MAX_FRAME_BYTES)
@@ -179,8 +179,7 @@ final class WebSocketAttempt extends HttpAttempt {
     private void endSide(WebsocketOutbound side) {
         side.withConnection(connection -> {
             if (connection.channel().isActive()) {
-                connection.channel().eventLoop().schedule(
-                        connection::dispose, CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+                connection.channel().eventLoop().schedule(connection::dispose, CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
             }
         });
         sendClose(side, closeStatus).subscribe();

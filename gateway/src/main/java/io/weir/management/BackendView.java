@@ -144,7 +144,8 @@ public record BackendView(
         Pool pool = backend.pool();
         return new BackendView(
                 // Not the URI itself: it may carry a user's name and password.
-                backend.settings().uri().getScheme() + "://" + backend.settings().authority(),
+                backend.settings().uri().getScheme() + "://"
+                        + backend.settings().authority(),
                 backend.settings().deadlineNanos() / MILLISECOND,
                 new Calls(
                         bulkhead.inUse(),

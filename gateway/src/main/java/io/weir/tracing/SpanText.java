@@ -80,7 +80,9 @@ final class SpanText {
         if (uri.getPort() < 0) {
             span.setAttribute(ServerAttributes.SERVER_PORT, "https".equals(uri.getScheme()) ? 443 : 80);
         }
-        span.setAttribute(UrlAttributes.URL_FULL, uri.getScheme() + "://" + backend.settings().authority() + withoutQuery(target));
+        span.setAttribute(
+                UrlAttributes.URL_FULL,
+                uri.getScheme() + "://" + backend.settings().authority() + withoutQuery(target));
         span.setAttribute(BACKEND, backend.name());
         if (number > 1) {
             span.setAttribute(HttpAttributes.HTTP_REQUEST_RESEND_COUNT, number - 1);

@@ -392,7 +392,8 @@ class AccessLogTest {
 
         // What the proxy that stands in for the caller takes is the test's own doing: about as much as a line.
         long ofTheProxy = Allocation.bytesPer(() -> askAll(exchange.record().caller()));
-        assertThat(Allocation.bytesPer(() -> log.line(exchange.record())) - ofTheProxy).isLessThan(length + 64);
+        assertThat(Allocation.bytesPer(() -> log.line(exchange.record())) - ofTheProxy)
+                .isLessThan(length + 64);
     }
 
     private static void askAll(Caller caller) {

@@ -93,7 +93,8 @@ class AllocationIT {
      *
      * @param reason the expected reason of a refusal; empty: the request is forwarded
      */
-    private static void assertBytesPerRequest(String route, int status, String reason, long maxBytes) throws IOException {
+    private static void assertBytesPerRequest(String route, int status, String reason, long maxBytes)
+            throws IOException {
         String path = Door.COMPILED.path(route, "1");
         assertThat(TestCaller.get(gateway.port(), path).reason()).isEqualTo(reason);
         try (TestCaller caller = TestCaller.to(gateway.port())) {

@@ -35,7 +35,9 @@ class BlockHoundIT {
 
     @BeforeAll
     static void install() {
-        assumeThat(Boolean.getBoolean("blockhound")).as("runs in its own execution").isTrue();
+        assumeThat(Boolean.getBoolean("blockhound"))
+                .as("runs in its own execution")
+                .isTrue();
         BlockHound.builder()
                 .loadIntegrations()
                 // Netty's allocator locks its own list while it grows.

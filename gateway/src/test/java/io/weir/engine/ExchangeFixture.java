@@ -106,8 +106,7 @@ final class ExchangeFixture {
                 });
         breaker = breaker();
         otherBreaker = breaker();
-        serviceTime = new ServiceTimeEstimate(
-                new LittlesLawProperties(Duration.ofSeconds(1), 1.5), breaker, this::now);
+        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), breaker, this::now);
     }
 
     private Breaker breaker() {
@@ -323,11 +322,15 @@ final class ExchangeFixture {
         assertThat(bulkhead.inUse()).as("permits in use").isZero();
         assertThat(bulkhead.queued()).as("queued calls").isZero();
         assertThat(streams.inUse()).as("permits of streams in use").isZero();
-        assertThat(otherBulkhead.inUse()).as("permits of the fallback backend in use").isZero();
+        assertThat(otherBulkhead.inUse())
+                .as("permits of the fallback backend in use")
+                .isZero();
         assertThat(routeLimit.inUse()).as("permits of the route in use").isZero();
         Fallback other = fallback;
         if (other != null) {
-            assertThat(other.limit().inUse()).as("permits of the fallback in use").isZero();
+            assertThat(other.limit().inUse())
+                    .as("permits of the fallback in use")
+                    .isZero();
         }
         assertThat(breaker.overdue()).as("overdue calls").isZero();
         assertThat(breaker.probesUnderWay()).as("probes").isZero();
@@ -359,6 +362,7 @@ final class ExchangeFixture {
 
         final List<Reason> wouldRefuse = new ArrayList<>();
         final List<Duration> served = new ArrayList<>();
+
         @Override
         public void dispatched(long queueNanos, long leftNanos) {}
 
@@ -396,8 +400,8 @@ final class ExchangeFixture {
                     throw e.getCause();
                 }
             };
-            stoppable = (EventLoop)
-                    Proxy.newProxyInstance(ExchangeFixture.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
+            stoppable = (EventLoop) Proxy.newProxyInstance(
+                    ExchangeFixture.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
         }
 
         @Override

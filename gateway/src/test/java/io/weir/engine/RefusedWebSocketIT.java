@@ -351,7 +351,8 @@ class RefusedWebSocketIT {
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("amid")
-    void resetsTheCallersConnectionIfTheBackendFailsAfterItsAnswerBegan(FaultAmidAnswer fault, Door door) throws IOException {
+    void resetsTheCallersConnectionIfTheBackendFailsAfterItsAnswerBegan(FaultAmidAnswer fault, Door door)
+            throws IOException {
         backend.behave(fault.behaviour);
         boolean late = fault.reason == Reason.DEADLINE_EXCEEDED;
         String route = late ? BRIEF : BACKEND;

@@ -503,8 +503,9 @@ final class Storm implements AutoCloseable {
             return "20s";
         }
         // A waiter times out as soon as the remaining time is less than the backend needs.
-        long needed =
-                plan.phase == Phase.QUEUED ? gateway.backend(PLAIN).serviceTime().uncongestedNanos() : 0;
+        long needed = plan.phase == Phase.QUEUED
+                ? gateway.backend(PLAIN).serviceTime().uncongestedNanos()
+                : 0;
         long now = System.nanoTime();
         long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(plan.at(Event.TIMEOUT) + needed - now));
         plan.timesOutAt(now + TimeUnit.MILLISECONDS.toNanos(millis) - needed);

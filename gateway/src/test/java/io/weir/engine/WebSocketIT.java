@@ -436,7 +436,8 @@ class WebSocketIT {
         for (String[] handshake : incomplete) {
             String path = door.path(BACKEND, "half-" + incomplete.indexOf(handshake));
             try (TestCaller caller = TestCaller.to(gateway.port())) {
-                TestCaller.Answer answer = caller.request(handshake[0], path, Arrays.copyOfRange(handshake, 1, handshake.length));
+                TestCaller.Answer answer =
+                        caller.request(handshake[0], path, Arrays.copyOfRange(handshake, 1, handshake.length));
 
                 assertThat(answer.status()).isEqualTo(200);
                 assertThat(answer.text()).isEqualTo(path);

@@ -189,8 +189,7 @@ class ReloadIT {
                             "    stock: { uri: \"" + other.uri() + "\", " + limit(60, "cluster") + " }\n    orders: {")
                     .replace("weir:", among);
             reloaded(both);
-            assertThat(Objects.requireNonNull(
-                                    gateway.backend("orders").dryRunBulkhead())
+            assertThat(Objects.requireNonNull(gateway.backend("orders").dryRunBulkhead())
                             .maxConcurrentCalls())
                     .isEqualTo(2);
             assertThat(gateway.backend("stock").bulkhead().maxConcurrentCalls()).isEqualTo(2);
