@@ -4,8 +4,8 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.util.concurrent.FastThreadLocal;
 import io.weir.door.RequestFacts;
 import io.weir.engine.Caller;
-import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.engine.RouteObserver;
 import io.weir.outcome.Reason;
@@ -120,7 +120,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     }
 
     @Override
-    public void ended(Exchange exchange) {
+    public void ended(ExchangeRecord exchange) {
         try {
             accept(line(exchange));
         } catch (RuntimeException e) {
@@ -206,7 +206,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     // ---------------------------------------------------------------- formatting, on event loops
 
-    byte[] line(Exchange exchange) {
+    byte[] line(ExchangeRecord exchange) {
         Caller caller = exchange.caller();
         RequestFacts facts = caller instanceof RequestFacts known ? known : null;
         JsonLine line = begin(exchange.totalNanos());

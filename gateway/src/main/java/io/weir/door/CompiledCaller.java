@@ -165,7 +165,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
         inbound.writeHead(status, headers);
         HttpHeaders head = inbound.response().responseHeaders();
         if (serverTiming) {
-            inbound.writeServerTiming(head, exchange.queueNanos(), exchange.backendNanosSoFar());
+            inbound.writeServerTiming(head, exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
         for (Consumer<HttpHeaders> filter : route.response()) {
             filter.accept(head);

@@ -213,7 +213,7 @@ final class GeneralCaller implements Caller, InboundFacts {
         inbound.finishAnswerHead(inbound.response().responseHeaders());
         if (serverTiming) {
             inbound.writeServerTiming(
-                    inbound.response().responseHeaders(), exchange.queueNanos(), exchange.backendNanosSoFar());
+                    inbound.response().responseHeaders(), exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
     }
 

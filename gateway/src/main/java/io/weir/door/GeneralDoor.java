@@ -94,14 +94,14 @@ public final class GeneralDoor {
         /** From here on it needs the routes that it found. */
         void entered() {
             if (inside.compareAndSet(false, true)) {
-                routes.visits().began();
+                routes.visits().begin();
             }
         }
 
         /** It does not need them any more: there is an exchange, which knows its own, or never will be. */
         void through() {
             if (inside.compareAndSet(true, false)) {
-                routes.visits().ended();
+                routes.visits().end();
             }
         }
 

@@ -157,7 +157,8 @@ final class Inbound implements RequestFacts {
         HopByHop.strip(toBackend);
         toBackend.remove(HttpHeaderNames.EXPECT);
         toBackend.remove(CallerTimeout.X_REQUEST_TIMEOUT);
-        toBackend.set(HttpHeaderNames.HOST, preserved == null ? backend.authority() : preserved);
+        toBackend.set(
+                HttpHeaderNames.HOST, preserved == null ? backend.settings().authority() : preserved);
         toBackend.set(RequestId.X_REQUEST_ID, requestId());
         InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
         if (peer != null) {

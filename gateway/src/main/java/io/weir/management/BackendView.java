@@ -91,11 +91,11 @@ public record BackendView(
             boolean bulkhead, boolean circuitBreaker, boolean deadline, int waiting, Map<String, Long> wouldRefuse) {
 
         static @Nullable DryRun of(Backend backend) {
-            Enforcement enforcement = backend.enforcement();
+            Enforcement enforcement = backend.settings().enforcement();
             if (enforcement.bulkhead() && enforcement.circuitBreaker() && enforcement.deadline()) {
                 return null;
             }
-            QueueingBulkhead trial = enforcement.trial();
+            QueueingBulkhead trial = backend.dryRunBulkhead();
             return new DryRun(
                     !enforcement.bulkhead(),
                     !enforcement.circuitBreaker(),
@@ -144,14 +144,15 @@ public record BackendView(
         Pool pool = backend.pool();
         return new BackendView(
                 // Not the URI itself: it may carry a user's name and password.
-                backend.uri().getScheme() + "://" + backend.authority(),
-                backend.deadlineNanos() / MILLISECOND,
+                backend.settings().uri().getScheme() + "://"
+                        + backend.settings().authority(),
+                backend.settings().deadlineNanos() / MILLISECOND,
                 new Calls(
                         bulkhead.inUse(),
                         bulkhead.maxConcurrentCalls(),
                         bulkhead.queued(),
                         bulkhead.queueCapacity(),
-                        backend.maxWaitNanos() / MILLISECOND),
+                        backend.settings().maxWaitNanos() / MILLISECOND),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
                 BreakerView.of(backend.breaker()),
                 new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections()),

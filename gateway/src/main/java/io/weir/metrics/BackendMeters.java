@@ -1,6 +1,5 @@
 package io.weir.metrics;
 
-import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.engine.BackendObserver;
@@ -8,7 +7,6 @@ import io.weir.engine.ExchangeOutcomes;
 import io.weir.health.Breaker;
 import io.weir.instance.Pool;
 import io.weir.limit.LittlesLaw;
-import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.retry.RetryBudget;
@@ -17,7 +15,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,9 +27,6 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     /** The words for the breaker's states, forced ones included; one of them holds. */
     static final List<String> BREAKER_STATES = List.of("closed", "open", "half-open", "forced-open", "forced-closed");
-
-    /** A backend that fails more of its calls than this, in percent, does not tell how long a call takes. */
-    private static final float TRUSTED_FAILURE_RATE = 10;
 
     private static final double SECOND = 1e9;
 
@@ -68,7 +62,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
      * @param bulkhead the cap on calls
      * @param streams the cap on streams
      * @param maxWaitNanos longest wait for a permit
-     * @param nanoClock {@link System#nanoTime} but for tests
+     * @param law the live figures of the backend, fed by the engine
      */
     public BackendMeters(
             MeterBook.MeterScope page,
@@ -79,11 +73,10 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             Breaker breaker,
             Pool pool,
             RetryBudget retryBudget,
-            LittlesLawProperties law,
-            LongSupplier nanoClock) {
+            LittlesLaw law) {
         this.name = name;
         this.parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
-        this.law = new LittlesLaw(law, () -> tellsServiceTime(parts.breaker()), nanoClock);
+        this.law = law;
         this.page = page;
         this.queueWait = page.timer(Meters.QUEUE_WAIT, name);
         this.budgetLeft = page.timer(Meters.BUDGET_LEFT, name);
@@ -150,23 +143,16 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     public void dispatched(long queueNanos, long leftNanos) {
         queueWait.record(queueNanos, TimeUnit.NANOSECONDS);
         budgetLeft.record(leftNanos, TimeUnit.NANOSECONDS);
-        law.waited(queueNanos);
     }
 
     @Override
     public void served(long backendNanos) {
         serviceTime.record(backendNanos, TimeUnit.NANOSECONDS);
-        law.served(backendNanos);
     }
 
     @Override
     public void retried(boolean allowed) {
         (allowed ? retriesAllowed : retriesDenied).increment();
-    }
-
-    @Override
-    public long uncongestedNanos() {
-        return law.typicalNanos();
     }
 
     @Override
@@ -251,10 +237,5 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             case CLOSED, OPEN, HALF_OPEN -> false;
             case FORCED_OPEN, DISABLED, METRICS_ONLY -> true;
         };
-    }
-
-    private static boolean tellsServiceTime(Breaker breaker) {
-        return breaker.state() == CircuitBreaker.State.CLOSED
-                && breaker.resilience4j().getMetrics().getFailureRate() <= TRUSTED_FAILURE_RATE;
     }
 }

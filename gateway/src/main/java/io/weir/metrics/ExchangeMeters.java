@@ -3,8 +3,8 @@ package io.weir.metrics;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.engine.Backend;
-import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.RouteObserver;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
@@ -66,7 +66,7 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
     }
 
     @Override
-    public void ended(Exchange exchange) {
+    public void ended(ExchangeRecord exchange) {
         int outcome = ExchangeOutcomes.index(exchange);
         count(outcome, exchange.totalNanos(), exchange.answerBytes());
         if (exchange.route().backend().observer() instanceof BackendMeters meters) {

@@ -7,8 +7,8 @@ import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
 import io.weir.door.RequestFacts;
 import io.weir.engine.Backend;
-import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
@@ -90,7 +90,7 @@ final class ExchangeSpan implements ExchangeTrace {
     }
 
     @Override
-    public void ended(Exchange exchange) {
+    public void ended(ExchangeRecord exchange) {
         if (!recording) {
             return;
         }
@@ -103,7 +103,7 @@ final class ExchangeSpan implements ExchangeTrace {
         span.end(exchange.arrivedAtNanos() + exchange.totalNanos() + offset, TimeUnit.NANOSECONDS);
     }
 
-    private void describe(Exchange exchange) {
+    private void describe(ExchangeRecord exchange) {
         SpanText.outcome(span, ExchangeOutcomes.index(exchange), exchange.status(), exchange.detail());
         span.setAttribute(SpanText.ROUTE, exchange.route().id());
         span.setAttribute(SpanText.BACKEND, exchange.backend().name());

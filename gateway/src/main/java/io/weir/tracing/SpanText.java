@@ -75,12 +75,14 @@ final class SpanText {
     /** What is asked of a backend. */
     static void attempt(Span span, Backend backend, String method, String target, int number) {
         method(span, method);
-        URI uri = backend.uri();
-        server(span, backend.authority());
+        URI uri = backend.settings().uri();
+        server(span, backend.settings().authority());
         if (uri.getPort() < 0) {
             span.setAttribute(ServerAttributes.SERVER_PORT, "https".equals(uri.getScheme()) ? 443 : 80);
         }
-        span.setAttribute(UrlAttributes.URL_FULL, uri.getScheme() + "://" + backend.authority() + withoutQuery(target));
+        span.setAttribute(
+                UrlAttributes.URL_FULL,
+                uri.getScheme() + "://" + backend.settings().authority() + withoutQuery(target));
         span.setAttribute(BACKEND, backend.name());
         if (number > 1) {
             span.setAttribute(HttpAttributes.HTTP_REQUEST_RESEND_COUNT, number - 1);

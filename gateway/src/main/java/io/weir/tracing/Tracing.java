@@ -14,8 +14,8 @@ import io.opentelemetry.sdk.trace.export.SpanExporter;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
 import io.opentelemetry.semconv.ServiceAttributes;
 import io.weir.door.RequestFacts;
-import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -81,7 +81,7 @@ public final class Tracing implements AutoCloseable {
     }
 
     /** An exchange begins. */
-    public ExchangeTrace began(Exchange exchange) {
+    public ExchangeTrace began(ExchangeRecord exchange) {
         Context parent = TraceContext.of(exchange.caller().headers());
         long offset = offset();
         String name = SpanText.name(

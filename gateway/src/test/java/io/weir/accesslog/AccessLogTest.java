@@ -351,7 +351,7 @@ class AccessLogTest {
         log.refused(Refusal.of(Reason.NO_ROUTE, null), broken, broken.traceId());
         log.answered("redirect", 302, 0, broken, broken.traceId());
 
-        assertThat(exchange.reason()).isEqualTo(Reason.BULKHEAD_FULL);
+        assertThat(exchange.record().reason()).isEqualTo(Reason.BULKHEAD_FULL);
         assertThat(log.dropped()).isEqualTo(3);
     }
 
@@ -388,11 +388,12 @@ class AccessLogTest {
     @Test
     void allocatesLittleMoreThanTheLine() {
         Exchange exchange = fixture.refused(route(null, RouteObserver.NONE), ObservedGateway.caller(), Duration.ZERO);
-        int length = log.line(exchange).length;
+        int length = log.line(exchange.record()).length;
 
         // What the proxy that stands in for the caller takes is the test's own doing: about as much as a line.
-        long ofTheProxy = Allocation.bytesPer(() -> askAll(exchange.caller()));
-        assertThat(Allocation.bytesPer(() -> log.line(exchange)) - ofTheProxy).isLessThan(length + 64);
+        long ofTheProxy = Allocation.bytesPer(() -> askAll(exchange.record().caller()));
+        assertThat(Allocation.bytesPer(() -> log.line(exchange.record())) - ofTheProxy)
+                .isLessThan(length + 64);
     }
 
     private static void askAll(Caller caller) {

@@ -267,7 +267,7 @@ class ManagementReloadIT {
         assertThat(post("/actuator/weir/orders", "{\"deadline\":\"900ms\"}").statusCode())
                 .isEqualTo(200);
         assertThat(limit()).isEqualTo(20);
-        assertThat(gateway.backend("orders").deadlineNanos()).isEqualTo(900_000_000);
+        assertThat(gateway.backend("orders").settings().deadlineNanos()).isEqualTo(900_000_000);
 
         // The file has not changed, and holds again.
         HttpResponse<String> reloaded = post("/actuator/weirreload", "");

@@ -81,7 +81,7 @@ class WeirEndpointTest {
         for (int i = 0; i < 3_000; i++) {
             // In the middle of every ten milliseconds.
             fixture.clock.addAndGet(5_000_000);
-            meters.served(20_000_000);
+            fixture.serviceTime.recordServed(20_000_000);
             fixture.clock.addAndGet(5_000_000);
         }
 

@@ -149,11 +149,11 @@ class BackendMetersTest {
 
     @Test
     void tellsTheEngineHowLongACallTakesAtLeast() {
-        assertThat(meters.uncongestedNanos()).isZero();
+        assertThat(fixture.serviceTime.uncongestedNanos()).isZero();
 
         serve(3_000, 0, 20 * MS);
 
-        assertThat(meters.uncongestedNanos()).isCloseTo(20 * MS, within(MS));
+        assertThat(fixture.serviceTime.uncongestedNanos()).isCloseTo(20 * MS, within(MS));
     }
 
     @Test
@@ -162,7 +162,7 @@ class BackendMetersTest {
 
         serve(3_000, 0, MS);
 
-        assertThat(meters.uncongestedNanos()).isZero();
+        assertThat(fixture.serviceTime.uncongestedNanos()).isZero();
     }
 
     @Test
@@ -178,7 +178,7 @@ class BackendMetersTest {
 
         serve(3_000, 0, MS);
 
-        assertThat(meters.uncongestedNanos()).isZero();
+        assertThat(fixture.serviceTime.uncongestedNanos()).isZero();
     }
 
     @Test
@@ -198,10 +198,12 @@ class BackendMetersTest {
         assertThat(Allocation.bytesPer(() -> {
                     // The clock stands still, as it does within a slice, of which there are ten in a window.
                     meters.dispatched(MS, 700 * MS);
+                    fixture.serviceTime.recordWait(MS);
                     meters.served(20 * MS);
+                    fixture.serviceTime.recordServed(20 * MS);
                     meters.retried(true);
                     meters.shed(Reason.CIRCUIT_OPEN);
-                    meters.uncongestedNanos();
+                    fixture.serviceTime.uncongestedNanos();
                 }))
                 .isZero();
     }
@@ -210,7 +212,9 @@ class BackendMetersTest {
         for (int i = 0; i < calls; i++) {
             fixture.clock.addAndGet(10 * MS);
             meters.dispatched(waitNanos, 100 * MS);
+            fixture.serviceTime.recordWait(waitNanos);
             meters.served(serviceNanos);
+            fixture.serviceTime.recordServed(serviceNanos);
         }
     }
 

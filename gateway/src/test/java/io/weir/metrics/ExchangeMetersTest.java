@@ -136,7 +136,7 @@ class ExchangeMetersTest {
     void allocatesNothingPerExchange() {
         Exchange exchange = fixture.refused(route, ObservedGateway.caller(), Duration.ofMillis(3));
 
-        assertThat(Allocation.bytesPer(() -> meters.ended(exchange))).isZero();
+        assertThat(Allocation.bytesPer(() -> meters.ended(exchange.record()))).isZero();
         // So that it is known to have done something.
         assertThat(ObservedGateway.value(registry, Meters.SHED)).isGreaterThan(60_000);
     }

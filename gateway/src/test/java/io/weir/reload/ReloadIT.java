@@ -189,8 +189,7 @@ class ReloadIT {
                             "    stock: { uri: \"" + other.uri() + "\", " + limit(60, "cluster") + " }\n    orders: {")
                     .replace("weir:", among);
             reloaded(both);
-            assertThat(Objects.requireNonNull(
-                                    gateway.backend("orders").enforcement().trial())
+            assertThat(Objects.requireNonNull(gateway.backend("orders").dryRunBulkhead())
                             .maxConcurrentCalls())
                     .isEqualTo(2);
             assertThat(gateway.backend("stock").bulkhead().maxConcurrentCalls()).isEqualTo(2);
@@ -788,7 +787,7 @@ class ReloadIT {
         // The last file that was written is in force once somebody has read it.
         assertThat(reload().problems()).isEmpty();
         Backend now = gateway.backend("orders");
-        boolean toOther = now.uri().getPort() == other.port();
+        boolean toOther = now.settings().uri().getPort() == other.port();
         assertThat(now.bulkhead().maxConcurrentCalls() % 2).isEqualTo(toOther ? 1 : 0);
         for (Door door : Door.values()) {
             assertThat(get(door).text()).isEqualTo(toOther ? "other" : door.path("orders", "1"));

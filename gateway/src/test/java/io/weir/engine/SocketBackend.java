@@ -8,6 +8,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
@@ -18,23 +19,23 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
-/** A backend on a real socket, whose connections have an event loop of their own. */
-final class Wired implements AutoCloseable {
+/** A backend on a real socket; its connections have their own event loop. */
+final class SocketBackend implements AutoCloseable {
 
     static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
-    final LoopResources loops = LoopResources.create("wired", 1, true);
+    final LoopResources loops = LoopResources.create("socket-backend", 1, true);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
     final Breaker breaker;
     final Pool pool;
     final Backend backend;
 
     /**
-     * A backend that is there.
+     * A backend of this server.
      *
      * @param healthPath as in {@link RecoveryProperties}
      */
-    Wired(TestBackend server, Duration deadline, @Nullable String healthPath) {
+    SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
         breaker = new Breaker(
                 CircuitBreaker.of(
                         "orders",
@@ -52,7 +53,7 @@ final class Wired implements AutoCloseable {
                 20,
                 null,
                 loops);
-        backend = new Backend(
+        BackendSettings settings = new BackendSettings(
                 "orders",
                 URI.create(server.uri()),
                 "orders",
@@ -60,18 +61,23 @@ final class Wired implements AutoCloseable {
                 0,
                 CONNECT_TIMEOUT.toNanos(),
                 deadline.toNanos(),
+                BackendSettings.bits(Set.of(503)),
+                BackendSettings.bits(Set.of()),
+                Enforcement.FULL);
+        backend = new Backend(
+                settings,
                 bulkhead,
                 new QueueingBulkhead(1, 0),
+                null,
                 breaker,
                 pool,
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
-                Backend.bits(Set.of(503)),
-                Backend.bits(Set.of()),
-                Enforcement.FULL,
+                new ServiceTimeEstimate(
+                        new LittlesLawProperties(Duration.ofSeconds(10), 1.5), breaker, System::nanoTime),
                 BackendObserver.NONE);
     }
 
-    /** That of the connections. */
+    /** The event loop of the connections. */
     EventLoop loop() {
         return loops.onClient(true).next();
     }

@@ -14,6 +14,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
@@ -38,10 +39,11 @@ import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
 /**
- * An exchange between a caller and backends that a test plays, on an event loop whose time passes when the test says so: with one permit, a place in
- * the queue, and everything that it takes counted.
+ * An exchange between a simulated caller and simulated backends, on an event loop whose time the test
+ * advances. The backend has one permit and one place in its queue. {@link #assertEndedCleanly} checks that
+ * every resource was released.
  */
-final class Course {
+final class ExchangeFixture {
 
     static final Duration DEADLINE = Duration.ofSeconds(2);
     static final Duration MAX_WAIT = Duration.ofMillis(100);
@@ -53,7 +55,7 @@ final class Course {
     static final Duration BACKOFF = Duration.ofMillis(10);
     static final long MAX_BODY_BYTES = 1000;
 
-    /** Of which no connection is ever asked for. */
+    /** Unused: no attempt acquires a connection. */
     private static final Pool POOL = new Pool(
             "orders",
             URI.create("http://orders:8080"),
@@ -61,7 +63,7 @@ final class Course {
             new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
             1,
             null,
-            LoopResources.create("course", 1, true));
+            LoopResources.create("fixture", 1, true));
 
     final EmbeddedChannel channel = new StoppableChannel();
     final FakeCaller caller = new FakeCaller(channel);
@@ -70,24 +72,25 @@ final class Course {
     final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
     final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
     final List<FakeAttempt> attempts = new ArrayList<>();
-    final List<Exchange> ended = new ArrayList<>();
-    final Observed observed = new Observed();
-    final InFlightCounter usage = new InFlightCounter();
+    final List<ExchangeRecord> ended = new ArrayList<>();
+    final RecordingObserver observer = new RecordingObserver();
+    final InFlightCounter inFlight = new InFlightCounter();
     final Drain drain = new Drain();
     final Engine engine;
     final Breaker breaker;
+    final ServiceTimeEstimate serviceTime;
 
     private final Breaker otherBreaker;
-    private final BitSet failures = Backend.bits(Set.of(500, 501, 502, 503, 504));
+    private final BitSet failures = BackendSettings.bits(Set.of(500, 501, 502, 503, 504));
     private Mode mode = Mode.REQUEST;
     private Enforcement enforcement = Enforcement.FULL;
     private @Nullable RetryPolicy retry;
     private @Nullable Fallback fallback;
     private @Nullable Exchange exchange;
     private boolean permitTaken;
-    private @Nullable RuntimeException unable;
+    private @Nullable RuntimeException startFailure;
 
-    Course() {
+    ExchangeFixture() {
         channel.freezeTime();
         engine = new Engine(
                 this::now,
@@ -95,14 +98,15 @@ final class Course {
                 drain,
                 new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
                 new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
-                (of, permission, now) -> {
-                    FakeAttempt attempt = new FakeAttempt(of, permission, now);
-                    attempt.unable = unable;
+                (created, admission, permission, now) -> {
+                    FakeAttempt attempt = new FakeAttempt(created, admission, permission, now);
+                    attempt.startFailure = startFailure;
                     attempts.add(attempt);
                     return attempt;
                 });
         breaker = breaker();
         otherBreaker = breaker();
+        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), breaker, this::now);
     }
 
     private Breaker breaker() {
@@ -117,58 +121,58 @@ final class Course {
                 () -> 0.5);
     }
 
-    // ---------------------------------------------------------------- what it is like
+    // ---------------------------------------------------------------- setup
 
-    Course ofStreams() {
+    ExchangeFixture withStreamRoute() {
         mode = Mode.STREAM;
         return this;
     }
 
-    Course ofWebSockets() {
+    ExchangeFixture withWebSocket() {
         caller.webSocket = true;
         return this;
     }
 
-    Course withRequestBody() {
+    ExchangeFixture withRequestBody() {
         caller.hasBody = true;
         return this;
     }
 
-    Course withRetry() {
+    ExchangeFixture withRetry() {
         retry = new RetryPolicy(new RetryProperties(2, null, BACKOFF, Set.of(503)));
         return this;
     }
 
-    Course withRetry(Duration attemptTimeout) {
+    ExchangeFixture withRetry(Duration attemptTimeout) {
         retry = new RetryPolicy(new RetryProperties(2, attemptTimeout, BACKOFF, Set.of(503)));
         return this;
     }
 
-    /** The backend's answers with this status are no failures. */
-    Course withoutFailure(int status) {
+    /** Answers with this status are not recorded as failures. */
+    ExchangeFixture withoutFailure(int status) {
         failures.clear(status);
         return this;
     }
 
-    /** No attempt can even begin. */
-    Course unableToAsk() {
-        unable = new IllegalArgumentException("no such variable");
+    /** The start of every attempt fails. */
+    ExchangeFixture withFailingStart() {
+        startFailure = new IllegalArgumentException("no such variable");
         return this;
     }
 
-    Course withStaticFallback() {
+    ExchangeFixture withStaticFallback() {
         fallback = fallback(null);
         return this;
     }
 
-    Course withOtherBackend() {
+    ExchangeFixture withOtherBackend() {
         fallback = fallback("other");
         return this;
     }
 
-    /** Nothing refuses, everything is counted. */
-    Course triedOut() {
-        enforcement = new Enforcement(false, false, false, new QueueingBulkhead(1, 0));
+    /** No protection is enforced; every refusal is counted. */
+    ExchangeFixture withoutEnforcement() {
+        enforcement = new Enforcement(false, false, false);
         return this;
     }
 
@@ -177,18 +181,18 @@ final class Course {
                 other, 200, "text/plain", "instead", Map.of(), Set.of(Reason.CONNECT_FAILED, Reason.BULKHEAD_FULL), 1));
     }
 
-    // ---------------------------------------------------------------- its course
+    // ---------------------------------------------------------------- events
 
-    Course start() {
+    ExchangeFixture start() {
         if (exchange == null) {
-            make();
+            create();
         }
         exchange().start();
         return this;
     }
 
-    /** There is an exchange, which has not begun. */
-    Course make() {
+    /** Creates the exchange without starting it. */
+    ExchangeFixture create() {
         exchange = new Exchange(engine, route(), caller, now());
         return this;
     }
@@ -204,11 +208,11 @@ final class Course {
                 fallback,
                 backend("other", otherBulkhead, otherBreaker),
                 ended::add,
-                usage);
+                inFlight);
     }
 
-    private Backend backend(String name, QueueingBulkhead calls, Breaker of) {
-        return new Backend(
+    private Backend backend(String name, QueueingBulkhead calls, Breaker usedBreaker) {
+        BackendSettings settings = new BackendSettings(
                 name,
                 URI.create("http://orders:8080"),
                 "orders:8080",
@@ -216,23 +220,26 @@ final class Course {
                 MAX_WAIT.toNanos(),
                 CONNECT_TIMEOUT.toNanos(),
                 STREAM_IDLE.toNanos(),
-                calls,
-                streams,
-                of,
-                POOL,
-                new RetryBudget(new RetryBudgetProperties(20, 10), now()),
                 failures,
-                Backend.bits(Set.of(14)),
-                enforcement,
-                observed);
+                BackendSettings.bits(Set.of(14)),
+                enforcement);
+        QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
+        RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 10), now());
+        return new Backend(
+                settings, calls, streams, dryRunBulkhead, usedBreaker, POOL, retryBudget, serviceTime, observer);
     }
 
     Exchange exchange() {
-        Exchange begun = exchange;
-        if (begun == null) {
-            throw new IllegalStateException("not started");
+        Exchange current = exchange;
+        if (current == null) {
+            throw new IllegalStateException("no exchange is created");
         }
-        return begun;
+        return current;
+    }
+
+    /** The facts of the exchange. */
+    ExchangeRecord record() {
+        return exchange().record();
     }
 
     Fallback fallback() {
@@ -252,13 +259,28 @@ final class Course {
         return channel.eventLoop().ticker().nanoTime();
     }
 
-    void pass(Duration time) {
+    void advance(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         channel.runPendingTasks();
     }
 
-    /** Somebody else has the permit. */
-    Course takePermit() {
+    /**
+     * Records enough calls of this duration for an estimate of the service time.
+     *
+     * @return the estimate
+     */
+    Duration learnServiceTime(Duration actual) {
+        for (int i = 0; i < 100; i++) {
+            serviceTime.recordServed(actual.toNanos());
+        }
+        channel.advanceTimeBy(1, TimeUnit.SECONDS);
+        Duration estimate = Duration.ofNanos(serviceTime.uncongestedNanos());
+        assertThat(estimate).isCloseTo(actual, actual.dividedBy(30));
+        return estimate;
+    }
+
+    /** Takes the backend's only permit. */
+    ExchangeFixture takePermit() {
         permitTaken = bulkhead.tryAcquire();
         return this;
     }
@@ -270,18 +292,18 @@ final class Course {
         }
     }
 
-    /** From now on the event loop takes nothing more. */
+    /** From now on the event loop rejects tasks. */
     void stopLoop() {
         ((StoppableChannel) channel).stopped = true;
     }
 
-    /** As {@link #pass}, but the timer comes before what the event loop was given already. */
-    void passBeforeTasks(Duration time) {
+    /** Like {@link #advance}, but the timer fires before the tasks that are already queued. */
+    void advanceBeforeTasks(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         exchange().timePassed();
     }
 
-    /** If the exchange is still under way, its backend answers, and the caller takes it. */
+    /** Completes the exchange if it has not ended: the backend answers, and the caller reads the answer. */
     void finish() {
         channel.runPendingTasks();
         if (caller.webSocket) {
@@ -294,23 +316,27 @@ final class Course {
         freePermit();
     }
 
-    /** The exchange has ended, once, and holds nothing. */
-    void assertOver() {
-        assertThat(ended).as("ended").containsExactly(exchange());
-        assertThat(bulkhead.inUse()).as("permits out").isZero();
-        assertThat(bulkhead.queued()).as("waiting").isZero();
-        assertThat(streams.inUse()).as("permits of streams out").isZero();
-        assertThat(otherBulkhead.inUse()).as("permits of the other backend out").isZero();
-        assertThat(routeLimit.inUse()).as("permits of the route out").isZero();
+    /** The exchange has ended exactly once and has released everything. */
+    void assertEndedCleanly() {
+        assertThat(ended).as("ended").containsExactly(record());
+        assertThat(bulkhead.inUse()).as("permits in use").isZero();
+        assertThat(bulkhead.queued()).as("queued calls").isZero();
+        assertThat(streams.inUse()).as("permits of streams in use").isZero();
+        assertThat(otherBulkhead.inUse())
+                .as("permits of the fallback backend in use")
+                .isZero();
+        assertThat(routeLimit.inUse()).as("permits of the route in use").isZero();
         Fallback other = fallback;
         if (other != null) {
-            assertThat(other.limit().inUse()).as("permits of the fallback out").isZero();
+            assertThat(other.limit().inUse())
+                    .as("permits of the fallback in use")
+                    .isZero();
         }
-        assertThat(breaker.overdue()).as("calls counted as overdue").isZero();
+        assertThat(breaker.overdue()).as("overdue calls").isZero();
         assertThat(breaker.probesUnderWay()).as("probes").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
-        assertThat(usage.isOver()).as("the route's usage is over").isTrue();
+        assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
         assertThat(channel.runScheduledPendingTasks())
                 .as("time to the next timer")
                 .isEqualTo(-1);
@@ -319,24 +345,23 @@ final class Course {
                         assertThat(attempt.cancelled).as("times cancelled").isLessThanOrEqualTo(1));
     }
 
-    /** What the breaker was told: how many succeeded, and how many failed. */
-    String judged() {
+    /** The calls that the breaker recorded: succeeded/failed. */
+    String breakerCounts() {
         CircuitBreaker.Metrics metrics = breaker.resilience4j().getMetrics();
         return metrics.getNumberOfSuccessfulCalls() + "/" + metrics.getNumberOfFailedCalls();
     }
 
-    /** What there is to tell of it: its reason and status. */
+    /** The recorded reason and status. */
     String outcome() {
-        Reason reason = exchange().reason();
-        return (reason == null ? "" : reason.word() + " ") + exchange().status();
+        Reason reason = record().reason();
+        return (reason == null ? "" : reason.word() + " ") + record().status();
     }
 
-    /** What its backends' meters are told. */
-    static final class Observed implements BackendObserver {
+    /** Keeps the measurements of the backends. */
+    static final class RecordingObserver implements BackendObserver {
 
         final List<Reason> wouldRefuse = new ArrayList<>();
         final List<Duration> served = new ArrayList<>();
-        long uncongestedNanos;
 
         @Override
         public void dispatched(long queueNanos, long leftNanos) {}
@@ -353,14 +378,11 @@ final class Course {
         public void wouldRefuse(Reason reason) {
             wouldRefuse.add(reason);
         }
-
-        @Override
-        public long uncongestedNanos() {
-            return uncongestedNanos;
-        }
     }
 
-    /** A channel whose event loop can stop. A proxy, since Netty's own cannot be had otherwise. */
+    /**
+     * A channel whose event loop can stop. The event loop is a proxy, since Netty's class is not accessible.
+     */
     private static final class StoppableChannel extends EmbeddedChannel {
 
         private final EventLoop stoppable;
@@ -378,8 +400,8 @@ final class Course {
                     throw e.getCause();
                 }
             };
-            stoppable = (EventLoop)
-                    Proxy.newProxyInstance(Course.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
+            stoppable = (EventLoop) Proxy.newProxyInstance(
+                    ExchangeFixture.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
         }
 
         @Override
