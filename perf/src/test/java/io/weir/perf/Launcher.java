@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.springframework.util.FileSystemUtils;
@@ -23,7 +24,9 @@ public record Launcher(int exitCode, String out, String err) {
     /** Runs a copy of a launcher in a directory where nothing is built and nothing can be built. */
     public static Launcher run(Path directory, String name, String... arguments) throws Exception {
         for (String file : List.of("perf/" + name, "ops/tools.sh", EXPERIMENTS)) {
-            FileSystemUtils.copyRecursively(ROOT.resolve(file), directory.resolve(file));
+            Path copy = directory.resolve(file);
+            Files.createDirectories(Objects.requireNonNull(copy.getParent()));
+            FileSystemUtils.copyRecursively(ROOT.resolve(file), copy);
         }
         List<String> command = new ArrayList<>(List.of("bash", "perf/" + name));
         command.addAll(List.of(arguments));

@@ -47,7 +47,10 @@ final class ReportPages {
     record Written(RunResult run, String path, List<Claims.Line> claims, List<String> gatlingReports) {
 
         Map<String, Object> values() {
-            Map<String, Object> values = new TreeMap<>(run.properties());
+            Map<String, Object> values = new TreeMap<>();
+            for (String name : List.of("experiment", "mode", "question", "command", "began", "notes")) {
+                values.put(name, run.property(name));
+            }
             values.put("limit", run.property("limit.sentence"));
             values.put("claims", claims.stream().map(ReportPages::claim).toList());
             values.put("agreed", count(claims, line -> line.agreement() == Claims.Agreement.YES));

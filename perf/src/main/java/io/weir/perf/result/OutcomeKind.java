@@ -28,6 +28,7 @@ public enum OutcomeKind {
     FAILED(0xcc2b38, Set.of());
 
     private final int rgb;
+
     @SuppressWarnings("ImmutableEnumChecker") // All are made by Set.of.
     private final Set<String> outcomes;
 

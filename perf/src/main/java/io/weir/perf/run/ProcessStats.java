@@ -31,19 +31,21 @@ record ProcessStats(long cpuMicros, long rssBytes, int threads, int connections)
      * @param established the result of {@link #establishedSockets}
      */
     static Optional<ProcessStats> of(long pid, Set<String> established) {
-        return sum(Stream.of(pid), established);
+        Path home = home(pid);
+        return Part.of(home, established).map(part -> part.stats(Memory.of(home).rssBytes));
     }
 
     /** The sum for a process and its descendants. Pages that they share count once. */
     static Optional<ProcessStats> ofTree(long pid, Set<String> established) {
-        return sum(tree(pid), established);
-    }
-
-    private static Optional<ProcessStats> sum(Stream<Long> pids, Set<String> established) {
-        return pids.flatMap(pid -> Part.of(home(pid), established).stream())
+        List<Long> pids = tree(pid).toList();
+        if (pids.size() == 1) {
+            return of(pid, established);
+        }
+        // The less exact values of status: a walk through all pages of many processes is slow.
+        return pids.stream()
+                .flatMap(one -> Part.of(home(one), established).stream())
                 .reduce(Part::plus)
-                .map(part -> new ProcessStats(
-                        part.cpuMicros, part.ownBytes + part.sharedBytes, part.threads, part.connections));
+                .map(part -> part.stats(part.ownBytes + part.sharedBytes));
     }
 
     private record Part(long cpuMicros, long ownBytes, long sharedBytes, int threads, int connections) {
@@ -63,6 +65,10 @@ record ProcessStats(long cpuMicros, long rssBytes, int threads, int connections)
             }
         }
 
+        ProcessStats stats(long rssBytes) {
+            return new ProcessStats(cpuMicros, rssBytes, threads, connections);
+        }
+
         Part plus(Part other) {
             return new Part(
                     cpuMicros + other.cpuMicros,
@@ -80,17 +86,21 @@ record ProcessStats(long cpuMicros, long rssBytes, int threads, int connections)
 
         static Memory of(long pid) {
             return tree(pid)
-                    .map(one -> {
-                        try {
-                            Path rollup = home(one).resolve("smaps_rollup");
-                            return new Memory(bytes(rollup, "Rss:"), bytes(rollup, "Pss:"));
-                        } catch (IOException e) {
-                            return new Memory(0, 0);
-                        }
-                    })
+                    .map(one -> of(home(one)))
                     .reduce(
                             new Memory(0, 0),
-                            (one, other) -> new Memory(one.rssBytes + other.rssBytes, one.pssBytes + other.pssBytes));
+                            (one, other) ->
+                                    new Memory(one.rssBytes + other.rssBytes, one.pssBytes + other.pssBytes));
+        }
+
+        private static Memory of(Path home) {
+            try {
+                Path rollup = home.resolve("smaps_rollup");
+                return new Memory(bytes(rollup, "Rss:"), bytes(rollup, "Pss:"));
+            } catch (IOException e) {
+                // The process has ended.
+                return new Memory(0, 0);
+            }
         }
     }
 

@@ -37,7 +37,8 @@ final class ResultTables {
                                     .collect(Collectors.groupingBy(
                                             Request::outcome, TreeMap::new, Collectors.counting()))));
         }
-        run.facts().forEach(fact -> out.printf(Locale.ROOT, "%-48s %14.3f %s%n", fact.name(), fact.value(), fact.unit()));
+        run.facts()
+                .forEach(fact -> out.printf(Locale.ROOT, "%-48s %14.3f %s%n", fact.name(), fact.value(), fact.unit()));
     }
 
     private static String decimal(double value) {

@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /** The operations that are compared. */
-interface MeasuredBulkhead {
+public interface MeasuredBulkhead {
 
     boolean tryAcquire();
 
