@@ -18,15 +18,15 @@ final class BareProxy {
     /** More than any load opens. */
     private static final int MAX_CONNECTIONS = 30_000;
 
-    private record Backend(String prefix, HttpClient client) {}
+    private record PrefixedBackend(String prefix, HttpClient client) {}
 
     private BareProxy() {}
 
     /** Forwards each request to the backend with the longest matching prefix; one of them is {@code /}. */
     static DisposableServer start(int port, Map<String, URI> backends) {
         ConnectionProvider pool = ConnectionProvider.create("bare", MAX_CONNECTIONS);
-        List<Backend> byPrefix = backends.entrySet().stream()
-                .map(entry -> new Backend(
+        List<PrefixedBackend> byPrefix = backends.entrySet().stream()
+                .map(entry -> new PrefixedBackend(
                         entry.getKey(),
                         HttpClient.create(pool)
                                 .host(entry.getValue().getHost())

@@ -31,10 +31,10 @@ public final class SpeedBenchmark {
     private static final int CONNECTIONS = 32;
 
     private final Processes processes;
-    private final List<Subject> subjects = new ArrayList<>();
+    private final List<MeasuredServer> subjects = new ArrayList<>();
 
     /** A measured URL. */
-    private record Subject(
+    private record MeasuredServer(
             String name, ManagedProcess server, String uri, boolean refuses, List<Double> rates, List<Double> busy) {
 
         boolean isExpected(Wrk result) {
@@ -116,7 +116,7 @@ public final class SpeedBenchmark {
     }
 
     private void add(String name, ManagedProcess server, String uri, boolean refuses) {
-        subjects.add(new Subject(name, server, uri, refuses, new ArrayList<>(), new ArrayList<>()));
+        subjects.add(new MeasuredServer(name, server, uri, refuses, new ArrayList<>(), new ArrayList<>()));
     }
 
     /** All servers have the same heap and options. */
@@ -144,13 +144,13 @@ public final class SpeedBenchmark {
     }
 
     private int measure(int rounds, Duration time, Duration warmUp) throws InterruptedException {
-        for (Subject subject : subjects) {
+        for (MeasuredServer subject : subjects) {
             System.out.println("warming up: " + subject.name());
             warmUp(subject, warmUp);
         }
         for (int i = 0; i < rounds; i++) {
             System.out.printf(Locale.ROOT, "round %d of %d:", i + 1, rounds);
-            for (Subject subject : subjects) {
+            for (MeasuredServer subject : subjects) {
                 System.out.printf(Locale.ROOT, " %.0f", measure(subject, time));
             }
             System.out.println();
@@ -167,7 +167,7 @@ public final class SpeedBenchmark {
         addRatio(ratios, subjects.get(2), subjects.get(0), 2);
         addRatio(ratios, subjects.get(4), subjects.get(3), 1.3);
         System.out.print(ratios);
-        for (Subject peer : List.of(subjects.get(0), subjects.get(3))) {
+        for (MeasuredServer peer : List.of(subjects.get(0), subjects.get(3))) {
             if (Latencies.median(peer.busy()) < MIN_BUSY_PERCENT) {
                 System.err.printf(Locale.ROOT, "%s: the load was the limit, not its core%n", peer.name());
                 return 2;
@@ -180,7 +180,7 @@ public final class SpeedBenchmark {
      * Repeats the load until all answers are as expected: a breaker stays open after the slow calls of a cold
      * JVM.
      */
-    private void warmUp(Subject subject, Duration time) throws InterruptedException {
+    private void warmUp(MeasuredServer subject, Duration time) throws InterruptedException {
         Wrk result = load(subject, time);
         for (int i = 1; i < MAX_WARM_UPS && !subject.isExpected(result); i++) {
             result = load(subject, time);
@@ -188,7 +188,7 @@ public final class SpeedBenchmark {
         subject.check(result);
     }
 
-    private double measure(Subject subject, Duration time) throws InterruptedException {
+    private double measure(MeasuredServer subject, Duration time) throws InterruptedException {
         long began = System.nanoTime();
         Duration before = subject.server().cpuTime();
         Wrk result = load(subject, time);
@@ -199,13 +199,13 @@ public final class SpeedBenchmark {
         return result.perSecond();
     }
 
-    private Wrk load(Subject subject, Duration time) throws InterruptedException {
+    private Wrk load(MeasuredServer subject, Duration time) throws InterruptedException {
         List<String> pinned = List.of("taskset", "-c", Integer.toString(LOAD_CORE));
         return Wrk.run(processes, pinned, CONNECTIONS, time, subject.uri());
     }
 
     /** The median of the ratios of the rounds. */
-    private static void addRatio(PromiseTable ratios, Subject subject, Subject peer, double promised) {
+    private static void addRatio(PromiseTable ratios, MeasuredServer subject, MeasuredServer peer, double promised) {
         double measured = Latencies.median(IntStream.range(0, subject.rates().size())
                 .mapToObj(i -> subject.rates().get(i) / peer.rates().get(i))
                 .toList());

@@ -22,7 +22,7 @@ final class ClosedRounds {
     private static final Duration LAST_ANSWERS = Duration.ofSeconds(2);
 
     /** When callers send requests. */
-    enum Mode {
+    enum RequestMode {
         /** After each answer; the step begins when all callers have arrived. */
         REPEAT,
         /** After each answer; the step begins with the first caller. */
@@ -32,7 +32,7 @@ final class ClosedRounds {
     }
 
     /** A round; {@code x} is the number that the step is plotted over, or empty. */
-    private record Round(String label, String x, String path, int callers, Duration length, Mode mode) {
+    private record CallersRound(String label, String x, String path, int callers, Duration length, RequestMode mode) {
 
         String name() {
             return x.isEmpty() ? label : label + '@' + x;
@@ -40,23 +40,23 @@ final class ClosedRounds {
 
         /** The time before the step. */
         Duration lead() {
-            return mode == Mode.REPEAT ? ARRIVAL : Duration.ZERO;
+            return mode == RequestMode.REPEAT ? ARRIVAL : Duration.ZERO;
         }
 
         /** The time before the step, the step, and the time for the last answers. */
         Duration total() {
-            return mode == Mode.ONCE ? length : ARRIVAL.plus(length).plus(LAST_ANSWERS);
+            return mode == RequestMode.ONCE ? length : ARRIVAL.plus(length).plus(LAST_ANSWERS);
         }
 
         /** For the simulation. */
         String text() {
-            String once = Boolean.toString(mode == Mode.ONCE);
+            String once = Boolean.toString(mode == RequestMode.ONCE);
             return String.join("|", name(), path, "" + callers, "" + total().toSeconds(), once);
         }
     }
 
     private final ExperimentContext context;
-    private final List<Round> rounds = new ArrayList<>();
+    private final List<CallersRound> rounds = new ArrayList<>();
     private final List<String> assertions = new ArrayList<>();
     private final Map<String, List<Request>> requests = new TreeMap<>();
     private Duration timeout = Duration.ofMinutes(5);
@@ -73,20 +73,20 @@ final class ClosedRounds {
 
     /** A round that is not compared, because a cold JVM is slow. */
     ClosedRounds warmUp(String path, int callers, Duration length) {
-        return then(Mode.REPEAT, RunResult.WARM_UP, path, callers, length);
+        return then(RequestMode.REPEAT, RunResult.WARM_UP, path, callers, length);
     }
 
-    ClosedRounds then(Mode mode, String label, String path, int callers, Duration length, LoadAssertion... required) {
-        return then(new Round(label, "", path, callers, length, mode), required);
+    ClosedRounds then(RequestMode mode, String label, String path, int callers, Duration length, LoadAssertion... required) {
+        return then(new CallersRound(label, "", path, callers, length, mode), required);
     }
 
     /** A round of a series over the number of callers; all its requests must succeed. */
     ClosedRounds thenInSeries(String label, String path, int callers, Duration length) {
-        Round round = new Round(label, Integer.toString(callers), path, callers, length, Mode.REPEAT);
+        CallersRound round = new CallersRound(label, Integer.toString(callers), path, callers, length, RequestMode.REPEAT);
         return then(round, LoadAssertion.ALL_SUCCEED);
     }
 
-    private ClosedRounds then(Round round, LoadAssertion... required) {
+    private ClosedRounds then(CallersRound round, LoadAssertion... required) {
         rounds.add(round);
         for (LoadAssertion assertion : required) {
             assertions.add(assertion.text(round.name()));
@@ -97,19 +97,13 @@ final class ClosedRounds {
     /** Called at the beginning and at the end of each step. */
     interface StepListener {
 
-        void begins(String step);
+        default void begins(String step) {}
 
-        void ends(String step);
+        default void ends(String step) {}
     }
 
     void run(RunningServer service, String label, String requestName) throws InterruptedException {
-        run(service, label, requestName, new StepListener() {
-            @Override
-            public void begins(String step) {}
-
-            @Override
-            public void ends(String step) {}
-        });
+        run(service, label, requestName, new StepListener() {});
     }
 
     /** Runs all rounds. A step without all its requests makes the run invalid. */
@@ -119,11 +113,11 @@ final class ClosedRounds {
                 "url", service.url(),
                 "request", requestName,
                 "patience", Long.toString(timeout.toMillis()),
-                "rounds", rounds.stream().map(Round::text).collect(Collectors.joining(";")));
-        GatlingLoad load = context.load(new GatlingLoad.Plan("ClosedModel", label, settings, assertions, true));
+                "rounds", rounds.stream().map(CallersRound::text).collect(Collectors.joining(";")));
+        GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("ClosedModel", label, settings, assertions, true));
         long at = load.awaitBegin();
         Map<String, Long> begun = new TreeMap<>();
-        for (Round round : rounds) {
+        for (CallersRound round : rounds) {
             long begin = at + round.lead().toMillis();
             context.sleepUntil(begin);
             context.beginStep(begin, round.label(), round.x());
@@ -138,14 +132,14 @@ final class ClosedRounds {
             at += round.total().toMillis();
         }
         GatlingLoad.Result result = load.awaitEnd();
-        for (Round round : rounds) {
+        for (CallersRound round : rounds) {
             long from = begun.getOrDefault(round.name(), 0L);
             long to = from + round.length().toMillis();
             List<Request> sent = result.requests().stream()
                     .filter(one -> one.atMillis() >= from && one.atMillis() < to)
                     .toList();
             requests.put(round.name(), sent);
-            boolean once = round.mode() == Mode.ONCE;
+            boolean once = round.mode() == RequestMode.ONCE;
             if (once ? sent.size() != round.callers() : sent.isEmpty()) {
                 String expected = once ? Integer.toString(round.callers()) : "at least one";
                 context.invalidate(String.format(

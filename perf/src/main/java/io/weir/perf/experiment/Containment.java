@@ -29,7 +29,7 @@ import java.util.Map;
  * </ul>
  */
 @ExperimentName("containment")
-@Question("one backend hangs, slows, fails, resets, is overloaded: what do the others feel?")
+@Question("one backend hangs, slows, fails, resets, is overloaded: what do the callers of the others notice?")
 class Containment extends Experiment {
 
     private static final Duration DEADLINE = Duration.ofMillis(800);
@@ -65,7 +65,7 @@ class Containment extends Experiment {
      * @param sickRequired the assertions of the failing backend during a fault
      * @param healedRequired the assertions of the failing backend after a fault
      */
-    record Extent(
+    record ContainmentExtent(
             List<Front> fronts,
             List<Front> containing,
             List<String> faults,
@@ -89,10 +89,10 @@ class Containment extends Experiment {
     }
 
     /** The deadline of a remote gateway is unknown, so its limits are those of the callers' timeout. */
-    Extent extent(boolean quick, boolean remote) {
+    ContainmentExtent extent(boolean quick, boolean remote) {
         long sickMillis = remote ? TIMEOUT.toMillis() : 2 * DEADLINE.toMillis();
         long neighbourMillis = remote ? TIMEOUT.toMillis() / 2 : DEADLINE.toMillis() / 2;
-        return new Extent(
+        return new ContainmentExtent(
                 remote ? List.of(Front.TARGET) : List.of(Front.PROTECTED, Front.UNPROTECTED, Front.THREADS),
                 List.of(Front.PROTECTED, Front.TARGET),
                 List.of("hang", "slow", "fail", "reset", PhasedLoad.OVERLOAD),
@@ -116,7 +116,7 @@ class Containment extends Experiment {
 
     @Override
     public Estimate estimate(boolean quick, boolean remote) {
-        Extent extent = extent(quick, remote);
+        ContainmentExtent extent = extent(quick, remote);
         int fronts = extent.fronts().size();
         return new Estimate(
                 fronts * extent.faults().size(),
@@ -131,7 +131,7 @@ class Containment extends Experiment {
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
         boolean remote = context.targetGateway().isPresent();
-        Extent extent = extent(context.quick(), remote);
+        ContainmentExtent extent = extent(context.quick(), remote);
         TestServers servers = new TestServers(context);
         if (remote) {
             RunningServer target = context.targetGateway().orElseThrow();
@@ -181,7 +181,7 @@ class Containment extends Experiment {
             Front front,
             RunningServer door,
             RunningServer sick,
-            Extent extent,
+            ContainmentExtent extent,
             ExperimentContext context,
             TestServers servers)
             throws InterruptedException {
@@ -195,19 +195,11 @@ class Containment extends Experiment {
                 .require(PhasedLoad::isFault, SICK, extent.sickRequired().toArray(LoadAssertion[]::new))
                 .require(PhasedLoad::isAfter, SICK, extent.healedRequired().toArray(LoadAssertion[]::new))
                 .binding(extent.containing().contains(front));
-        GatlingLoad.Result result = load.runFaults(front.label() + ": ", new PhasedLoad.FaultListener() {
-            @Override
-            public void begins(String fault) {
-                if (FAULTS.containsKey(fault)) {
-                    sick.setFault(FAULTS.getOrDefault(fault, ""));
-                }
+        GatlingLoad.Result result = load.runFaults(front.label() + ": ", fault -> {
+            if (FAULTS.containsKey(fault)) {
+            sick.setFault(FAULTS.getOrDefault(fault, ""));
             }
-
-            @Override
-            public void ends(String fault) {
-                sick.heal();
-            }
-        });
+        }, sick::heal);
         context.fact(front.label() + ".assertions.failed", result.failedAssertions(), "");
         for (int phase = 1; phase < phases.size(); phase += 3) {
             String prefix = front.label() + "." + phases.name(phase + 1) + ".";

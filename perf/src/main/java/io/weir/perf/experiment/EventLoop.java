@@ -32,11 +32,6 @@ final class EventLoop extends Experiment {
     }
 
     @Override
-    public int processes() {
-        return 1;
-    }
-
-    @Override
     public void run(ExperimentContext context) throws InterruptedException {
         TestServers servers = new TestServers(context);
         RunningServer webflux = servers.service("webflux-r2dbc", "/delay?ms=1", "--sim.netty.workers=1");
@@ -57,7 +52,7 @@ final class EventLoop extends Experiment {
         new ClosedRounds(context)
                 .warmUp(path, USERS, Duration.ofSeconds(8))
                 .then(
-                        ClosedRounds.Mode.REPEAT,
+                        ClosedRounds.RequestMode.REPEAT,
                         label,
                         path,
                         USERS,

@@ -93,17 +93,7 @@ final class HealedBackend extends Experiment {
         PhasedLoad load = new PhasedLoad(context, "gateway", gateway.url(), Duration.ofSeconds(5), phases)
                 .callers(CALLER, "/mvc/delay?ms=20", 100)
                 .require(PhasedLoad::isAfter, CALLER, LoadAssertion.successPercent(80));
-        load.runFaults("", new PhasedLoad.FaultListener() {
-            @Override
-            public void begins(String fault) {
-                backend.setFault("{\"kind\": \"hang\"}");
-            }
-
-            @Override
-            public void ends(String fault) {
-                backend.heal();
-            }
-        });
+        load.runFaults("", fault -> backend.setFault("{\"kind\": \"hang\"}"), backend::heal);
         Map<Integer, List<Double>> recoveries = new TreeMap<>();
         for (int i = 3; i < phases.size(); i += 3) {
             double seconds = secondsUntilServed(load.requests(i, CALLER), load.beginMillis(i));

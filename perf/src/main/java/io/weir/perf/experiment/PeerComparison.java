@@ -64,7 +64,7 @@ class PeerComparison extends Experiment {
      * @param containedPercent the neighbour's required successes during a fault, if the peer is Weir; 0: none
      * @param healedPercent the required successes after a fault
      */
-    record Extent(
+    record ComparisonExtent(
             List<PeerProxy> peers,
             Duration warmUp,
             Duration each,
@@ -91,8 +91,8 @@ class PeerComparison extends Experiment {
         }
     }
 
-    Extent extent(boolean quick) {
-        return new Extent(
+    ComparisonExtent extent(boolean quick) {
+        return new ComparisonExtent(
                 List.of(PeerProxy.values()),
                 Duration.ofSeconds(quick ? 20 : 60),
                 Duration.ofSeconds(quick ? 3 : 10),
@@ -110,17 +110,12 @@ class PeerComparison extends Experiment {
 
     @Override
     public Estimate estimate(boolean quick, boolean remote) {
-        Extent extent = extent(quick);
+        ComparisonExtent extent = extent(quick);
         int peers = extent.installed().size();
         Duration speed =
                 extent.warmUp().multipliedBy(3).dividedBy(2).plus(extent.each().multipliedBy(2L * extent.rounds()));
         return new Estimate(
                 5 * peers, speed.plus(extent.phases().length()).plusSeconds(20).multipliedBy(peers));
-    }
-
-    @Override
-    public int processes() {
-        return 1;
     }
 
     @Override
@@ -141,7 +136,7 @@ class PeerComparison extends Experiment {
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
-        Extent extent = extent(context.quick());
+        ComparisonExtent extent = extent(context.quick());
         boolean wrk = Host.has(WRK);
         List<PeerProxy> installed = extent.installed();
         context.property("compare", installed.stream().map(PeerProxy::label).collect(Collectors.joining(",")));
@@ -260,7 +255,7 @@ class PeerComparison extends Experiment {
     }
 
     private static void measureSpeed(
-            PeerProxy peer, ManagedProcess process, Places places, Extent extent, ExperimentContext context)
+            PeerProxy peer, ManagedProcess process, Places places, ComparisonExtent extent, ExperimentContext context)
             throws InterruptedException {
         context.progress(peer.label() + " warms up");
         warmUp(extent.warmUp(), places.uri("/served/1"), context);
@@ -282,7 +277,7 @@ class PeerComparison extends Experiment {
 
     /** Records the median rate of the rounds; no figure if a request was not answered. */
     private static void measureRate(
-            String fact, ManagedProcess process, String uri, boolean refused, Extent extent, ExperimentContext context)
+            String fact, ManagedProcess process, String uri, boolean refused, ComparisonExtent extent, ExperimentContext context)
             throws InterruptedException {
         List<Double> rates = new ArrayList<>();
         Duration before = process.cpuTime();
@@ -316,7 +311,7 @@ class PeerComparison extends Experiment {
     }
 
     private static void measureFaults(
-            PeerProxy peer, Places places, RunningServer sick, Extent extent, ExperimentContext context)
+            PeerProxy peer, Places places, RunningServer sick, ComparisonExtent extent, ExperimentContext context)
             throws InterruptedException {
         PhasedLoad load = new PhasedLoad(context, peer.label(), places.uri(""), Duration.ofSeconds(2), extent.phases())
                 .callers(NEIGHBOUR, "/served/1", extent.neighbourRate())
@@ -326,19 +321,11 @@ class PeerComparison extends Experiment {
             load.require(PhasedLoad::isFault, NEIGHBOUR, LoadAssertion.successPercent(extent.containedPercent()))
                     .require(PhasedLoad::isAfter, SICK, LoadAssertion.successPercent(extent.healedPercent()));
         }
-        load.runFaults(peer.label() + ": ", new PhasedLoad.FaultListener() {
-            @Override
-            public void begins(String fault) {
-                if (fault.equals(HANG)) {
-                    sick.setFault("{\"kind\": \"hang\"}");
-                }
+        load.runFaults(peer.label() + ": ", fault -> {
+            if (fault.equals(HANG)) {
+            sick.setFault("{\"kind\": \"hang\"}");
             }
-
-            @Override
-            public void ends(String fault) {
-                sick.heal();
-            }
-        });
+        }, sick::heal);
         Containment.recordFault(load, 1, peer.label() + ".hang.", context);
         String prefix = peer.label() + ".overload.";
         double inTime = load.requests(5, SICK).stream()

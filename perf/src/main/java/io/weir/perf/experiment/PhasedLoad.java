@@ -11,6 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -25,12 +26,12 @@ final class PhasedLoad {
     /** The phases, in order. */
     static final class Phases {
 
-        private record Phase(String name, Duration length) {}
+        private record TimedPhase(String name, Duration length) {}
 
-        private final List<Phase> all = new ArrayList<>();
+        private final List<TimedPhase> all = new ArrayList<>();
 
         Phases then(String name, Duration length) {
-            all.add(new Phase(name, length));
+            all.add(new TimedPhase(name, length));
             return this;
         }
 
@@ -48,22 +49,14 @@ final class PhasedLoad {
         }
 
         Duration length() {
-            return all.stream().map(Phase::length).reduce(Duration.ZERO, Duration::plus);
+            return all.stream().map(TimedPhase::length).reduce(Duration.ZERO, Duration::plus);
         }
     }
 
     /** Called at the beginning of each phase. */
-    interface Listener {
+    interface PhaseListener {
 
         void phaseBegins(int phase, String name, long atMillis) throws InterruptedException;
-    }
-
-    /** Called at the beginning and at the end of a fault. */
-    interface FaultListener {
-
-        void begins(String fault);
-
-        void ends(String fault);
     }
 
     private final ExperimentContext context;
@@ -127,28 +120,29 @@ final class PhasedLoad {
     /**
      * Runs all phases. Each calm phase begins a step with the label of the next fault; each fault is a span.
      */
-    GatlingLoad.Result runFaults(String stepPrefix, FaultListener listener) throws InterruptedException {
+    GatlingLoad.Result runFaults(String stepPrefix, Consumer<String> begin, Runnable end)
+            throws InterruptedException {
         return run((phase, name, at) -> {
             if (name.equals(CALM)) {
                 context.beginStep(at, stepPrefix + phases.name(phase + 1), "");
             } else if (isAfter(name)) {
                 String fault = phases.name(phase - 1);
-                listener.ends(fault);
+                end.run();
                 context.span(fault, beginMillis(phase - 1), at);
             } else if (isFault(name)) {
-                listener.begins(name);
+                begin.accept(name);
             }
         });
     }
 
-    GatlingLoad.Result run(Listener listener) throws InterruptedException {
+    GatlingLoad.Result run(PhaseListener listener) throws InterruptedException {
         settings.put("callers", String.join(";", callers));
         settings.put(
                 "phases",
                 phases.all.stream()
                         .map(phase -> phase.name() + ":" + phase.length().toMillis())
                         .collect(Collectors.joining(";")));
-        GatlingLoad load = context.load(new GatlingLoad.Plan("OpenModel", label, settings, assertions, binding));
+        GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("OpenModel", label, settings, assertions, binding));
         long at = load.awaitBegin();
         context.goesOnUntil(at + phases.length().toMillis());
         for (int i = 0; i < phases.size(); i++) {

@@ -1,6 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.experiment.ClosedRounds.Mode;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
@@ -17,10 +17,10 @@ import java.util.List;
  * requests.
  */
 @ExperimentName("pool-size")
-@Question("clients and threads, 1 × 1, 10 × 1, 10 × 4, 10 × 8: who works, who waits?")
+@Question("clients and threads, 1 × 1, 10 × 1, 10 × 4, 10 × 8: how many work, how many wait?")
 class PoolSize extends Experiment {
 
-    record Pool(int clients, int threads) {
+    record PoolSetup(int clients, int threads) {
 
         String label() {
             return clients + "x" + threads;
@@ -31,33 +31,28 @@ class PoolSize extends Experiment {
      * The extent; {@code length} is a second longer than the service's window, so that its figures are the
      * step's.
      */
-    record Extent(List<Pool> pools, Duration warmUp, Duration length) {}
+    record PoolSizeExtent(List<PoolSetup> pools, Duration warmUp, Duration length) {}
 
-    Extent extent(boolean quick) {
-        return new Extent(
-                List.of(new Pool(1, 1), new Pool(10, 1), new Pool(10, 4), new Pool(10, 8)),
+    PoolSizeExtent extent(boolean quick) {
+        return new PoolSizeExtent(
+                List.of(new PoolSetup(1, 1), new PoolSetup(10, 1), new PoolSetup(10, 4), new PoolSetup(10, 8)),
                 Duration.ofSeconds(5),
                 Duration.ofSeconds(quick ? 8 : 60));
     }
 
     @Override
     public Estimate estimate(boolean quick, boolean remote) {
-        Extent extent = extent(quick);
+        PoolSizeExtent extent = extent(quick);
         int pools = extent.pools().size();
         return new Estimate(
                 2 * pools, extent.length().plus(extent.warmUp()).plusSeconds(20).multipliedBy(pools));
     }
 
     @Override
-    public int processes() {
-        return 1;
-    }
-
-    @Override
     public void run(ExperimentContext context) throws InterruptedException {
         TestServers servers = new TestServers(context);
-        Extent extent = extent(context.quick());
-        for (Pool pool : extent.pools()) {
+        PoolSizeExtent extent = extent(context.quick());
+        for (PoolSetup pool : extent.pools()) {
             RunningServer service = servers.service(
                     "mvc-jdbc",
                     "/delay?ms=1",
@@ -66,19 +61,19 @@ class PoolSize extends Experiment {
             new ClosedRounds(context)
                     .warmUp("/work", pool.clients(), extent.warmUp())
                     .then(
-                            Mode.REPEAT,
+                            RequestMode.REPEAT,
                             pool.label(),
                             "/work",
                             pool.clients(),
                             extent.length(),
                             LoadAssertion.ALL_SUCCEED)
-                    .run(service, pool.label(), "work", new Recorder(pool.label(), service, context));
+                    .run(service, pool.label(), "work", new ServiceRecorder(pool.label(), service, context));
             context.stop(service);
         }
     }
 
     /** Records the service's own figures of a step. */
-    private static final class Recorder implements ClosedRounds.StepListener {
+    private static final class ServiceRecorder implements ClosedRounds.StepListener {
 
         private static final String RETIRED = "sim_pool_retired_total";
 
@@ -87,7 +82,7 @@ class PoolSize extends Experiment {
         private final ExperimentContext context;
         private double retiredBefore;
 
-        Recorder(String label, RunningServer service, ExperimentContext context) {
+        ServiceRecorder(String label, RunningServer service, ExperimentContext context) {
             this.label = label;
             this.service = service;
             this.context = context;

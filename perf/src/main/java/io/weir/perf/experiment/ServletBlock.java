@@ -1,6 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.experiment.ClosedRounds.Mode;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
@@ -35,11 +35,6 @@ final class ServletBlock extends Experiment {
     }
 
     @Override
-    public int processes() {
-        return 1;
-    }
-
-    @Override
     public void run(ExperimentContext context) throws InterruptedException {
         RunningServer service = new TestServers(context)
                 .service(
@@ -58,9 +53,9 @@ final class ServletBlock extends Experiment {
         Duration length = Duration.ofSeconds(6);
         ClosedRounds rounds = new ClosedRounds(context)
                 .warmUp("/delay?ms=1", 1, Duration.ofSeconds(5))
-                .then(Mode.ONCE, "block", "/block", blocking, blockingLength, all, oneByOne)
-                .then(Mode.ONCE, "deferred", "/deferred", REQUESTS, length, all, sameTime)
-                .then(Mode.ONCE, "completable", "/completable", REQUESTS, length, all, sameTime);
+                .then(RequestMode.ONCE, "block", "/block", blocking, blockingLength, all, oneByOne)
+                .then(RequestMode.ONCE, "deferred", "/deferred", REQUESTS, length, all, sameTime)
+                .then(RequestMode.ONCE, "completable", "/completable", REQUESTS, length, all, sameTime);
         rounds.run(service, "one-thread", "job");
         context.fact("block.each", seconds(rounds.requests("block")) / blocking, "s");
         context.fact("deferred.all", seconds(rounds.requests("deferred")), "s");

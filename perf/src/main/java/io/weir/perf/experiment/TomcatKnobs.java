@@ -1,6 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.experiment.ClosedRounds.Mode;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
@@ -50,11 +50,6 @@ final class TomcatKnobs extends Experiment {
     }
 
     @Override
-    public int processes() {
-        return 1;
-    }
-
-    @Override
     public void run(ExperimentContext context) throws InterruptedException {
         TestServers servers = new TestServers(context);
         double reference = 0;
@@ -70,7 +65,7 @@ final class TomcatKnobs extends Experiment {
                     .timeout(Duration.ofSeconds(4))
                     .warmUp(PATH, knobs.maxThreads(), Duration.ofSeconds(6))
                     .then(
-                            Mode.REPEAT_FROM_ARRIVAL,
+                            RequestMode.REPEAT_FROM_ARRIVAL,
                             knobs.label(),
                             PATH,
                             USERS,

@@ -1,6 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.experiment.ClosedRounds.Mode;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
@@ -15,7 +15,7 @@ import java.time.Duration;
  * half a second, so some fail. A semaphore in front admits ten at a time, so none fails.
  */
 @ExperimentName("virtual-hikari")
-@Question("virtual threads on a small pool, without and with the semaphore: who fails?")
+@Question("virtual threads on a small pool, without and with the semaphore: which requests fail?")
 final class VirtualHikari extends Experiment {
 
     private static final int CALLERS = 300;
@@ -41,8 +41,8 @@ final class VirtualHikari extends Experiment {
         Duration length = length(context.quick());
         new ClosedRounds(context)
                 .warmUp(PATH + "none", 10, Duration.ofSeconds(5))
-                .then(Mode.REPEAT, "none", PATH + "none", CALLERS, length, LoadAssertion.SOME_FAIL)
-                .then(Mode.REPEAT, "semaphore", PATH + "semaphore", CALLERS, length, LoadAssertion.ALL_SUCCEED)
+                .then(RequestMode.REPEAT, "none", PATH + "none", CALLERS, length, LoadAssertion.SOME_FAIL)
+                .then(RequestMode.REPEAT, "semaphore", PATH + "semaphore", CALLERS, length, LoadAssertion.ALL_SUCCEED)
                 .run(service, "ten-connections", "connections");
     }
 }

@@ -1,6 +1,6 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.experiment.ClosedRounds.Mode;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
@@ -92,7 +92,7 @@ final class VirtualThreads extends Experiment {
         for (Way way : ALL) {
             if (way.threads() == threads) {
                 rounds.then(
-                        Mode.REPEAT,
+                        RequestMode.REPEAT,
                         way.label(),
                         way.path(),
                         CALLERS,

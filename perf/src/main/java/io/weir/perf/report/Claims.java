@@ -1,7 +1,7 @@
 package io.weir.perf.report;
 
 import io.weir.perf.result.CsvTable;
-import io.weir.perf.result.Figures;
+import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
 import java.nio.file.Path;
 import java.util.List;
@@ -41,7 +41,7 @@ final class Claims {
      * @param reference the claimed number, or the figure that the claim names
      * @param explanation why the figure disagrees or was not measured; empty: unknown
      */
-    record Line(
+    record ComparedClaim(
             Claim claim, OptionalDouble reference, OptionalDouble measured, Agreement agreement, String explanation) {
 
         String name() {
@@ -79,7 +79,7 @@ final class Claims {
         return new Claims(CLAIMS.read(directory), EXPLANATIONS.read(directory));
     }
 
-    private static Claim check(CsvTable.Row row, Claim claim) {
+    private static Claim check(CsvTable.CsvRow row, Claim claim) {
         if (!CLAIMED.matcher(claim.claimed).matches()) {
             throw row.invalid("claimed", "a number, or <, <=, >, >= and a number or a figure's name");
         }
@@ -89,7 +89,7 @@ final class Claims {
         return claim;
     }
 
-    private static Explanation check(CsvTable.Row row, Explanation explanation) {
+    private static Explanation check(CsvTable.CsvRow row, Explanation explanation) {
         if (!parts(explanation.condition)
                 .allMatch(part -> CONDITION.matcher(part).matches())) {
             throw row.invalid("condition", "a figure or property, one of < <= > >= =, a value; joined by and");
@@ -102,14 +102,14 @@ final class Claims {
     }
 
     /** Compares all claims about a run's experiment. */
-    List<Line> compare(RunResult run, Figures figures) {
+    List<ComparedClaim> compare(RunResult run, RunFigures figures) {
         return claims.stream()
                 .filter(claim -> claim.experiment.equals(run.property("experiment")))
                 .map(claim -> compare(claim, run, figures))
                 .toList();
     }
 
-    private Line compare(Claim claim, RunResult run, Figures figures) {
+    private ComparedClaim compare(Claim claim, RunResult run, RunFigures figures) {
         OptionalDouble measured = figures.get(claim.name);
         Matcher claimed = CLAIMED.matcher(claim.claimed);
         if (!claimed.matches()) {
@@ -123,7 +123,7 @@ final class Claims {
                         ? Agreement.YES
                         : Agreement.NO;
         String explanation = agreement == Agreement.YES ? "" : explain(claim, run, figures);
-        return new Line(claim, reference, measured, agreement, explanation);
+        return new ComparedClaim(claim, reference, measured, agreement, explanation);
     }
 
     private static boolean holds(double measured, String operator, double claimed, String tolerance) {
@@ -141,7 +141,7 @@ final class Claims {
         };
     }
 
-    private String explain(Claim claim, RunResult run, Figures figures) {
+    private String explain(Claim claim, RunResult run, RunFigures figures) {
         return explanations.stream()
                 .filter(one -> one.experiment.equals(claim.experiment)
                         && (one.name.equals("*") || one.name.equals(claim.name))
@@ -151,7 +151,7 @@ final class Claims {
                 .orElse("");
     }
 
-    private static boolean holds(String condition, RunResult run, Figures figures) {
+    private static boolean holds(String condition, RunResult run, RunFigures figures) {
         Matcher words = CONDITION.matcher(condition);
         if (!words.matches()) {
             return false;
@@ -168,7 +168,7 @@ final class Claims {
                 && holds(first.getAsDouble(), words.group(2), second.getAsDouble(), "");
     }
 
-    private static OptionalDouble number(String text, Figures figures) {
+    private static OptionalDouble number(String text, RunFigures figures) {
         try {
             return OptionalDouble.of(Double.parseDouble(text));
         } catch (NumberFormatException e) {

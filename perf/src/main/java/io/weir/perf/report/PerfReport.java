@@ -56,7 +56,7 @@ public final class PerfReport {
     public static List<String> write(Path results) throws IOException {
         Claims claims = Claims.shipped();
         List<String> errors = new ArrayList<>();
-        List<ReportPages.Written> pages = new ArrayList<>();
+        List<ReportPages.WrittenPage> pages = new ArrayList<>();
         for (Path directory : runs(results)) {
             Files.deleteIfExists(directory.resolve("index.html"));
             try {
@@ -65,7 +65,7 @@ public final class PerfReport {
                 errors.add(String.valueOf(e.getMessage()));
             }
         }
-        pages.sort(Comparator.comparing(ReportPages.Written::path));
+        pages.sort(Comparator.comparing(ReportPages.WrittenPage::path));
         ReportPages.writeIndex(results, pages);
         return errors;
     }
@@ -74,7 +74,7 @@ public final class PerfReport {
     private static List<String> keep(Path results, Path kept) throws IOException {
         Claims claims = Claims.shipped();
         List<String> errors = new ArrayList<>();
-        List<ReportPages.Written> pages = new ArrayList<>();
+        List<ReportPages.WrittenPage> pages = new ArrayList<>();
         for (Path directory : runs(results)) {
             try {
                 RunResult run = RunResult.read(directory);
@@ -87,7 +87,7 @@ public final class PerfReport {
                 errors.add(String.valueOf(e.getMessage()));
             }
         }
-        pages.sort(Comparator.comparing(ReportPages.Written::path));
+        pages.sort(Comparator.comparing(ReportPages.WrittenPage::path));
         ReportPages.writeIndex(kept, pages);
         ReportPages.writeReadme(kept, pages);
         return errors;

@@ -2,7 +2,7 @@ package io.weir.perf.report;
 
 import com.samskivert.mustache.Mustache;
 import com.samskivert.mustache.Template;
-import io.weir.perf.result.Figures;
+import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Assertion;
@@ -44,7 +44,7 @@ final class ReportPages {
     private static final Template README = template("kept.md");
 
     /** A run with a page, for the templates. {@code path} is the run's directory, relative to the index. */
-    record Written(RunResult run, String path, List<Claims.Line> claims, List<String> gatlingReports) {
+    record WrittenPage(RunResult run, String path, List<Claims.ComparedClaim> claims, List<String> gatlingReports) {
 
         Map<String, Object> values() {
             Map<String, Object> values = new TreeMap<>();
@@ -70,11 +70,11 @@ final class ReportPages {
     private ReportPages() {}
 
     /** Writes the page and the plots of a run. */
-    static Written write(Path results, RunResult run, Claims shipped) throws IOException {
-        Figures figures = Figures.of(run);
+    static WrittenPage write(Path results, RunResult run, Claims shipped) throws IOException {
+        RunFigures figures = RunFigures.of(run);
         String path = results.relativize(run.directory()).toString().replace('\\', '/');
-        List<Claims.Line> claims = run.invalidReason().isEmpty() ? shipped.compare(run, figures) : List.of();
-        Written page = new Written(run, path, claims, gatlingReports(run.directory()));
+        List<Claims.ComparedClaim> claims = run.invalidReason().isEmpty() ? shipped.compare(run, figures) : List.of();
+        WrittenPage page = new WrittenPage(run, path, claims, gatlingReports(run.directory()));
         Map<String, Object> values = page.values();
         Map<String, String> environment = new TreeMap<>(run.properties());
         environment.keySet().removeAll(SHOWN_APART);
@@ -96,23 +96,23 @@ final class ReportPages {
     }
 
     /** Writes the page that links all runs. */
-    static void writeIndex(Path results, List<Written> pages) throws IOException {
+    static void writeIndex(Path results, List<WrittenPage> pages) throws IOException {
         write(results.resolve("index.html"), INDEX, pages);
     }
 
     /** Writes claims and measured figures as Markdown. */
-    static void writeReadme(Path kept, List<Written> pages) throws IOException {
+    static void writeReadme(Path kept, List<WrittenPage> pages) throws IOException {
         write(kept.resolve("README.md"), README, pages);
     }
 
-    private static void write(Path file, Template template, List<Written> pages) throws IOException {
+    private static void write(Path file, Template template, List<WrittenPage> pages) throws IOException {
         Files.writeString(
                 file,
                 template.execute(
-                        Map.of("runs", pages.stream().map(Written::values).toList())));
+                        Map.of("runs", pages.stream().map(WrittenPage::values).toList())));
     }
 
-    private static Map<String, String> claim(Claims.Line line) {
+    private static Map<String, String> claim(Claims.ComparedClaim line) {
         Claims.Claim claim = line.claim();
         boolean namesFigure =
                 claim.claimed().matches(".*[a-zA-Z].*") && line.reference().isPresent();
@@ -130,7 +130,7 @@ final class ReportPages {
     }
 
     /** The figures of each step's requests; by request name if a step has several. */
-    private static Map<String, Object> requestTable(RunResult run, Figures figures) {
+    private static Map<String, Object> requestTable(RunResult run, RunFigures figures) {
         Map<String, Set<String>> names = run.requests().stream().collect(byStep(Request::step, Request::name));
         return table(REQUEST_FIGURES, run.steps().stream().flatMap(step -> {
             Set<String> ofStep = names.getOrDefault(step.id(), Set.of());
@@ -139,7 +139,7 @@ final class ReportPages {
         }));
     }
 
-    private static Map<String, Object> processTable(RunResult run, Figures figures) {
+    private static Map<String, Object> processTable(RunResult run, RunFigures figures) {
         Map<String, Set<String>> names =
                 run.processes().stream().collect(byStep(ProcessSample::step, ProcessSample::process));
         return table(
@@ -158,7 +158,7 @@ final class ReportPages {
         return Collectors.groupingBy(step, Collectors.mapping(name, Collectors.toCollection(TreeSet::new)));
     }
 
-    private static Map<String, Object> row(Figures figures, Step step, String name, List<String> columns) {
+    private static Map<String, Object> row(RunFigures figures, Step step, String name, List<String> columns) {
         return Map.of(
                 "name",
                 name.isEmpty() ? step.name() : step.name() + ", " + name,

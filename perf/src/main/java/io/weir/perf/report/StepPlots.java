@@ -2,7 +2,7 @@ package io.weir.perf.report;
 
 import io.weir.perf.report.Charts.Point;
 import io.weir.perf.result.Comparison;
-import io.weir.perf.result.Figures;
+import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunResult;
@@ -28,17 +28,17 @@ import org.springframework.util.FileSystemUtils;
 final class StepPlots {
 
     private final RunResult run;
-    private final Figures figures;
+    private final RunFigures figures;
     private final Charts charts;
 
-    private StepPlots(RunResult run, Figures figures, Charts charts) {
+    private StepPlots(RunResult run, RunFigures figures, Charts charts) {
         this.run = run;
         this.figures = figures;
         this.charts = charts;
     }
 
     /** Writes all plots to the directory {@code plots} of the run, and deletes old ones. */
-    static List<Charts.Plot> write(RunResult run, Figures figures) throws IOException {
+    static List<Charts.Plot> write(RunResult run, RunFigures figures) throws IOException {
         Path directory = run.directory().resolve("plots");
         FileSystemUtils.deleteRecursively(directory);
         Charts charts = new Charts(Files.createDirectories(directory));
@@ -115,10 +115,10 @@ final class StepPlots {
 
     /** One plot for each unit with at most as many figures as there are colours. */
     private void compareProducts(Comparison comparison) throws IOException {
-        Map<String, List<Comparison.Row>> byUnit = comparison.rows().stream()
-                .collect(Collectors.groupingBy(Comparison.Row::unit, LinkedHashMap::new, Collectors.toList()));
-        for (Map.Entry<String, List<Comparison.Row>> unit : byUnit.entrySet()) {
-            List<Comparison.Row> rows = unit.getValue();
+        Map<String, List<Comparison.ComparedFigure>> byUnit = comparison.rows().stream()
+                .collect(Collectors.groupingBy(Comparison.ComparedFigure::unit, LinkedHashMap::new, Collectors.toList()));
+        for (Map.Entry<String, List<Comparison.ComparedFigure>> unit : byUnit.entrySet()) {
+            List<Comparison.ComparedFigure> rows = unit.getValue();
             if (rows.size() <= Charts.MAX_SERIES) {
                 Map<String, List<Double>> series = new LinkedHashMap<>();
                 rows.forEach(row -> series.put(

@@ -7,7 +7,7 @@ import io.weir.perf.result.Request;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.MeterSample;
 import io.weir.perf.result.RunResult.ProcessSample;
-import io.weir.perf.result.RunResult.Span;
+import io.weir.perf.result.RunResult.ShadedSpan;
 import io.weir.perf.result.RunResult.Step;
 import java.awt.Color;
 import java.io.IOException;
@@ -263,7 +263,7 @@ final class TimePlots {
             chart.getStyler().setYAxisMax(valueAt(chart, low, high, 1.2));
         }
         Map<String, Integer> repetitions = new TreeMap<>();
-        for (Span span : run.spans()) {
+        for (ShadedSpan span : run.spans()) {
             double from = span.fromMillis() / 1000.0;
             double to = span.toMillis() / 1000.0;
             int repetition = repetitions.merge(span.label(), 1, Integer::sum);

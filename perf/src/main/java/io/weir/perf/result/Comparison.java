@@ -14,10 +14,10 @@ import java.util.OptionalDouble;
  * @param products the columns
  * @param rows the figures, in the order of the facts
  */
-public record Comparison(List<String> products, List<Row> rows) {
+public record Comparison(List<String> products, List<ComparedFigure> rows) {
 
     /** A figure of each product, in the order of the columns; empty if it was not measured. */
-    public record Row(String name, String unit, List<OptionalDouble> values) {}
+    public record ComparedFigure(String name, String unit, List<OptionalDouble> values) {}
 
     /** Compares the products of a comma-separated list. */
     public static Comparison of(String compare, List<Fact> facts) {
@@ -29,8 +29,8 @@ public record Comparison(List<String> products, List<Row> rows) {
                                     fact.name().substring(product.length() + 1), figure -> new LinkedHashMap<>())
                             .put(product, fact));
         }
-        List<Row> rows = byFigure.entrySet().stream()
-                .map(figure -> new Row(
+        List<ComparedFigure> rows = byFigure.entrySet().stream()
+                .map(figure -> new ComparedFigure(
                         figure.getKey(),
                         figure.getValue().values().iterator().next().unit(),
                         products.stream()

@@ -30,10 +30,10 @@ import org.springframework.util.ReflectionUtils;
  * columns. The component's type decides how a field is read; a {@code long} is not negative.
  *
  * @param columns their names; {@code !} marks one that must not be blank, {@code %} one with three decimals
- * @param refiner completes and checks a record; reports invalid fields through {@link Row#invalid}
+ * @param refiner completes and checks a record; reports invalid fields through {@link CsvRow#invalid}
  */
 public record CsvTable<T extends Record>(
-        String file, Class<T> type, List<String> columns, BiFunction<Row, T, T> refiner) {
+        String file, Class<T> type, List<String> columns, BiFunction<CsvRow, T, T> refiner) {
 
     private static final CSVFormat WRITTEN =
             CSVFormat.RFC4180.builder().setRecordSeparator('\n').get();
@@ -100,7 +100,7 @@ public record CsvTable<T extends Record>(
             Map<String, String> words = new HashMap<>();
             List<T> rows = new ArrayList<>();
             for (CSVRecord fields : csv) {
-                Row row = new Row(path, csv.getCurrentLineNumber(), fields);
+                CsvRow row = new CsvRow(path, csv.getCurrentLineNumber(), fields);
                 if (!fields.isConsistent()) {
                     throw new InvalidFileException(
                             path, row.line, fields.size() + " fields (expected: " + found.size() + ")");
@@ -111,7 +111,7 @@ public record CsvTable<T extends Record>(
         }
     }
 
-    private T parse(Row row, Map<String, String> words) {
+    private T parse(CsvRow row, Map<String, String> words) {
         RecordComponent[] components = type.getRecordComponents();
         Object[] values = new Object[components.length];
         for (int i = 0; i < values.length; i++) {
@@ -162,7 +162,7 @@ public record CsvTable<T extends Record>(
     }
 
     /** One row of a file that is being read. */
-    public record Row(Path path, long line, CSVRecord fields) {
+    public record CsvRow(Path path, long line, CSVRecord fields) {
 
         private Object value(String column, Class<?> type) {
             String name = name(column);

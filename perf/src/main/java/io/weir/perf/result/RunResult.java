@@ -28,7 +28,7 @@ public record RunResult(
         List<Request> requests,
         List<ProcessSample> processes,
         List<MeterSample> meters,
-        List<Span> spans,
+        List<ShadedSpan> spans,
         List<Fact> facts,
         List<Assertion> assertions) {
 
@@ -96,7 +96,7 @@ public record RunResult(
     }
 
     /** A period that plots shade, such as a fault. */
-    public record Span(String step, String label, long fromMillis, long toMillis) {}
+    public record ShadedSpan(String step, String label, long fromMillis, long toMillis) {}
 
     /** A single figure that the experiment computed. */
     public record Fact(String name, double value, String unit) {}
@@ -143,7 +143,7 @@ public record RunResult(
     static final CsvTable<MeterSample> METERS =
             new CsvTable<>("meters.csv", MeterSample.class, "step", "at_ms", "meter!", "labels", "value");
 
-    static final CsvTable<Span> SPANS = new CsvTable<>("spans.csv", Span.class, "step", "label", "from_ms", "to_ms");
+    static final CsvTable<ShadedSpan> SPANS = new CsvTable<>("spans.csv", ShadedSpan.class, "step", "label", "from_ms", "to_ms");
 
     static final CsvTable<Fact> FACTS = new CsvTable<>("facts.csv", Fact.class, "name!", "value%", "unit");
 

@@ -49,7 +49,9 @@ public abstract class Experiment {
     public abstract Estimate estimate(boolean quick, boolean remote);
 
     /** The number of processes under test at a time; they share the cores. */
-    public abstract int processes();
+    public int processes() {
+        return 1;
+    }
 
     /** The default number of cores per process under test. */
     public int cpus() {

@@ -5,7 +5,7 @@ import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Assertion;
 import io.weir.perf.result.RunResult.Fact;
 import io.weir.perf.result.RunResult.ProcessSample;
-import io.weir.perf.result.RunResult.Span;
+import io.weir.perf.result.RunResult.ShadedSpan;
 import io.weir.perf.result.RunResult.Step;
 import io.weir.perf.run.Processes.Role;
 import java.nio.file.Path;
@@ -177,7 +177,7 @@ public final class ExperimentContext implements AutoCloseable {
 
     /** A period of the step in progress that plots shade. */
     public void span(String label, long fromMillis, long toMillis) {
-        results.add(new Span(step.id(), label, fromMillis, toMillis));
+        results.add(new ShadedSpan(step.id(), label, fromMillis, toMillis));
     }
 
     /** Sets a property of the result, such as {@code x}, the unit of a series. */
@@ -289,7 +289,7 @@ public final class ExperimentContext implements AutoCloseable {
     }
 
     /** Starts a load. */
-    public GatlingLoad load(GatlingLoad.Plan plan) {
+    public GatlingLoad load(GatlingLoad.GatlingPlan plan) {
         progress.activity(plan.label() + " warms up");
         return new GatlingLoad(this, plan);
     }

@@ -34,7 +34,7 @@ public final class GatlingLoad {
     private static final Duration REPORT_TIMEOUT = Duration.ofMinutes(15);
 
     private final ExperimentContext context;
-    private final Plan plan;
+    private final GatlingPlan plan;
     private final ManagedProcess process;
     private final Path report;
 
@@ -47,7 +47,7 @@ public final class GatlingLoad {
      * @param assertions by request name, in the form of {@link LoadAssertion#text}
      * @param binding whether a failed assertion fails the run
      */
-    public record Plan(
+    public record GatlingPlan(
             String simulation, String label, Map<String, String> settings, List<String> assertions, boolean binding) {}
 
     /**
@@ -61,7 +61,7 @@ public final class GatlingLoad {
      */
     public record Result(List<Request> requests, int failedAssertions, long missing, double delayMillis) {}
 
-    GatlingLoad(ExperimentContext context, Plan plan) {
+    GatlingLoad(ExperimentContext context, GatlingPlan plan) {
         this.context = context;
         this.plan = plan;
         this.report = context.temporary().resolve("gatling-" + plan.label);

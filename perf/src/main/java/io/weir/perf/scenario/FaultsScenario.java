@@ -53,13 +53,13 @@ final class FaultsScenario {
      * @param outcome in metrics and log
      * @param ofBackend whether the breaker counts it
      */
-    private record Fault(String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
+    private record ExpectedFault(String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
 
-        Fault(String name, String path, String status, String outcome) {
+        ExpectedFault(String name, String path, String status, String outcome) {
             this(name, path, Behaviour.NORMAL, status, outcome, true);
         }
 
-        Fault(String name, String path, Behaviour caller, String status, String outcome) {
+        ExpectedFault(String name, String path, Behaviour caller, String status, String outcome) {
             this(name, path, caller, status, outcome, false);
         }
 
@@ -68,32 +68,32 @@ final class FaultsScenario {
         }
     }
 
-    private static final List<Fault> FAULTS = List.of(
-            new Fault("5xx", "/mvc/fails", "500", "5xx"),
-            new Fault("reset in the middle of a body", "/mvc/resets", "200 broken", "connection-lost"),
-            new Fault("truncated body", "/mvc/truncates", "200 broken", "connection-lost"),
-            new Fault("malformed answer", "/mvc/babbles", "502", "connection-lost"),
-            new Fault("a byte a second", "/mvc/trickles", "504", "deadline-exceeded"),
-            new Fault("hang", "/mvc/hangs", "504", "deadline-exceeded"),
-            new Fault("answer before the body is read", "/mvc/answers-early", Behaviour.UPLOADS, "200", "2xx"),
-            new Fault("early hints", "/mvc/hints", Behaviour.NORMAL, "200", "2xx"),
-            new Fault("TLS that fails", "/secure/ok", "502", "connect-failed"),
-            new Fault("refused connection", "/gone/ok", "502", "connect-failed"),
-            new Fault(
+    private static final List<ExpectedFault> FAULTS = List.of(
+            new ExpectedFault("5xx", "/mvc/fails", "500", "5xx"),
+            new ExpectedFault("reset in the middle of a body", "/mvc/resets", "200 broken", "connection-lost"),
+            new ExpectedFault("truncated body", "/mvc/truncates", "200 broken", "connection-lost"),
+            new ExpectedFault("malformed answer", "/mvc/babbles", "502", "connection-lost"),
+            new ExpectedFault("a byte a second", "/mvc/trickles", "504", "deadline-exceeded"),
+            new ExpectedFault("hang", "/mvc/hangs", "504", "deadline-exceeded"),
+            new ExpectedFault("answer before the body is read", "/mvc/answers-early", Behaviour.UPLOADS, "200", "2xx"),
+            new ExpectedFault("early hints", "/mvc/hints", Behaviour.NORMAL, "200", "2xx"),
+            new ExpectedFault("TLS that fails", "/secure/ok", "502", "connect-failed"),
+            new ExpectedFault("refused connection", "/gone/ok", "502", "connect-failed"),
+            new ExpectedFault(
                     "caller with a deadline of 1 ms",
                     "/mvc/takes-a-while",
                     Behaviour.SHORT_DEADLINE,
                     "504",
                     "deadline-exceeded"),
-            new Fault(
+            new ExpectedFault(
                     "caller that uploads at a crawl", "/mvc/hangs", Behaviour.UPLOADS_SLOWLY, "408", "client-too-slow"),
-            new Fault(
+            new ExpectedFault(
                     "caller that reads nothing",
                     "/mvc/answers-at-length",
                     Behaviour.READS_NOTHING,
                     "200 broken",
                     "client-too-slow"),
-            new Fault("caller that leaves", "/mvc/takes-a-while", Behaviour.LEAVES, "left", "client-closed"));
+            new ExpectedFault("caller that leaves", "/mvc/takes-a-while", Behaviour.LEAVES, "left", "client-closed"));
 
     private final Scenario.Options options;
 
@@ -114,7 +114,7 @@ final class FaultsScenario {
             List<String> properties = properties(sick.port(), gone, log);
             RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
             PromiseTable promises = new PromiseTable();
-            for (Fault fault : FAULTS) {
+            for (ExpectedFault fault : FAULTS) {
                 System.out.println(fault.name());
                 check(fault, gateway, callers, log, promises);
             }
@@ -149,9 +149,9 @@ final class FaultsScenario {
     }
 
     /** The records of a fault. */
-    private record Counts(long metered, long logged, long failed) {
+    private record RecordedCounts(long metered, long logged, long failed) {
 
-        static Counts of(Fault fault, RunningServer gateway, Path log) throws IOException {
+        static RecordedCounts of(ExpectedFault fault, RunningServer gateway, Path log) throws IOException {
             String backend = fault.backend();
             double metered = gateway.findMetric(
                             "weir_requests_seconds_count",
@@ -167,12 +167,12 @@ final class FaultsScenario {
                 long logged = lines.filter(line -> line.contains("\"backend\":\"" + backend + '"')
                                 && line.contains("\"outcome\":\"" + fault.outcome() + '"'))
                         .count();
-                return new Counts((long) metered, logged, (long) failed);
+                return new RecordedCounts((long) metered, logged, (long) failed);
             }
         }
 
-        Counts since(Counts before) {
-            return new Counts(metered - before.metered, logged - before.logged, failed - before.failed);
+        RecordedCounts since(RecordedCounts before) {
+            return new RecordedCounts(metered - before.metered, logged - before.logged, failed - before.failed);
         }
 
         boolean isComplete() {
@@ -181,9 +181,9 @@ final class FaultsScenario {
     }
 
     private static void check(
-            Fault fault, RunningServer gateway, ExecutorService callers, Path log, PromiseTable promises)
+            ExpectedFault fault, RunningServer gateway, ExecutorService callers, Path log, PromiseTable promises)
             throws Exception {
-        Counts before = Counts.of(fault, gateway, log);
+        RecordedCounts before = RecordedCounts.of(fault, gateway, log);
         List<Future<String>> calls = new ArrayList<>();
         for (int i = 0; i < CALLS; i++) {
             calls.add(callers.submit(() -> call(gateway.port(), fault.path(), fault.caller())));
@@ -197,10 +197,10 @@ final class FaultsScenario {
         }
         boolean asExpected = statuses.equals(Set.of(fault.status()));
         long until = System.nanoTime() + (asExpected ? RECORD_TIMEOUT.toNanos() : 0);
-        Counts counts = Counts.of(fault, gateway, log).since(before);
+        RecordedCounts counts = RecordedCounts.of(fault, gateway, log).since(before);
         while (!counts.isComplete() && System.nanoTime() - until < 0) {
             Thread.sleep(Duration.ofMillis(50));
-            counts = Counts.of(fault, gateway, log).since(before);
+            counts = RecordedCounts.of(fault, gateway, log).since(before);
         }
         int failed = fault.ofBackend() ? CALLS : 0;
         promises.add(
@@ -208,7 +208,7 @@ final class FaultsScenario {
                 fault.status() + "; failed " + failed,
                 String.join(", ", statuses) + "; " + fault.outcome() + " " + counts.metered() + "/" + counts.logged()
                         + "; failed " + counts.failed() + (neighbourServed ? "" : "; neighbour not served"),
-                asExpected && counts.equals(new Counts(CALLS, CALLS, failed)) && neighbourServed);
+                asExpected && counts.equals(new RecordedCounts(CALLS, CALLS, failed)) && neighbourServed);
     }
 
     /** Returns the status, {@code left}, or {@code nothing}. */

@@ -31,7 +31,7 @@ final class HangScenario {
     private final AtomicReference<Sinks.@Nullable Empty<Void>> hang = new AtomicReference<>();
 
     /** One hang: the neighbour's requests before and during it, the backend's during and after it. */
-    private record Round(
+    private record HangRound(
             List<Request> neighbourBefore, List<Request> neighbourDuring, List<Request> during, List<Request> after) {
 
         double p99Before() {
@@ -66,7 +66,7 @@ final class HangScenario {
             CompletableFuture<List<Request>> neighbourWarmUp = neighbour.send(neighbourRate(), warmUp);
             load.send(rate(), warmUp).join();
             neighbourWarmUp.join();
-            List<Round> rounds = new ArrayList<>();
+            List<HangRound> rounds = new ArrayList<>();
             int count = options.quick() ? 1 : 5;
             for (int i = 0; i < count; i++) {
                 System.out.printf(Locale.ROOT, "hang %d of %d%n", i + 1, count);
@@ -89,7 +89,7 @@ final class HangScenario {
         return options.quick() ? 100 : 800;
     }
 
-    private Round round(OpenLoad load, OpenLoad neighbour) throws InterruptedException {
+    private HangRound round(OpenLoad load, OpenLoad neighbour) throws InterruptedException {
         Duration before = options.seconds(3, 15);
         Duration during = options.seconds(5, 15);
         Duration total = before.plus(during).plus(options.seconds(3, 10));
@@ -103,7 +103,7 @@ final class HangScenario {
         heal();
         List<Request> own = requests.join();
         List<Request> others = neighbourRequests.join();
-        return new Round(
+        return new HangRound(
                 between(others, 0, hangs),
                 between(others, hangs, heals),
                 between(own, hangs, heals),
@@ -123,7 +123,7 @@ final class HangScenario {
                 .toList();
     }
 
-    private PromiseTable promises(List<Round> rounds) {
+    private PromiseTable promises(List<HangRound> rounds) {
         boolean quick = options.quick();
         List<Request> neighbour = rounds.stream()
                 .flatMap(round -> round.neighbourDuring().stream())
@@ -155,15 +155,15 @@ final class HangScenario {
         return promises;
     }
 
-    private static void addLatencies(PromiseTable promises, List<Round> rounds, List<Request> refused) {
+    private static void addLatencies(PromiseTable promises, List<HangRound> rounds, List<Request> refused) {
         double excess = Latencies.median(rounds.stream()
                 .map(round ->
                         Math.min(round.p99During() / round.p99Before() / 1.25, round.p99During() - round.p99Before()))
                 .toList());
         double p99During =
-                Latencies.median(rounds.stream().map(Round::p99During).toList());
+                Latencies.median(rounds.stream().map(HangRound::p99During).toList());
         double p99Before =
-                Latencies.median(rounds.stream().map(Round::p99Before).toList());
+                Latencies.median(rounds.stream().map(HangRound::p99Before).toList());
         promises.add(
                 "neighbour: p99, during and before the hang (medians of " + rounds.size() + ")",
                 "1.25 times, or +1 ms",

@@ -26,8 +26,8 @@ class ContainmentIT {
     private static final class Brief extends Containment {
 
         @Override
-        Extent extent(boolean quick, boolean remote) {
-            return new Extent(
+        ContainmentExtent extent(boolean quick, boolean remote) {
+            return new ContainmentExtent(
                     List.of(Front.PROTECTED, Front.UNPROTECTED),
                     List.of(Front.PROTECTED, Front.UNPROTECTED),
                     List.of("hang"),

@@ -31,8 +31,8 @@ class PeerComparisonIT {
     private static final class Brief extends PeerComparison {
 
         @Override
-        Extent extent(boolean quick) {
-            return new Extent(
+        ComparisonExtent extent(boolean quick) {
+            return new ComparisonExtent(
                     List.of(PeerProxy.BARE),
                     Duration.ofSeconds(1),
                     Duration.ofSeconds(1),

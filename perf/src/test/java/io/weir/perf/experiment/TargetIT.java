@@ -45,8 +45,8 @@ class TargetIT {
     private static final class Brief extends Containment {
 
         @Override
-        Extent extent(boolean quick, boolean remote) {
-            return new Extent(
+        ContainmentExtent extent(boolean quick, boolean remote) {
+            return new ContainmentExtent(
                     List.of(Front.TARGET),
                     List.of(Front.TARGET),
                     List.of("hang"),

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.weir.perf.result.Figures;
+import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.InvalidFileException;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.SampleRun;
@@ -55,8 +55,8 @@ class ClaimsTest {
             throws IOException {
         Claims claims = claims(List.of("made-up,%s,%s,ms,%s,a book".formatted(name, claimed, tolerance)), List.of());
 
-        assertThat(claims.compare(run, Figures.of(run)))
-                .extracting(Claims.Line::agreement)
+        assertThat(claims.compare(run, RunFigures.of(run)))
+                .extracting(Claims.ComparedClaim::agreement)
                 .containsExactly(agreement);
     }
 
@@ -76,8 +76,8 @@ class ClaimsTest {
                 List.of("made-up,calm/p90-ms,1,ms,,a book"),
                 List.of("made-up,calm/p90-ms,%s,because".formatted(condition), "other,calm/p90-ms,mode = quick,no"));
 
-        assertThat(claims.compare(run, Figures.of(run)))
-                .extracting(Claims.Line::explanation)
+        assertThat(claims.compare(run, RunFigures.of(run)))
+                .extracting(Claims.ComparedClaim::explanation)
                 .containsExactly(explained ? "because" : "");
     }
 
@@ -86,8 +86,8 @@ class ClaimsTest {
         Claims claims =
                 claims(List.of("made-up,calm/p90-ms,900,ms,,a book"), List.of("made-up,*,mode = quick,because"));
 
-        assertThat(claims.compare(run, Figures.of(run)))
-                .extracting(Claims.Line::explanation)
+        assertThat(claims.compare(run, RunFigures.of(run)))
+                .extracting(Claims.ComparedClaim::explanation)
                 .containsExactly("");
     }
 
@@ -132,10 +132,10 @@ class ClaimsTest {
                         "gateway.overload.goodput,63.9,%")
                 .read();
 
-        assertThat(Claims.shipped().compare(overload, Figures.of(overload)))
+        assertThat(Claims.shipped().compare(overload, RunFigures.of(overload)))
                 .extracting(
-                        Claims.Line::name,
-                        Claims.Line::agreement,
+                        Claims.ComparedClaim::name,
+                        Claims.ComparedClaim::agreement,
                         line -> line.explanation().isEmpty())
                 .containsExactly(
                         tuple("direct.back", Claims.Agreement.YES, true),
@@ -146,7 +146,7 @@ class ClaimsTest {
 
     @Test
     void shippedClaimsAreValid() {
-        assertThat(Claims.shipped().compare(run, Figures.of(run))).isEmpty();
+        assertThat(Claims.shipped().compare(run, RunFigures.of(run))).isEmpty();
     }
 
     private Claims claims(List<String> claims, List<String> whys) throws IOException {

@@ -23,11 +23,11 @@ class ComparisonTest {
         assertThat(comparison.products()).containsExactly("one", "other", "third");
         assertThat(comparison.rows())
                 .containsExactly(
-                        new Comparison.Row(
+                        new Comparison.ComparedFigure(
                                 "rate.p50",
                                 "ms",
                                 List.of(OptionalDouble.of(1), OptionalDouble.of(2), OptionalDouble.empty())),
-                        new Comparison.Row(
+                        new Comparison.ComparedFigure(
                                 "memory",
                                 "MB",
                                 List.of(OptionalDouble.empty(), OptionalDouble.empty(), OptionalDouble.of(5))));

@@ -43,7 +43,7 @@ class RunResultTest {
             assertThat(first.endMillis()).isEqualTo(30);
         });
         assertThat(read.meters().getFirst().labelsByName()).isEqualTo(Map.of("backend", "orders", "state", "closed"));
-        assertThat(read.spans()).containsExactly(new RunResult.Span("2", "hang", 2200, 3200));
+        assertThat(read.spans()).containsExactly(new RunResult.ShadedSpan("2", "hang", 2200, 3200));
         assertThat(read.facts()).containsExactly(new RunResult.Fact("recovery", 0.25, "s"));
     }
 

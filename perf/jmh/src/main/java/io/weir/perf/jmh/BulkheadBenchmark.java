@@ -26,16 +26,16 @@ public class BulkheadBenchmark {
 
     /** A bulkhead of one of the two kinds. */
     @State(Scope.Benchmark)
-    public abstract static class Subject {
+    public abstract static class BulkheadState {
 
         @Param
-        public MeasuredBulkhead.Kind whose = MeasuredBulkhead.Kind.WEIR;
+        public MeasuredBulkhead.BulkheadKind whose = MeasuredBulkhead.BulkheadKind.WEIR;
 
         private final int permits;
         private final boolean blocking;
         MeasuredBulkhead bulkhead = whose.create(1, false);
 
-        Subject(int permits, boolean blocking) {
+        BulkheadState(int permits, boolean blocking) {
             this.permits = permits;
             this.blocking = blocking;
         }
@@ -47,14 +47,14 @@ public class BulkheadBenchmark {
     }
 
     /** More permits than threads. */
-    public static class FreePermits extends Subject {
+    public static class FreePermits extends BulkheadState {
         public FreePermits() {
             super(1000, false);
         }
     }
 
     /** No free permit. */
-    public static class NoPermit extends Subject {
+    public static class NoPermit extends BulkheadState {
         public NoPermit() {
             super(1, false);
         }
@@ -68,7 +68,7 @@ public class BulkheadBenchmark {
     }
 
     /** One permit for all threads, which wait for it. */
-    public static class OnePermit extends Subject {
+    public static class OnePermit extends BulkheadState {
         public OnePermit() {
             super(1, true);
         }

@@ -17,7 +17,7 @@ public interface MeasuredBulkhead {
     void release();
 
     /** Whose bulkhead is measured. */
-    enum Kind {
+    enum BulkheadKind {
         WEIR,
         RESILIENCE4J;
 

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 final class LoadPlan {
 
     /** A period with a name, such as that of a fault. */
-    record Phase(String name, Duration length) {}
+    record LoadPhase(String name, Duration length) {}
 
     private LoadPlan() {}
 
@@ -45,10 +45,10 @@ final class LoadPlan {
     }
 
     /** The phases, each {@code NAME:MILLIS}. */
-    static List<Phase> phases() {
+    static List<LoadPhase> phases() {
         return list("phases")
                 .map(phase -> phase.split(":", 2))
-                .map(parts -> new Phase(parts[0], Duration.ofMillis(Long.parseLong(parts[1]))))
+                .map(parts -> new LoadPhase(parts[0], Duration.ofMillis(Long.parseLong(parts[1]))))
                 .toList();
     }
 

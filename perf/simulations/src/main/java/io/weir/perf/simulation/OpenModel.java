@@ -9,7 +9,7 @@ import static io.gatling.javaapi.core.CoreDsl.scenario;
 import io.gatling.javaapi.core.OpenInjectionStep;
 import io.gatling.javaapi.core.PopulationBuilder;
 import io.gatling.javaapi.core.Simulation;
-import io.weir.perf.simulation.LoadPlan.Phase;
+import io.weir.perf.simulation.LoadPlan.LoadPhase;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +29,7 @@ public final class OpenModel extends Simulation {
      */
     private static final Duration CLOCK_DELAY = Duration.ofSeconds(1);
 
-    private final List<Phase> phases = LoadPlan.phases();
+    private final List<LoadPhase> phases = LoadPlan.phases();
     private final Callers callers = new Callers();
 
     /** For Gatling. */
@@ -51,9 +51,9 @@ public final class OpenModel extends Simulation {
     }
 
     /** The phase at a time since the begin of the load; the last one after its end. */
-    private static String phaseAt(List<Phase> phases, Duration since) {
+    private static String phaseAt(List<LoadPhase> phases, Duration since) {
         Duration end = Duration.ZERO;
-        for (Phase phase : phases) {
+        for (LoadPhase phase : phases) {
             end = end.plus(phase.length());
             if (since.compareTo(end) < 0) {
                 return phase.name();
@@ -67,7 +67,7 @@ public final class OpenModel extends Simulation {
         List<OpenInjectionStep> steps = new ArrayList<>();
         Duration steady = Duration.ZERO;
         double steadyRate = rate;
-        for (Phase phase : phases) {
+        for (LoadPhase phase : phases) {
             if (phase.name().equals(WARM_UP)) {
                 callers.plan(plannedRequests((1 + rate) / 2, phase.length()));
                 steps.add(rampUsersPerSec(1).to(rate).during(phase.length()));

@@ -28,15 +28,15 @@ import java.util.stream.Collectors;
  * <tr><td>{@code NAME}</td><td>a fact</td></tr>
  * </table>
  */
-public final class Figures {
+public final class RunFigures {
 
     private final Map<String, Double> values = new LinkedHashMap<>();
 
-    private Figures() {}
+    private RunFigures() {}
 
     /** Computes the figures of a run. */
-    public static Figures of(RunResult run) {
-        Figures figures = new Figures();
+    public static RunFigures of(RunResult run) {
+        RunFigures figures = new RunFigures();
         Map<String, List<Request>> requests = run.requests().stream().collect(Collectors.groupingBy(Request::step));
         Map<String, List<ProcessSample>> samples =
                 run.processes().stream().collect(Collectors.groupingBy(ProcessSample::step));

@@ -11,16 +11,16 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class FiguresTest {
+class RunFiguresTest {
 
     @TempDir
     Path temporary;
 
-    private Figures figures;
+    private RunFigures figures;
 
     @BeforeEach
     void compute() throws IOException {
-        figures = Figures.of(SampleRun.overTime(temporary).read());
+        figures = RunFigures.of(SampleRun.overTime(temporary).read());
     }
 
     @ParameterizedTest
@@ -51,7 +51,7 @@ class FiguresTest {
 
     @Test
     void excludesRequestsAndSamplesOutsideTheStep() throws IOException {
-        Figures ofSteps = Figures.of(SampleRun.overTime(temporary)
+        RunFigures ofSteps = RunFigures.of(SampleRun.overTime(temporary)
                 .with("steps.csv", "step,label,x,began_ms,ended_ms", "1,calm,,1001,2000", "2,fault,,2000,3999")
                 .read());
 
