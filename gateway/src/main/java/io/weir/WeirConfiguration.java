@@ -13,8 +13,8 @@ import io.weir.accesslog.AccessLog;
 import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
 import io.weir.config.WeirProperties;
-import io.weir.config.check.Snapshot;
-import io.weir.config.check.SnapshotReader;
+import io.weir.config.check.ConfigurationSnapshot;
+import io.weir.config.check.ConfigurationReader;
 import io.weir.dashboard.LiveFeed;
 import io.weir.dashboard.RefusedFile;
 import io.weir.door.BackendAnswerFilter;
@@ -54,7 +54,7 @@ import io.weir.metrics.TracingMeters;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadSampler;
 import io.weir.reload.FileWatch;
-import io.weir.reload.History;
+import io.weir.reload.ChangeHistory;
 import io.weir.reload.LiveConfiguration;
 import io.weir.reload.WeirConfigEndpoint;
 import io.weir.reload.WeirReloadEndpoint;
@@ -313,8 +313,8 @@ class WeirConfiguration {
             RecentEvents happenings) {
         InstantSource clock = InstantSource.system();
         return new LiveConfiguration(
-                Snapshot.of(environment),
-                new SnapshotReader(environment, arguments.getSourceArgs()),
+                ConfigurationSnapshot.of(environment),
+                new ConfigurationReader(environment, arguments.getSourceArgs()),
                 new ConfigurationApplier(backends, routes, live, retirement, recorder.edge(), gateway, events),
                 () -> drain.phase() != Drain.Phase.SERVING,
                 clock,
@@ -393,7 +393,7 @@ class WeirConfiguration {
             LiveConfiguration configuration,
             ObjectProvider<GatewayCount> count) {
         GatewayCount known = count.getIfAvailable();
-        History history = configuration.history();
+        ChangeHistory history = configuration.history();
         return new LiveFeed(
                 gateway,
                 engine,

@@ -14,7 +14,7 @@ import java.util.Locale;
  */
 record ChangeView(String at, String trigger, String by, List<Difference> differences, List<String> problems) {
 
-    static ChangeView of(Change change) {
+    static ChangeView of(ConfigurationChange change) {
         return new ChangeView(
                 change.at().toString(),
                 change.trigger().name().toLowerCase(Locale.ROOT),

@@ -1,6 +1,6 @@
 package io.weir.reload;
 
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import java.io.IOException;
 import java.nio.file.ClosedWatchServiceException;
 import java.nio.file.FileSystems;

@@ -2,12 +2,12 @@ package io.weir.reload;
 
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ConfigurationProblem;
-import io.weir.config.check.Snapshot;
-import io.weir.config.check.SnapshotDifference;
+import io.weir.config.check.ConfigurationSnapshot;
+import io.weir.config.check.ConfigurationDifference;
 import io.weir.management.OperatorChanges;
 import io.weir.management.RecentEvents;
 import io.weir.metrics.ReloadMeters;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -55,21 +55,21 @@ public final class LiveConfiguration implements OperatorChanges {
 
     private static final Pattern OF_BACKEND = Pattern.compile("weir\\.backends\\.([^.]+)\\.");
 
-    private final Supplier<Snapshot> files;
+    private final Supplier<ConfigurationSnapshot> files;
     private final Target target;
     private final BooleanSupplier draining;
     private final InstantSource clock;
     private final ReloadMeters meters;
     private final RecentEvents happenings;
-    private final History history = new History();
+    private final ChangeHistory history = new ChangeHistory();
     /** Held while another configuration takes the place of the one in force. */
     private final Object swapping = new Object();
     /** What an operator has set, by path; guarded by this. */
     private final Map<String, String> operators = new HashMap<>();
 
-    private volatile Snapshot inForce;
+    private volatile ConfigurationSnapshot inForce;
     /** What was read last, whatever became of it. */
-    private volatile Snapshot lastRead;
+    private volatile ConfigurationSnapshot lastRead;
     /** Spring Cloud Gateway's part of it, once it was asked for; guarded by this. */
     private @Nullable GatewayProperties gateway;
 
@@ -81,8 +81,8 @@ public final class LiveConfiguration implements OperatorChanges {
      * @param draining whether the gateway is on its way out
      */
     public LiveConfiguration(
-            Snapshot inForce,
-            Supplier<Snapshot> files,
+            ConfigurationSnapshot inForce,
+            Supplier<ConfigurationSnapshot> files,
             Target target,
             BooleanSupplier draining,
             InstantSource clock,
@@ -99,22 +99,22 @@ public final class LiveConfiguration implements OperatorChanges {
     }
 
     /** What is in force. */
-    public Snapshot inForce() {
+    public ConfigurationSnapshot inForce() {
         return inForce;
     }
 
     /** Whether the files say what is in force, without what operators have changed. */
     boolean isAsWritten() {
-        return new SnapshotDifference(inForce, read()).isEmpty();
+        return new ConfigurationDifference(inForce, read()).isEmpty();
     }
 
     /** Whether the files say, for all that is of interest, what they said when they were read last. */
     boolean isAsRead() {
-        Snapshot before = lastRead;
-        Snapshot now = read();
+        ConfigurationSnapshot before = lastRead;
+        ConfigurationSnapshot now = read();
         List<ConfigurationProblem> problems = now.report().problems();
         return problems.equals(before.report().problems())
-                && (!problems.isEmpty() || new SnapshotDifference(before, now).isEmpty());
+                && (!problems.isEmpty() || new ConfigurationDifference(before, now).isEmpty());
     }
 
     /** The files whose change can make another configuration: those of what is in force, and those that were read last. */
@@ -124,20 +124,20 @@ public final class LiveConfiguration implements OperatorChanges {
         return watched;
     }
 
-    private Snapshot read() {
-        Snapshot next = files.get();
+    private ConfigurationSnapshot read() {
+        ConfigurationSnapshot next = files.get();
         lastRead = next;
         return next;
     }
 
     /** The last changes. */
-    public History history() {
+    public ChangeHistory history() {
         return history;
     }
 
     /** Puts what is written in the files now in force, and forgets what operators have changed; or says why not. */
-    public synchronized Change reload(Trigger trigger, String by) {
-        Change change;
+    public synchronized ConfigurationChange reload(Trigger trigger, String by) {
+        ConfigurationChange change;
         try {
             change = change(read(), trigger, by);
         } catch (RuntimeException e) {
@@ -165,7 +165,7 @@ public final class LiveConfiguration implements OperatorChanges {
         if (!problems.isEmpty()) {
             return new Answer(List.of(), problems);
         }
-        Change change = change(inForce.with(next), Trigger.OPERATOR, by);
+        ConfigurationChange change = change(inForce.with(next), Trigger.OPERATOR, by);
         if (!change.isApplied()) {
             log.warn("Limits of backend {} were not changed for {}: {}", backend, by, change.problems());
             return new Answer(List.of(), change.problems());
@@ -186,13 +186,13 @@ public final class LiveConfiguration implements OperatorChanges {
         }
     }
 
-    private Change change(Snapshot next, Trigger trigger, String by) {
+    private ConfigurationChange change(ConfigurationSnapshot next, Trigger trigger, String by) {
         if (draining.getAsBoolean()) {
             return refused(trigger, by, List.of("the gateway is shutting down; nothing is changed any more"));
         }
         List<ConfigurationProblem> problems = new ArrayList<>(next.report().problems());
         if (problems.isEmpty()) {
-            SnapshotDifference difference = new SnapshotDifference(inForce, next);
+            ConfigurationDifference difference = new ConfigurationDifference(inForce, next);
             problems.addAll(difference.problems());
             if (problems.isEmpty()) {
                 return apply(next, difference, trigger, by);
@@ -204,7 +204,7 @@ public final class LiveConfiguration implements OperatorChanges {
                 problems.stream().map(ConfigurationProblem::toString).toList());
     }
 
-    private Change apply(Snapshot next, SnapshotDifference difference, Trigger trigger, String by) {
+    private ConfigurationChange apply(ConfigurationSnapshot next, ConfigurationDifference difference, Trigger trigger, String by) {
         if (!difference.isEmpty()) {
             try {
                 GatewayProperties before = gateway;
@@ -220,7 +220,7 @@ public final class LiveConfiguration implements OperatorChanges {
             }
         }
         inForce = next;
-        return new Change(
+        return new ConfigurationChange(
                 clock.instant(),
                 trigger,
                 by,
@@ -230,11 +230,11 @@ public final class LiveConfiguration implements OperatorChanges {
                 List.of());
     }
 
-    private Change refused(Trigger trigger, String by, List<String> problems) {
-        return new Change(clock.instant(), trigger, by, List.of(), problems);
+    private ConfigurationChange refused(Trigger trigger, String by, List<String> problems) {
+        return new ConfigurationChange(clock.instant(), trigger, by, List.of(), problems);
     }
 
-    private void note(Change change) {
+    private void note(ConfigurationChange change) {
         history.add(change);
         if (change.isApplied()) {
             meters.applied(change.at());
@@ -264,7 +264,7 @@ public final class LiveConfiguration implements OperatorChanges {
     }
 
     /** The backend that all of a change is about; null: there is no such one. */
-    private static @Nullable String backend(Change change) {
+    private static @Nullable String backend(ConfigurationChange change) {
         List<String> names = change.differences().stream()
                 .map(difference -> OF_BACKEND.matcher(difference.path()))
                 .map(path -> path.lookingAt() ? path.group(1) : "")

@@ -1,6 +1,6 @@
 package io.weir.reload;
 
-import io.weir.config.check.Snapshot;
+import io.weir.config.check.ConfigurationSnapshot;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -31,14 +31,14 @@ public class WeirConfigEndpoint {
             List<String> files,
             List<ChangeView> changes,
             @Nullable ChangeView refused,
-            List<Snapshot.Value> properties) {}
+            List<ConfigurationSnapshot.EffectiveValue> properties) {}
 
     /** The configuration. */
     @ReadOperation
     public Object all() {
-        Snapshot inForce = configuration.inForce();
-        History history = configuration.history();
-        Change refused = history.refused();
+        ConfigurationSnapshot inForce = configuration.inForce();
+        ChangeHistory history = configuration.history();
+        ConfigurationChange refused = history.refused();
         return new View(
                 inForce.files().stream().map(Object::toString).toList(),
                 history.changes().stream().map(ChangeView::of).toList(),

@@ -1,7 +1,7 @@
 package io.weir.reload;
 
 import io.weir.management.ManagementCaller;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import java.util.Map;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
@@ -36,7 +36,7 @@ public class WeirReloadEndpoint {
         });
     }
 
-    private static WebEndpointResponse<Object> answer(Change change) {
+    private static WebEndpointResponse<Object> answer(ConfigurationChange change) {
         if (change.isApplied()) {
             return new WebEndpointResponse<>(ChangeView.of(change));
         }

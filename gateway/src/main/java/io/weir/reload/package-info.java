@@ -13,8 +13,8 @@
  *       the directories on the way to them (all links followed: a Kubernetes config map changes by a link beside the file),
  *       and now and then without being told. Files are those of what is in force and those that were read last: what a refused file
  *       imports is among them, and what a file may import and is not there. What has changed is read once it has stood still for a moment.
- *   <li>{@link io.weir.reload.LiveConfiguration} reads what a start would read ({@link io.weir.config.check.SnapshotReader}), and has it
- *       checked as a start does ({@link io.weir.config.check.Snapshot}). It holds it against what is in force: of what is different, a running gateway follows backends,
+ *   <li>{@link io.weir.reload.LiveConfiguration} reads what a start would read ({@link io.weir.config.check.ConfigurationReader}), and has it
+ *       checked as a start does ({@link io.weir.config.check.ConfigurationSnapshot}). It holds it against what is in force: of what is different, a running gateway follows backends,
  *       routes and default filters; anything else was built into servers, meters and threads, and is a problem that names it.
  *       With one problem, of either kind, nothing is changed at all.
  *   <li>The {@linkplain io.weir.reload.LiveConfiguration.Target target} makes all that can fail (Spring Cloud Gateway's routes, compiled

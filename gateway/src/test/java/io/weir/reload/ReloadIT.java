@@ -19,7 +19,7 @@ import io.weir.engine.Backend;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.live.RetiredGenerations;
 import io.weir.management.WeirEndpoint;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.testing.Door;
 import io.weir.testing.HeldCalls;
 import io.weir.testing.TestBackend;
@@ -97,12 +97,12 @@ class ReloadIT {
                 """.formatted(name, backend.uri(), more);
     }
 
-    private Change reload(String yaml) {
+    private ConfigurationChange reload(String yaml) {
         gateway.rewrite(yaml);
         return reload();
     }
 
-    private Change reload() {
+    private ConfigurationChange reload() {
         return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "a test");
     }
 
@@ -128,7 +128,7 @@ class ReloadIT {
     void takesANewLimitInPlace() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(yaml(backend, SMALL.replace("calls: 2", "calls: 7"), PATIENT));
+        ConfigurationChange change = reload(yaml(backend, SMALL.replace("calls: 2", "calls: 7"), PATIENT));
 
         assertThat(change.problems()).isEmpty();
         assertThat(change.differences())
@@ -144,7 +144,7 @@ class ReloadIT {
     void changesNothingIfNothingIsDifferent() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload();
+        ConfigurationChange change = reload();
 
         assertThat(change.problems()).isEmpty();
         assertThat(change.differences()).isEmpty();
@@ -350,7 +350,7 @@ class ReloadIT {
             awaitUnharmed(goOn);
         });
         String next = yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s"));
-        CompletableFuture<Change> reload =
+        CompletableFuture<ConfigurationChange> reload =
                 CompletableFuture.supplyAsync(() -> reload(next), Thread::startVirtualThread);
         awaitUnharmed(reached);
 
@@ -562,7 +562,7 @@ class ReloadIT {
     void tellsEveryProblemAndChangesNothing() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }")
+        ConfigurationChange change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }")
                 .replace("weir:\n", "weir:\n  cluster: { dns-server: \"127.0.0.1:99999\" }\n"));
 
         assertThat(change.problems()).hasSize(3);
@@ -594,7 +594,7 @@ class ReloadIT {
     void takesNothingOfAFileThatNeedsARestart(String line) {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(
+        ConfigurationChange change = reload(
                 line.startsWith(" ")
                         ? yaml(other).replace("weir:\n", "weir:\n" + line + "\n")
                         : yaml(other)
@@ -624,7 +624,7 @@ class ReloadIT {
                         .replace("    orders: {", "    parcels: { uri: \"" + backend.uri() + "\" }\n    orders: {")
                 + "  - { id: parcels, uri: \"backend://parcels\", predicates: [\"Path=/parcels/**\"] }\n";
 
-        Change change = reload(next);
+        ConfigurationChange change = reload(next);
 
         assertThat(change.problems()).hasSize(1).first().asString().contains("cannot be put in force: no " + part);
         assertThat(gateway.bean(LiveRoutes.class).get()).isSameAs(before);
@@ -654,7 +654,7 @@ class ReloadIT {
         double soFar = bytes();
         failing("route");
 
-        Change change = reload(limited(2, yaml(backend, SMALL, PATIENT))
+        ConfigurationChange change = reload(limited(2, yaml(backend, SMALL, PATIENT))
                         .replace(
                                 "[\"Path=/compiled/orders/**\"]",
                                 "[\"Path=/compiled/orders/**\", \"After=2020-01-01T00:00:00Z\"]")
@@ -730,7 +730,7 @@ class ReloadIT {
                     }
                 });
 
-        Change change = reload(
+        ConfigurationChange change = reload(
                 yaml(other, SMALL.replace("calls: 2", "calls: 7"), PATIENT.replace("threshold: 60s", "threshold: 50s"))
                         .replace("predicates:", "filters: [PreserveHostHeader], predicates:"));
 
@@ -777,7 +777,7 @@ class ReloadIT {
 
     @Test
     void takesChangesOneAfterTheOtherAndEachWhole() {
-        List<CompletableFuture<Change>> changes = new java.util.ArrayList<>();
+        List<CompletableFuture<ConfigurationChange>> changes = new java.util.ArrayList<>();
         for (int i = 0; i < 8; i++) {
             String yaml = yaml(i % 2 == 0 ? other : backend, SMALL.replace("calls: 2", "calls: " + (i + 3)), PATIENT);
             changes.add(CompletableFuture.supplyAsync(() -> reload(yaml)));
@@ -800,7 +800,7 @@ class ReloadIT {
         Backend before = gateway.backend("orders");
         gateway.bean(Drain.class).enter(Drain.Phase.ANNOUNCED);
 
-        Change change = reload(yaml(other));
+        ConfigurationChange change = reload(yaml(other));
 
         assertThat(change.problems()).hasSize(1).first().asString().contains("shutting down");
         assertThat(gateway.backend("orders")).isSameAs(before);

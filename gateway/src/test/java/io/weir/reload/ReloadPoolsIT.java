@@ -17,7 +17,7 @@ import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.weir.engine.Backend;
 import io.weir.live.RetiredGenerations;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.testing.Door;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;

@@ -69,7 +69,7 @@ class WatchIT {
         return Objects.requireNonNull(started);
     }
 
-    private History history() {
+    private ChangeHistory history() {
         return gateway().bean(LiveConfiguration.class).history();
     }
 
@@ -239,7 +239,7 @@ class WatchIT {
 
     /** What is wrong with what is written now. */
     private String refused() {
-        Change refused = history().refused();
+        ConfigurationChange refused = history().refused();
         return refused == null ? "" : String.join("\n", refused.problems());
     }
 

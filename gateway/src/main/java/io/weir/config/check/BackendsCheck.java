@@ -36,7 +36,7 @@ final class BackendsCheck {
     }
 
     void check() {
-        Map<String, Place> backends = known.names("weir.backends");
+        Map<String, SourceLocation> backends = known.names("weir.backends");
         backends.forEach((name, place) -> {
             String path = "weir.backends." + name;
             if (!NAME.matcher(name).matches()) {
@@ -88,7 +88,7 @@ final class BackendsCheck {
                     bundle.path(),
                     bundle.text(),
                     "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name",
-                    Names.nearest(String.valueOf(bundle.value()), bundles)));
+                    PropertyNames.nearest(String.valueOf(bundle.value()), bundles)));
         }
     }
 
@@ -97,7 +97,7 @@ final class BackendsCheck {
                 .flatMap(key -> RawTree.at(root, "resilience4j." + module + '.' + key).stream())
                 .flatMap(RawTree::children)
                 .forEach(instance -> backends.stream()
-                        .filter(backend -> Names.uniform(backend).equals(Names.uniform(instance.name())))
+                        .filter(backend -> PropertyNames.uniform(backend).equals(PropertyNames.uniform(instance.name())))
                         .forEach(backend -> problems.accept(ConfigurationProblem.of(
                                 instance.place(),
                                 instance.path(),

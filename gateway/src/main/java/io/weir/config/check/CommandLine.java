@@ -67,7 +67,7 @@ public final class CommandLine {
             properties.add(argument);
         } else if (complaint == null) {
             @Nullable
-            String nearest = Names.nearest(
+            String nearest = PropertyNames.nearest(
                     argument,
                     Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP)).toList());
             complaint = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
@@ -83,7 +83,7 @@ public final class CommandLine {
     private static boolean isFilesProperty(String property) {
         int equals = property.indexOf('=');
         String name = equals < 0 ? property : property.substring(0, equals);
-        return Names.uniform(name).equals(Names.uniform(FILES_PROPERTY));
+        return PropertyNames.uniform(name).equals(PropertyNames.uniform(FILES_PROPERTY));
     }
 
     /**
@@ -129,7 +129,7 @@ public final class CommandLine {
         List<ConfigurationProblem> missing = files.stream()
                 .flatMap(file -> ValidateCommand.problemsWith(file).stream())
                 .toList();
-        Report report = missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : Report.of(missing);
+        ValidationReport report = missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : ValidationReport.of(missing);
         if (report.isOk()) {
             return OptionalInt.empty();
         }

@@ -30,7 +30,7 @@ public final class ConfigurationCheck {
                     .buildValidatorFactory());
 
     /** Made once too: to read the annotations of all properties allocates more than anything else in a check. */
-    static final Schema.Group WEIR = Schema.of(WeirProperties.class);
+    static final PropertySchema.GroupSchema WEIR = PropertySchema.of(WeirProperties.class);
 
     /** Below them, names are checked one by one. */
     private static final List<String> OUTERMOST = List.of("weir", RoutesCheck.PREFIX);
@@ -38,7 +38,7 @@ public final class ConfigurationCheck {
     private ConfigurationCheck() {}
 
     /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
-    public static Report ofArguments(String... arguments) {
+    public static ValidationReport ofArguments(String... arguments) {
         return findings(ConfigurationSources.read(arguments)).report();
     }
 
@@ -47,12 +47,12 @@ public final class ConfigurationCheck {
      *
      * @param known the values that are sound
      */
-    record Findings(Report report, ValidValues known) {}
+    record Findings(ValidationReport report, ValidValues known) {}
 
     static Findings findings(ConfigurationSources sources) {
         List<ConfigurationProblem> problems = new ArrayList<>(sources.problems());
         if (!sources.areReadable()) {
-            return new Findings(Report.of(problems), new ValidValues());
+            return new Findings(ValidationReport.of(problems), new ValidValues());
         }
         return check(sources, VALIDATION.obtain(), problems);
     }
@@ -67,7 +67,7 @@ public final class ConfigurationCheck {
                 validation.usingContext().messageInterpolator(new Unsaid()).getValidator(),
                 problems::add);
         OUTERMOST.forEach(path -> oddNames(root, path, problems));
-        properties.group("weir", WEIR, RawTree.at(root, "weir"), Place.elsewhere("configuration"));
+        properties.group("weir", WEIR, RawTree.at(root, "weir"), SourceLocation.elsewhere("configuration"));
         ValidValues known = properties.known();
         new BackendsCheck(root, known, problems::add).check();
         new GatewayCheck(environment, root, known, problems::add).check();
@@ -77,8 +77,8 @@ public final class ConfigurationCheck {
         DefinitionsCheck definitions = new DefinitionsCheck(environment, factories, problems::add);
         List<Route> routes = new RoutesCheck(environment, known, definitions, problems::add).check(root);
 
-        new Contradictions(environment, known, problems::add).check(routes);
-        Report report = new Report(problems, known.names("weir.backends").size(), routes.size());
+        new ConsistencyCheck(environment, known, problems::add).check(routes);
+        ValidationReport report = new ValidationReport(problems, known.names("weir.backends").size(), routes.size());
         return new Findings(report, known);
     }
 
@@ -89,15 +89,15 @@ public final class ConfigurationCheck {
             nodes.stream()
                     .flatMap(RawTree::children)
                     .filter(child -> !child.isBracketed()
-                            && !child.name().equals(Names.read(child.name()))
-                            && Names.uniform(Names.read(child.name())).equals(element))
+                            && !child.name().equals(PropertyNames.read(child.name()))
+                            && PropertyNames.uniform(PropertyNames.read(child.name())).equals(element))
                     .forEach(child -> problems.add(
                             new ConfigurationProblem(child.place(), child.path(), null, "unknown property", element)));
             nodes = RawTree.find(nodes, element);
         }
     }
 
-    /** Says nothing: what was expected is said by {@link Expectation}. */
+    /** Says nothing: what was expected is said by {@link ExpectedValue}. */
     private static final class Unsaid implements MessageInterpolator {
 
         @Override

@@ -15,7 +15,7 @@ import org.springframework.util.PlaceholderResolutionException;
  * @param nearest the known name that comes nearest to an unknown one; null if none does
  */
 public record ConfigurationProblem(
-        Place place,
+        SourceLocation place,
         String path,
         @Nullable String value,
         String why,
@@ -29,17 +29,17 @@ public record ConfigurationProblem(
 
     /** Hides secrets, and keeps everything on one line. */
     public ConfigurationProblem {
-        value = value == null ? null : shortened(oneLine(Secrets.hide(path, value)));
+        value = value == null ? null : shortened(oneLine(SecretMasking.hide(path, value)));
         why = oneLine(why);
     }
 
     /** A problem without a nearest name. */
-    static ConfigurationProblem of(Place place, String path, @Nullable String value, String why) {
+    static ConfigurationProblem of(SourceLocation place, String path, @Nullable String value, String why) {
         return new ConfigurationProblem(place, path, value, why, null);
     }
 
     /** A value that is not what was expected. */
-    static ConfigurationProblem expected(Place place, String path, @Nullable String value, String expected) {
+    static ConfigurationProblem expected(SourceLocation place, String path, @Nullable String value, String expected) {
         return of(place, path, value, "expected: " + expected);
     }
 

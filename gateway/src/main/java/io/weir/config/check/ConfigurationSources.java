@@ -36,21 +36,21 @@ import org.springframework.util.function.SingletonSupplier;
 final class ConfigurationSources {
 
     private final ConfigurableEnvironment environment;
-    private final Map<FileText, YamlFile> files;
+    private final Map<LoadedFile, YamlFile> files;
     private final Supplier<RawTree> written;
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private boolean readable = true;
 
-    private ConfigurationSources(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
+    private ConfigurationSources(ConfigurableEnvironment environment, Map<LoadedFile, YamlFile> files) {
         this.environment = environment;
         this.files = files;
-        this.written = SingletonSupplier.of(() -> WrittenReader.read(environment, files));
+        this.written = SingletonSupplier.of(() -> RawTreeReader.read(environment, files));
         ConfigurationPropertySources.attach(environment);
     }
 
     /** Reads what a start with these arguments would read. */
     static ConfigurationSources read(String... arguments) {
-        return read(new ConfigurationFiles(), Map.of(), arguments);
+        return read(new ConfigurationResourceLoader(), Map.of(), arguments);
     }
 
     /**
@@ -59,7 +59,7 @@ final class ConfigurationSources {
      * @param files hands them out
      * @param defaults what the application sets where nobody else does
      */
-    static ConfigurationSources read(ConfigurationFiles files, Map<String, Object> defaults, String... arguments) {
+    static ConfigurationSources read(ConfigurationResourceLoader files, Map<String, Object> defaults, String... arguments) {
         ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
         environment.setConversionService(new ApplicationConversionService());
         // What has no value is a problem among others.
@@ -97,7 +97,7 @@ final class ConfigurationSources {
      * @param replaced what takes a source's place; itself, if that is as it was
      */
     ConfigurationSources with(
-            Map<FileText, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
+            Map<LoadedFile, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
         return new ConfigurationSources(copy(replaced), others);
     }
 
@@ -121,7 +121,7 @@ final class ConfigurationSources {
     }
 
     /** The YAML files, by what Spring Boot has read. */
-    Map<FileText, YamlFile> files() {
+    Map<LoadedFile, YamlFile> files() {
         return files;
     }
 
@@ -144,7 +144,7 @@ final class ConfigurationSources {
         return written.get();
     }
 
-    private void process(ConfigurationFiles files) {
+    private void process(ConfigurationResourceLoader files) {
         SpringApplication application = new SpringApplication();
         application.setResourceLoader(files);
         DefaultBootstrapContext bootstrap = new DefaultBootstrapContext();
@@ -172,7 +172,7 @@ final class ConfigurationSources {
 
     private static ConfigurationProblem unreadable(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            Place place = place(Origin.from(cause));
+            SourceLocation place = place(Origin.from(cause));
             if (cause instanceof ConfigDataNotFoundException missing) {
                 return ConfigurationProblem.of(place, "spring.config", missing.getReferenceDescription(), "not found");
             }
@@ -182,14 +182,14 @@ final class ConfigurationSources {
         }
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
         return ConfigurationProblem.of(
-                Place.elsewhere("configuration"), "", null, "not readable: " + root.getMessage());
+                SourceLocation.elsewhere("configuration"), "", null, "not readable: " + root.getMessage());
     }
 
-    private static Place place(@Nullable Origin origin) {
+    private static SourceLocation place(@Nullable Origin origin) {
         @Nullable Origin plain = origin instanceof PropertySourceOrigin source ? source.getOrigin() : origin;
         return plain instanceof TextResourceOrigin text && text.getResource() != null
-                ? Place.inFile(Place.nameOf(text.getResource()), lineOf(text))
-                : Place.elsewhere("command line");
+                ? SourceLocation.inFile(SourceLocation.nameOf(text.getResource()), lineOf(text))
+                : SourceLocation.elsewhere("command line");
     }
 
     /** The line of a value, from 1; 0 if it is not known. */

@@ -121,7 +121,7 @@ final class DefinitionsCheck {
         } else if (FACTORIES.stream().anyMatch(type -> ClassUtils.isPresent(type.formatted(name), null))) {
             report(definition, name + " is switched off, or lacks something that this gateway does not have", null);
         } else {
-            report(definition, "unknown " + kind, Names.nearest(name, known));
+            report(definition, "unknown " + kind, PropertyNames.nearest(name, known));
         }
         return false;
     }
@@ -149,14 +149,14 @@ final class DefinitionsCheck {
      * @param text how it is written, if that is in short
      */
     record Definition(
-            String name, Map<String, String> args, @Nullable String text, String path, Place place) {
+            String name, Map<String, String> args, @Nullable String text, String path, SourceLocation place) {
 
         boolean hasArguments() {
             return !args.isEmpty() || (text != null && text.contains("="));
         }
 
         boolean isSecret() {
-            return Secrets.isHidden(name, args.values());
+            return SecretMasking.isHidden(name, args.values());
         }
 
         @Override
@@ -202,7 +202,7 @@ final class DefinitionsCheck {
                         child.path(),
                         null,
                         "unknown property",
-                        Names.nearest(child.name(), PROPERTIES))));
+                        PropertyNames.nearest(child.name(), PROPERTIES))));
         FilterDefinition bound = Binder.get(environment)
                 .bind(ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
                 .orElseGet(FilterDefinition::new);

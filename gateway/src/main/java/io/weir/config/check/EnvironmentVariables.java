@@ -60,6 +60,6 @@ final class EnvironmentVariables {
                 ? "environment variable " + variable.getPropertyName()
                 : "environment";
         return Optional.of(
-                new Setting(name.toString(), property.getValue(), Place.elsewhere(place), order, null, true));
+                new Setting(name.toString(), property.getValue(), SourceLocation.elsewhere(place), order, null, true));
     }
 }

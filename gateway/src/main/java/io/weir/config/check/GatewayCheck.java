@@ -108,7 +108,7 @@ final class GatewayCheck {
             Setting setting = RawTree.effective(RawTree.at(root, MANAGEMENT_ADDRESS))
                     .or(() -> RawTree.effective(RawTree.at(root, MANAGEMENT_PORT)))
                     .orElse(null);
-            said(problem, setting == null ? Place.elsewhere("configuration") : setting.place(), null);
+            said(problem, setting == null ? SourceLocation.elsewhere("configuration") : setting.place(), null);
         }
     }
 
@@ -148,7 +148,7 @@ final class GatewayCheck {
     }
 
     /** Takes a sentence apart; {@code path} is the property as it is written, if that is known. */
-    private void said(String sentence, Place place, @Nullable String path) {
+    private void said(String sentence, SourceLocation place, @Nullable String path) {
         Matcher parts = SENTENCE.matcher(sentence);
         problems.accept(
                 parts.matches()

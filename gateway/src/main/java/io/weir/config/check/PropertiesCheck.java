@@ -1,11 +1,11 @@
 package io.weir.config.check;
 
 import io.weir.config.check.RawTree.Setting;
-import io.weir.config.check.Schema.Group;
-import io.weir.config.check.Schema.Named;
-import io.weir.config.check.Schema.Property;
-import io.weir.config.check.Schema.Several;
-import io.weir.config.check.Schema.Value;
+import io.weir.config.check.PropertySchema.GroupSchema;
+import io.weir.config.check.PropertySchema.MapSchema;
+import io.weir.config.check.PropertySchema.Property;
+import io.weir.config.check.PropertySchema.ListSchema;
+import io.weir.config.check.PropertySchema.ValueSchema;
 import io.weir.config.check.ValidValues.Entry;
 import jakarta.validation.Validator;
 import java.net.URI;
@@ -61,7 +61,7 @@ final class PropertiesCheck {
     }
 
     /** Checks the properties of a group; {@code path} is canonical, {@code nodes} are all that is written under that name. */
-    void group(String path, Group group, List<RawTree> nodes, Place place) {
+    void group(String path, GroupSchema group, List<RawTree> nodes, SourceLocation place) {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
@@ -77,22 +77,22 @@ final class PropertiesCheck {
         }
     }
 
-    private static boolean isKnown(RawTree child, Group group) {
+    private static boolean isKnown(RawTree child, GroupSchema group) {
         return !child.isBracketed()
                 && child.name().chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_')
-                && group.names().stream().anyMatch(name -> Names.uniform(name).equals(Names.uniform(child.name())));
+                && group.names().stream().anyMatch(name -> PropertyNames.uniform(name).equals(PropertyNames.uniform(child.name())));
     }
 
-    private void unknown(RawTree child, Group group) {
+    private void unknown(RawTree child, GroupSchema group) {
         if (child.isEnvironmentOnly()) {
             // Kubernetes puts WEIR_PORT and the like there for a service that is called weir.
             return;
         }
-        @Nullable String nearest = Names.nearest(child.name(), group.names());
+        @Nullable String nearest = PropertyNames.nearest(child.name(), group.names());
         if (nearest == null) {
             nearest = group.paths()
-                    .filter(path -> Names.uniform(path.substring(path.lastIndexOf('.') + 1))
-                            .equals(Names.uniform(child.name())))
+                    .filter(path -> PropertyNames.uniform(path.substring(path.lastIndexOf('.') + 1))
+                            .equals(PropertyNames.uniform(child.name())))
                     .findFirst()
                     .orElse(null);
         }
@@ -108,24 +108,24 @@ final class PropertiesCheck {
         problems.accept(new ConfigurationProblem(child.place(), child.path(), value, why, nearest));
     }
 
-    private void property(String path, Property property, List<RawTree> nodes, Place around) {
-        Place place = nodes.isEmpty() ? around : nodes.getFirst().place();
+    private void property(String path, Property property, List<RawTree> nodes, SourceLocation around) {
+        SourceLocation place = nodes.isEmpty() ? around : nodes.getFirst().place();
         switch (property.schema()) {
-            case Group group -> {
+            case GroupSchema group -> {
                 // What has no default is there only if it is written: a retry, a fallback.
                 if (!nodes.isEmpty() || property.defaults() != null) {
                     group(path, group, nodes, place);
                 }
             }
-            case Named named -> named(path, named, nodes);
-            case Several several -> several(path, property, several, nodes, place);
-            case Value value -> value(path, property, value, nodes, place);
+            case MapSchema named -> named(path, named, nodes);
+            case ListSchema several -> several(path, property, several, nodes, place);
+            case ValueSchema value -> value(path, property, value, nodes, place);
         }
     }
 
     // ---------------------------------------------------------------- names that the user chooses
 
-    private void named(String path, Named named, List<RawTree> nodes) {
+    private void named(String path, MapSchema named, List<RawTree> nodes) {
         Map<String, List<RawTree>> byName = new LinkedHashMap<>();
         for (RawTree node : nodes) {
             node.settings().stream()
@@ -134,14 +134,14 @@ final class PropertiesCheck {
                             setting.place(), setting.path(), setting.text(), "names with properties of their own")));
             // The node is its own leaf if nothing is below it.
             Stream<RawTree> children =
-                    named.element() instanceof Value ? node.leaves().filter(leaf -> leaf != node) : node.children();
+                    named.element() instanceof ValueSchema ? node.leaves().filter(leaf -> leaf != node) : node.children();
             children.forEach(child -> byName.computeIfAbsent(key(node, child), any -> new ArrayList<>())
                     .add(child));
         }
         Map<String, String> uniform = new LinkedHashMap<>();
         byName.forEach((name, written) -> {
-            Place place = written.getFirst().place();
-            String other = uniform.putIfAbsent(Names.uniform(name), name);
+            SourceLocation place = written.getFirst().place();
+            String other = uniform.putIfAbsent(PropertyNames.uniform(name), name);
             if (other != null && written.stream().noneMatch(RawTree::isBracketed)) {
                 problems.accept(ConfigurationProblem.of(
                         place, written.getFirst().path(), null, "Spring Boot takes it for the same name as " + other));
@@ -149,8 +149,8 @@ final class PropertiesCheck {
             known.name(path, name, place);
             String child = path + '.' + name;
             switch (named.element()) {
-                case Group group -> group(child, group, written, place);
-                case Value value -> value(child, null, value, written, place);
+                case GroupSchema group -> group(child, group, written, place);
+                case ValueSchema value -> value(child, null, value, written, place);
                 default -> throw new IllegalStateException("a map of " + named.element());
             }
         });
@@ -162,7 +162,7 @@ final class PropertiesCheck {
             return child.name();
         }
         String name = child.path().substring(parent.path().length() + 1);
-        String read = Names.read(name);
+        String read = PropertyNames.read(name);
         if (!read.equals(name)) {
             problems.accept(ConfigurationProblem.of(
                     child.place(),
@@ -175,7 +175,7 @@ final class PropertiesCheck {
 
     // ---------------------------------------------------------------- values
 
-    private void several(String path, Property property, Several several, List<RawTree> nodes, Place place) {
+    private void several(String path, Property property, ListSchema several, List<RawTree> nodes, SourceLocation place) {
         Optional<Setting> single = winner(path, nodes);
         List<RawTree> elements = nodes.stream().flatMap(RawTree::children).toList();
         elements.stream()
@@ -220,7 +220,7 @@ final class PropertiesCheck {
         }
     }
 
-    private boolean element(Property property, Several several, Setting setting, String text, List<Object> values) {
+    private boolean element(Property property, ListSchema several, Setting setting, String text, List<Object> values) {
         Optional<Object> value = read(several.element(), setting, text, false);
         value.filter(one -> isAllowed(
                         property, several.isUnique() ? Set.of(one) : List.of(one), several.element(), setting, text))
@@ -228,7 +228,7 @@ final class PropertiesCheck {
         return value.isPresent();
     }
 
-    private void value(String path, @Nullable Property property, Value value, List<RawTree> nodes, Place place) {
+    private void value(String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation place) {
         notBelow(nodes, value);
         twice(nodes);
         Setting setting = winner(path, nodes).orElse(null);
@@ -251,7 +251,7 @@ final class PropertiesCheck {
     }
 
     /** Nothing can stand below a value; Spring Boot would leave it, and take the default. */
-    private void notBelow(List<RawTree> nodes, Value value) {
+    private void notBelow(List<RawTree> nodes, ValueSchema value) {
         nodes.stream()
                 .flatMap(RawTree::children)
                 .filter(child -> !child.isEnvironmentOnly())
@@ -286,7 +286,7 @@ final class PropertiesCheck {
     }
 
     /** The value, with placeholders resolved and converted; empty if that is not possible, which is reported. */
-    private Optional<Object> read(Value value, Setting setting, String text, boolean mayBeEmpty) {
+    private Optional<Object> read(ValueSchema value, Setting setting, String text, boolean mayBeEmpty) {
         String resolved = text;
         try {
             resolved = environment.resolveRequiredPlaceholders(text);
@@ -309,11 +309,11 @@ final class PropertiesCheck {
                 empty ? null : shown(text, resolved),
                 (empty ? "empty; expected: " : "expected: ")
                         + value.expectation().inFull(),
-                empty ? null : Names.nearest(resolved, words)));
+                empty ? null : PropertyNames.nearest(resolved, words)));
         return Optional.empty();
     }
 
-    private boolean isAllowed(Property property, Object value, Value schema, Setting setting, String text) {
+    private boolean isAllowed(Property property, Object value, ValueSchema schema, Setting setting, String text) {
         if (validator
                 .validateValue(property.owner(), property.component(), value)
                 .isEmpty()) {
@@ -328,16 +328,16 @@ final class PropertiesCheck {
     }
 
     private static String shown(String text, String resolved) {
-        return text.equals(resolved) || Secrets.namesASecret(text) ? text : text + " = " + resolved;
+        return text.equals(resolved) || SecretMasking.namesASecret(text) ? text : text + " = " + resolved;
     }
 
     /** A default, which is the same each time. */
-    private static Object byDefault(Value value, String text) {
+    private static Object byDefault(ValueSchema value, String text) {
         return DEFAULTS.computeIfAbsent(new Default(value.type(), text), any -> convert(value, text));
     }
 
     /** As Spring Boot converts, but that it would make 64 of 64.7, and escape what is no URI. */
-    static Object convert(Value value, String text) {
+    static Object convert(ValueSchema value, String text) {
         if (value.type() == String.class) {
             return text;
         }

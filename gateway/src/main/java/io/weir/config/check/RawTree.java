@@ -22,7 +22,7 @@ final class RawTree {
     record Setting(
             String path,
             Object value,
-            Place place,
+            SourceLocation place,
             int order,
             @Nullable YamlFile yaml,
             boolean environment) {
@@ -134,22 +134,22 @@ final class RawTree {
     }
 
     /** Where this name is written: at its key, where the source is a YAML file. */
-    Place place() {
+    SourceLocation place() {
         Setting first = all().min(Comparator.comparingInt(Setting::order).thenComparing(Setting::place))
                 .orElseThrow();
         YamlFile yaml = first.yaml();
         return yaml == null
                 ? first.place()
-                : Place.inFile(
+                : SourceLocation.inFile(
                         first.place().source(), yaml.line(path, first.place().line()));
     }
 
     /** The nodes with this name, however it is spelt. */
     static List<RawTree> find(List<RawTree> nodes, String dashed) {
-        String uniform = Names.uniform(dashed);
+        String uniform = PropertyNames.uniform(dashed);
         return nodes.stream()
                 .flatMap(RawTree::children)
-                .filter(child -> !child.bracketed && Names.uniform(child.name).equals(uniform))
+                .filter(child -> !child.bracketed && PropertyNames.uniform(child.name).equals(uniform))
                 .toList();
     }
 

@@ -50,7 +50,7 @@ final class RoutesCheck {
      * @param id its id; null if it has none
      * @param backend the name of the backend that it leads to, known or not; null if it leads elsewhere
      */
-    record Route(@Nullable String id, @Nullable String backend, String path, Place place) {}
+    record Route(@Nullable String id, @Nullable String backend, String path, SourceLocation place) {}
 
     /** A route whose predicates are sound, and what they and its own filters come to. */
     private record Filtered(String id, TemplateVariables variables, List<DefinitionsCheck.Sound> filters) {}
@@ -63,7 +63,7 @@ final class RoutesCheck {
     private final Consumer<ConfigurationProblem> problems;
     private final List<Route> routes = new ArrayList<>();
     private final List<Filtered> filtered = new ArrayList<>();
-    private final Map<String, Place> ids = new HashMap<>();
+    private final Map<String, SourceLocation> ids = new HashMap<>();
 
     RoutesCheck(
             Environment environment,
@@ -104,10 +104,10 @@ final class RoutesCheck {
     }
 
     private void misspelt(RawTree child) {
-        @Nullable String nearest = Names.nearest(child.name(), List.of("routes", "default-filters"));
+        @Nullable String nearest = PropertyNames.nearest(child.name(), List.of("routes", "default-filters"));
         if (nearest != null
-                && !Names.uniform(nearest).equals(Names.uniform(child.name()))
-                && Names.distance(Names.uniform(nearest), Names.uniform(child.name())) <= MISSPELT) {
+                && !PropertyNames.uniform(nearest).equals(PropertyNames.uniform(child.name()))
+                && PropertyNames.distance(PropertyNames.uniform(nearest), PropertyNames.uniform(child.name())) <= MISSPELT) {
             problems.accept(new ConfigurationProblem(child.place(), child.path(), null, "unknown property", nearest));
         }
     }
@@ -151,7 +151,7 @@ final class RoutesCheck {
                         child.path(),
                         RawTree.effective(List.of(child)).map(Setting::text).orElse(null),
                         "unknown property",
-                        Names.nearest(child.name(), PROPERTIES))));
+                        PropertyNames.nearest(child.name(), PROPERTIES))));
         @Nullable String id = id(node);
         @Nullable String backend = backend(node);
         routes.add(new Route(id, backend, node.path(), node.place()));
@@ -187,7 +187,7 @@ final class RoutesCheck {
     }
 
     private static boolean isNamed(RawTree child, String name) {
-        return !child.isBracketed() && Names.uniform(child.name()).equals(Names.uniform(name));
+        return !child.isBracketed() && PropertyNames.uniform(child.name()).equals(PropertyNames.uniform(name));
     }
 
     private @Nullable String id(RawTree node) {
@@ -198,7 +198,7 @@ final class RoutesCheck {
             return null;
         }
         String id = environment.resolvePlaceholders(setting.text());
-        Place first = ids.putIfAbsent(id, setting.place());
+        SourceLocation first = ids.putIfAbsent(id, setting.place());
         if (first != null) {
             problems.accept(ConfigurationProblem.of(
                     setting.place(), setting.path(), id, "already the id of the route in " + first));
@@ -212,7 +212,7 @@ final class RoutesCheck {
     }
 
     private void convertible(RawTree node, String name, Class<?> type) {
-        Schema.Value schema = new Schema.Value(type, Expectation.of(type, new Annotation[0], List.of()));
+        PropertySchema.ValueSchema schema = new PropertySchema.ValueSchema(type, ExpectedValue.of(type, new Annotation[0], List.of()));
         value(node, name).ifPresent(setting -> {
             try {
                 PropertiesCheck.convert(schema, environment.resolvePlaceholders(setting.text()));
@@ -289,7 +289,7 @@ final class RoutesCheck {
                     text,
                     "backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
         } else if (!backends.contains(name)) {
-            @Nullable String nearest = Names.nearest(name, backends);
+            @Nullable String nearest = PropertyNames.nearest(name, backends);
             problems.accept(new ConfigurationProblem(
                     setting.place(),
                     setting.path(),
@@ -316,7 +316,7 @@ final class RoutesCheck {
             why = "there is no load balancer here; expected: backend://<name>";
         } else {
             why = "expected: backend://<name>";
-            nearest = Names.nearest(scheme, List.of(SCHEME)) == null ? null : SCHEME + "://";
+            nearest = PropertyNames.nearest(scheme, List.of(SCHEME)) == null ? null : SCHEME + "://";
         }
         problems.accept(new ConfigurationProblem(setting.place(), setting.path(), text, why, nearest));
     }

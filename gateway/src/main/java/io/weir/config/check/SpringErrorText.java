@@ -48,8 +48,8 @@ final class SpringErrorText {
         List<String> names = unbound.getUnboundProperties().stream()
                 .map(property -> property.getName().toString())
                 .toList();
-        String generated = Names.uniform(NameUtils.GENERATED_NAME_PREFIX);
-        return names.stream().anyMatch(name -> Names.uniform(name).startsWith(generated))
+        String generated = PropertyNames.uniform(NameUtils.GENERATED_NAME_PREFIX);
+        return names.stream().anyMatch(name -> PropertyNames.uniform(name).startsWith(generated))
                 ? "too many arguments"
                 : "unknown argument " + String.join(", ", names);
     }
@@ -58,7 +58,7 @@ final class SpringErrorText {
         Class<?> type = failure.getTarget().getType().resolve(Object.class);
         if (type.isEnum()) {
             return "expected "
-                    + Expectation.anyOf(Arrays.stream(type.getEnumConstants())
+                    + ExpectedValue.anyOf(Arrays.stream(type.getEnumConstants())
                             .map(String::valueOf)
                             .toList());
         }

@@ -21,7 +21,7 @@ final class ValidValues {
      */
     record Entry(
             Object value,
-            Place place,
+            SourceLocation place,
             String path,
             @Nullable String text) {
 
@@ -31,13 +31,13 @@ final class ValidValues {
     }
 
     private final Map<String, Entry> entries = new HashMap<>();
-    private final Map<String, Map<String, Place>> names = new LinkedHashMap<>();
+    private final Map<String, Map<String, SourceLocation>> names = new LinkedHashMap<>();
 
     void put(String path, Entry entry) {
         entries.put(path, entry);
     }
 
-    void name(String path, String name, Place place) {
+    void name(String path, String name, SourceLocation place) {
         names.computeIfAbsent(path, any -> new LinkedHashMap<>()).putIfAbsent(name, place);
     }
 
@@ -47,7 +47,7 @@ final class ValidValues {
     }
 
     /** The names under a path at which the user chooses names, with the places where they are. */
-    Map<String, Place> names(String path) {
+    Map<String, SourceLocation> names(String path) {
         return names.getOrDefault(path, Map.of());
     }
 

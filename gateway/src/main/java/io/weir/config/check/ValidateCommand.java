@@ -33,10 +33,10 @@ final class ValidateCommand {
     int run(List<Path> files) {
         List<ConfigurationProblem> all = new ArrayList<>();
         for (Path file : files) {
-            Report report = check(file);
+            ValidationReport report = check(file);
             if (report.isOk()) {
-                out.println(file + ": ok (" + Report.counted(report.backends(), "backend") + ", "
-                        + Report.counted(report.routes(), "route") + ')');
+                out.println(file + ": ok (" + ValidationReport.counted(report.backends(), "backend") + ", "
+                        + ValidationReport.counted(report.routes(), "route") + ')');
             } else {
                 out.print(report.lines());
                 all.addAll(report.problems());
@@ -45,13 +45,13 @@ final class ValidateCommand {
         if (all.isEmpty()) {
             return 0;
         }
-        out.println(Report.of(all).summary());
+        out.println(ValidationReport.of(all).summary());
         return 1;
     }
 
-    private Report check(Path file) {
+    private ValidationReport check(Path file) {
         return problemsWith(file)
-                .map(problem -> Report.of(List.of(problem)))
+                .map(problem -> ValidationReport.of(List.of(problem)))
                 .orElseGet(
                         () -> ConfigurationCheck.ofArguments(CommandLine.springArguments(List.of(file), properties)));
     }
@@ -72,6 +72,6 @@ final class ValidateCommand {
         } else {
             return Optional.empty();
         }
-        return Optional.of(ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, why));
+        return Optional.of(ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
     }
 }

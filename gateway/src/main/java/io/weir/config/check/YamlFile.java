@@ -160,9 +160,9 @@ final class YamlFile {
                             .count()
                     + 1;
             problems.add(ConfigurationProblem.of(
-                    Place.inFile(name, line), "", null, "not YAML: a character that is not allowed, " + hex(e)));
+                    SourceLocation.inFile(name, line), "", null, "not YAML: a character that is not allowed, " + hex(e)));
         } catch (YAMLException e) {
-            problems.add(ConfigurationProblem.of(Place.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
+            problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
         }
     }
 
@@ -177,7 +177,7 @@ final class YamlFile {
             return Optional.empty();
         } catch (MarkedYAMLException e) {
             return Optional.of(ConfigurationProblem.of(
-                    Place.inFile(
+                    SourceLocation.inFile(
                             name,
                             e.getProblemMark() == null ? 0 : e.getProblemMark().getLine() + 1),
                     "",
@@ -185,7 +185,7 @@ final class YamlFile {
                     "not readable: " + e.getProblem()));
         } catch (RuntimeException e) {
             return Optional.of(
-                    ConfigurationProblem.of(Place.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
+                    ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
         }
     }
 
@@ -205,11 +205,11 @@ final class YamlFile {
                 what += " from line " + (e.getContextMark().getLine() + 1);
             }
         }
-        problems.add(ConfigurationProblem.of(Place.inFile(name, line), "", null, what));
+        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, line), "", null, what));
     }
 
     private void add(Mark mark, String path, String why) {
-        problems.add(ConfigurationProblem.of(Place.inFile(name, mark.getLine() + 1), path, null, why));
+        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, mark.getLine() + 1), path, null, why));
     }
 
     // ---------------------------------------------------------------- keys that are written twice
@@ -335,7 +335,7 @@ final class YamlFile {
         boolean octal = OCTAL.matcher(written).matches();
         if (octal || SEXAGESIMAL.matcher(written).matches()) {
             problems.add(ConfigurationProblem.of(
-                    Place.inFile(name, key.getStartMark().getLine() + 1),
+                    SourceLocation.inFile(name, key.getStartMark().getLine() + 1),
                     path,
                     written,
                     "YAML reads it as a number in base " + (octal ? 8 : 60) + "; put it in quotes"));

@@ -16,17 +16,17 @@
  *       each YAML file on the way ({@link io.weir.config.check.YamlFile}: what does not parse, keys that are there twice, numbers in base 8
  *       and 60, the line of every key). A file with a key twice is made readable, so that the rest of it is checked too.
  *   <li>{@link io.weir.config.check.RawTree} is the tree of all names that are written, in all sources.
- *   <li>{@link io.weir.config.check.Schema} is the tree of all names that there are, by reflection from the records that Spring
- *       Boot binds: names, types, {@code @DefaultValue}, and the constraints, from which {@link io.weir.config.check.Expectation}
+ *   <li>{@link io.weir.config.check.PropertySchema} is the tree of all names that there are, by reflection from the records that Spring
+ *       Boot binds: names, types, {@code @DefaultValue}, and the constraints, from which {@link io.weir.config.check.ExpectedValue}
  *       makes its words. Nothing is written twice.
  *   <li>{@link io.weir.config.check.PropertiesCheck} walks both, and makes what is sound {@link io.weir.config.check.ValidValues}: values by
  *       the paths of their properties, defaults included.
- *   <li>{@link io.weir.config.check.BackendsCheck}, {@link io.weir.config.check.GatewayCheck} and {@link io.weir.config.check.Contradictions} hold
+ *   <li>{@link io.weir.config.check.BackendsCheck}, {@link io.weir.config.check.GatewayCheck} and {@link io.weir.config.check.ConsistencyCheck} hold
  *       what is known against each other. Only what is written contradicts: a default wait of 100 ms beside a deadline of
  *       80 ms is nobody's mistake, and the deadline ends it.
- *   <li>{@link io.weir.config.check.SnapshotReader} does the first step for a gateway that runs. As long as only backends, routes and default
- *       filters are others, of which Spring Boot's own reading takes no notice, {@link io.weir.config.check.Reading} parses the
- *       files that have changed, and leaves all other sources as they were. {@link io.weir.config.check.Records} makes the
+ *   <li>{@link io.weir.config.check.ConfigurationReader} does the first step for a gateway that runs. As long as only backends, routes and default
+ *       filters are others, of which Spring Boot's own reading takes no notice, {@link io.weir.config.check.LoadedConfiguration} parses the
+ *       files that have changed, and leaves all other sources as they were. {@link io.weir.config.check.RecordBinder} makes the
  *       records of what is known, since all of it is converted by then.
  *   <li>{@link io.weir.config.check.RoutesCheck} and {@link io.weir.config.check.DefinitionsCheck} try Spring Cloud Gateway's predicates and
  *       filters out on its own factories, arguments included, and refuse those arguments that it would ignore, or fail at with each request: a variable

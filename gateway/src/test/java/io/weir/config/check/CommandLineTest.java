@@ -47,10 +47,10 @@ class CommandLineTest {
 
     @Test
     void runsWithoutFiles() {
-        CommandLine line = new CommandLine(Malformed.MANAGEMENT);
+        CommandLine line = new CommandLine(MalformedConfiguration.MANAGEMENT);
 
         assertThat(execute(line)).isEmpty();
-        assertThat(line.springArguments()).containsExactly(Malformed.MANAGEMENT);
+        assertThat(line.springArguments()).containsExactly(MalformedConfiguration.MANAGEMENT);
     }
 
     @Test

@@ -63,7 +63,7 @@ class ConfigurationCheckTest {
 
     @Test
     void findsNothingInASoundFile() throws IOException {
-        Report report = Malformed.check(file("gateway.yml", SOUND));
+        ValidationReport report = MalformedConfiguration.check(file("gateway.yml", SOUND));
 
         assertThat(report.lines()).isEmpty();
         assertThat(report.isOk()).isTrue();
@@ -73,7 +73,7 @@ class ConfigurationCheckTest {
 
     @Test
     void findsNothingInAnEmptyFile() throws IOException {
-        assertThat(Malformed.check(file("gateway.yml", "")).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(file("gateway.yml", "")).lines()).isEmpty();
     }
 
     @ParameterizedTest
@@ -88,11 +88,11 @@ class ConfigurationCheckTest {
     void takesEverySpellingThatSpringBootTakes(String name) throws IOException {
         Path sound =
                 file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 3 } }");
-        assertThat(Malformed.check(sound).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(sound).lines()).isEmpty();
 
         Path faulty =
                 file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 0 } }");
-        assertThat(Malformed.check(faulty).problems())
+        assertThat(MalformedConfiguration.check(faulty).problems())
                 .extracting(ConfigurationProblem::path)
                 .containsExactly("weir.backends.orders.bulkhead." + name);
     }
@@ -111,7 +111,7 @@ class ConfigurationCheckTest {
                 weir.edge.max-header-cuont: 3
                 """);
 
-        Report report = Malformed.check(second, first);
+        ValidationReport report = MalformedConfiguration.check(second, first);
 
         assertThat(report.problems().stream().map(problem -> problem.place().toString() + ' ' + problem.path()))
                 .containsExactly(
@@ -130,8 +130,8 @@ class ConfigurationCheckTest {
         Path first = file("a.yml", "weir.drain.delay: 1h");
         Path second = file("b.yml", "weir.drain.delay: 1s");
 
-        assertThat(Malformed.check(first, second).lines()).isEmpty();
-        assertThat(Malformed.check(second, first).problems()).hasSize(1);
+        assertThat(MalformedConfiguration.check(first, second).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(second, first).problems()).hasSize(1);
     }
 
     @Test
@@ -170,7 +170,7 @@ class ConfigurationCheckTest {
     void checksPropertiesFiles() throws IOException {
         Path file = file("gateway.properties", "weir.drain.timeout=1s\nweir.drain.delay=1h\n");
 
-        assertThat(Malformed.check(file).lines()).isEqualTo(file + ":2: weir.drain.delay: 1h (expected: 0 to 5m)\n");
+        assertThat(MalformedConfiguration.check(file).lines()).isEqualTo(file + ":2: weir.drain.delay: 1h (expected: 0 to 5m)\n");
     }
 
     @Test
@@ -184,7 +184,7 @@ class ConfigurationCheckTest {
                     delay: 1h
                 """);
 
-        assertThat(Malformed.check(file).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(file).lines()).isEmpty();
         assertThat(withManagement("--spring.profiles.active=lax", "--spring.config.additional-location=file:" + file)
                         .lines())
                 .isEqualTo(file + ":6: weir.drain.delay: 1h (expected: 0 to 5m)\n");
@@ -204,7 +204,7 @@ class ConfigurationCheckTest {
                       max-streams: 0
                 """);
 
-        assertThat(Malformed.check(file).lines())
+        assertThat(MalformedConfiguration.check(file).lines())
                 .isEqualTo(file + ":2: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)\n" + file
                         + ":9: weir.backends.orders.max-streams: 0 (expected: 1 to 1000000)\n");
     }
@@ -213,7 +213,7 @@ class ConfigurationCheckTest {
     void findsAnImportThatIsNotThere() throws IOException {
         Path file = file("gateway.yml", "weir.drain.delay: 1s\nspring.config.import: more.yml\n");
 
-        assertThat(Malformed.check(file).lines())
+        assertThat(MalformedConfiguration.check(file).lines())
                 .startsWith(file + ":2: spring.config: ")
                 .endsWith("(not found)\n");
     }
@@ -223,9 +223,9 @@ class ConfigurationCheckTest {
         Path more = file("more.yml", "weir.drain.delay: 1h\nweir: [\n");
         Path file = file("gateway.yml", "spring.config.import: more.yml\n");
 
-        assertThat(Malformed.check(file).problems())
+        assertThat(MalformedConfiguration.check(file).problems())
                 .singleElement()
-                .satisfies(problem -> assertThat(problem.place()).isEqualTo(Place.inFile(more.toString(), 3)));
+                .satisfies(problem -> assertThat(problem.place()).isEqualTo(SourceLocation.inFile(more.toString(), 3)));
     }
 
     @Test
@@ -234,8 +234,8 @@ class ConfigurationCheckTest {
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: bare, uri: "http://orders:8080", predicates: ["Path=/**"], filters: [Retry=3] }
                 """;
-        assertThat(Malformed.check(file("gateway.yml", route)).problems()).hasSize(1);
-        assertThat(Malformed.check(file("gateway.yml", route + "weir.allow-unprotected-routes: true"))
+        assertThat(MalformedConfiguration.check(file("gateway.yml", route)).problems()).hasSize(1);
+        assertThat(MalformedConfiguration.check(file("gateway.yml", route + "weir.allow-unprotected-routes: true"))
                         .lines())
                 .isEmpty();
     }
@@ -274,14 +274,14 @@ class ConfigurationCheckTest {
     void neverShowsAToken() throws IOException {
         Path file = file("gateway.yml", "weir:\n  management: { token: [hunter2], tokens: hunter2 }\n");
 
-        assertThat(Malformed.check(file).toString())
+        assertThat(MalformedConfiguration.check(file).toString())
                 .doesNotContain("hunter2")
                 .contains("weir.management.tokens: ******");
     }
 
     @Test
     void takesNamesOfWhichThereAreNone() throws IOException {
-        assertThat(Malformed.check(file("gateway.yml", "weir.tracing.headers: {}\n"))
+        assertThat(MalformedConfiguration.check(file("gateway.yml", "weir.tracing.headers: {}\n"))
                         .problems())
                 .isEmpty();
     }
@@ -303,12 +303,12 @@ class ConfigurationCheckTest {
         return Files.writeString(directory.resolve(name), text);
     }
 
-    private static Report withManagement(String... arguments) {
-        return ConfigurationCheck.ofArguments(Stream.concat(Arrays.stream(arguments), Stream.of(Malformed.MANAGEMENT))
+    private static ValidationReport withManagement(String... arguments) {
+        return ConfigurationCheck.ofArguments(Stream.concat(Arrays.stream(arguments), Stream.of(MalformedConfiguration.MANAGEMENT))
                 .toArray(String[]::new));
     }
 
-    private static Report withVariables(Map<String, Object> variables) {
+    private static ValidationReport withVariables(Map<String, Object> variables) {
         StandardEnvironment environment = new StandardEnvironment();
         environment
                 .getPropertySources()
@@ -320,7 +320,7 @@ class ConfigurationCheckTest {
         return reportOn(environment);
     }
 
-    private static Report reportOn(ConfigurableEnvironment environment) {
+    private static ValidationReport reportOn(ConfigurableEnvironment environment) {
         return ConfigurationCheck.findings(ConfigurationSources.of(environment)).report();
     }
 }

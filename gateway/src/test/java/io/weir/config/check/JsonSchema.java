@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.config.WeirProperties;
-import io.weir.config.check.Metadata.Documented;
+import io.weir.config.check.ConfigurationMetadata.Documented;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -31,7 +31,7 @@ final class JsonSchema {
 
     /** What is said of each property, by {@code owner.component}. */
     private final Map<String, String> documentation = Stream.of(
-                    Metadata.ofGateway(), Metadata.ofBackend(), Metadata.ofRoute())
+                    ConfigurationMetadata.ofGateway(), ConfigurationMetadata.ofBackend(), ConfigurationMetadata.ofRoute())
             .flatMap(Function.identity())
             .collect(Collectors.toMap(
                     documented -> key(documented.property()), JsonSchema::description, (one, same) -> one));
@@ -44,11 +44,11 @@ final class JsonSchema {
         schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
         schema.put("title", "Weir, below weir:");
         schema.put("type", "object");
-        schema.putObject("properties").set("weir", new JsonSchema().of(Schema.of(WeirProperties.class)));
+        schema.putObject("properties").set("weir", new JsonSchema().of(PropertySchema.of(WeirProperties.class)));
         return schema;
     }
 
-    private static String key(Schema.Property property) {
+    private static String key(PropertySchema.Property property) {
         return property.owner().getName() + '.' + property.component();
     }
 
@@ -56,27 +56,27 @@ final class JsonSchema {
         return documented.entry().description().replaceAll("\\{@\\w+ ([^}]+)}", "$1");
     }
 
-    private ObjectNode of(Schema schema) {
+    private ObjectNode of(PropertySchema schema) {
         return switch (schema) {
-            case Schema.Group group -> group(group);
-            case Schema.Named named -> named(named);
-            case Schema.Several several -> several(several);
-            case Schema.Value value -> value(value);
+            case PropertySchema.GroupSchema group -> group(group);
+            case PropertySchema.MapSchema named -> named(named);
+            case PropertySchema.ListSchema several -> several(several);
+            case PropertySchema.ValueSchema value -> value(value);
         };
     }
 
-    private ObjectNode group(Schema.Group group) {
+    private ObjectNode group(PropertySchema.GroupSchema group) {
         ObjectNode schema = object();
         ObjectNode properties = schema.putObject("properties");
         ArrayNode required = JSON.createArrayNode();
-        for (Schema.Property property : group.properties()) {
+        for (PropertySchema.Property property : group.properties()) {
             ObjectNode of = of(property.schema());
             String said = documentation.get(key(property));
             if (said != null) {
                 of.put("description", said);
             }
             List<String> defaults = property.defaults();
-            if (defaults != null && defaults.size() == 1 && property.schema() instanceof Schema.Value) {
+            if (defaults != null && defaults.size() == 1 && property.schema() instanceof PropertySchema.ValueSchema) {
                 of.put("default", defaults.getFirst());
             }
             properties.set(property.name(), of);
@@ -91,7 +91,7 @@ final class JsonSchema {
         return schema;
     }
 
-    private ObjectNode named(Schema.Named named) {
+    private ObjectNode named(PropertySchema.MapSchema named) {
         ObjectNode schema = object();
         schema.set("additionalProperties", of(named.element()));
         return schema;
@@ -104,7 +104,7 @@ final class JsonSchema {
         return schema;
     }
 
-    private ObjectNode several(Schema.Several several) {
+    private ObjectNode several(PropertySchema.ListSchema several) {
         ObjectNode schema = JSON.createObjectNode();
         ArrayNode either = schema.putArray("anyOf");
         ObjectNode list = either.addObject().put("type", "array");
@@ -116,9 +116,9 @@ final class JsonSchema {
         return schema;
     }
 
-    private ObjectNode value(Schema.Value value) {
+    private ObjectNode value(PropertySchema.ValueSchema value) {
         Class<?> type = value.type();
-        Expectation expectation = value.expectation();
+        ExpectedValue expectation = value.expectation();
         ObjectNode schema = JSON.createObjectNode();
         if (!expectation.words().isEmpty()) {
             ArrayNode either = schema.putArray("anyOf");

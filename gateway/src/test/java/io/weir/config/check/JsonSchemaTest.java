@@ -48,7 +48,7 @@ class JsonSchemaTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("malformed")
-    void findsWhatASchemaCanSay(Malformed configuration) {
+    void findsWhatASchemaCanSay(MalformedConfiguration configuration) {
         assertThat(problems(configuration.yaml())).isNotEmpty();
     }
 
@@ -69,12 +69,12 @@ class JsonSchemaTest {
     }
 
     /** Of the table of malformed files: unknown names, and values that are not of their kind, below {@code weir}. */
-    static Stream<Malformed> malformed() {
+    static Stream<MalformedConfiguration> malformed() {
         return Stream.concat(MalformedPropertiesTest.names(), MalformedValuesTest.values())
                 .filter(row -> row.problems().stream().allMatch(JsonSchemaTest::canBeSaid));
     }
 
-    private static boolean canBeSaid(Malformed.Expected problem) {
+    private static boolean canBeSaid(MalformedConfiguration.Expected problem) {
         return problem.path().startsWith("weir.")
                 && (problem.why().startsWith("unknown property")
                         || problem.why()

@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,11 +17,11 @@ class MalformedPropertiesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("names")
-    void findsTheName(Malformed configuration) throws IOException {
+    void findsTheName(MalformedConfiguration configuration) throws IOException {
         configuration.isFound(directory);
     }
 
-    static Stream<Malformed> names() {
+    static Stream<MalformedConfiguration> names() {
         return Stream.of(
                 row(
                         "a letter is missing",

@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -18,11 +18,11 @@ class MalformedRoutesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("routes")
-    void findsTheFault(Malformed configuration) throws IOException {
+    void findsTheFault(MalformedConfiguration configuration) throws IOException {
         configuration.isFound(directory);
     }
 
-    static Stream<Malformed> routes() {
+    static Stream<MalformedConfiguration> routes() {
         return Stream.of(
                 row(
                         "the prefix of before version 5",

@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -21,11 +21,11 @@ class MalformedValuesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("values")
-    void findsTheValue(Malformed configuration) throws IOException {
+    void findsTheValue(MalformedConfiguration configuration) throws IOException {
         configuration.isFound(directory);
     }
 
-    static Stream<Malformed> values() {
+    static Stream<MalformedConfiguration> values() {
         return Stream.of(
                 row(
                         "a duration below its range",

@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -18,11 +18,11 @@ class MalformedYamlTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
-    void findsTheFault(Malformed configuration) throws IOException {
+    void findsTheFault(MalformedConfiguration configuration) throws IOException {
         configuration.isFound(directory);
     }
 
-    static Stream<Malformed> files() {
+    static Stream<MalformedConfiguration> files() {
         return Stream.of(
                 row(
                         "a bracket that is not closed",

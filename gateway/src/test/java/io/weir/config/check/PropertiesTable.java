@@ -1,6 +1,6 @@
 package io.weir.config.check;
 
-import io.weir.config.check.Metadata.Documented;
+import io.weir.config.check.ConfigurationMetadata.Documented;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,9 +21,9 @@ final class PropertiesTable {
     private PropertiesTable() {}
 
     static String markdown() {
-        return section("`weir.backends.<name>.`", "", Metadata.ofBackend())
-                + section("`weir.routes.<id>.`", "", Metadata.ofRoute())
-                + section("`weir.`", "weir.", Metadata.ofGateway());
+        return section("`weir.backends.<name>.`", "", ConfigurationMetadata.ofBackend())
+                + section("`weir.routes.<id>.`", "", ConfigurationMetadata.ofRoute())
+                + section("`weir.`", "weir.", ConfigurationMetadata.ofGateway());
     }
 
     private static String section(String title, String prefix, Stream<Documented> properties) {
@@ -36,11 +36,11 @@ final class PropertiesTable {
     }
 
     /** Backends and routes, which have tables of their own. */
-    private static boolean isByName(Schema.Property property) {
-        return property.schema() instanceof Schema.Named named && named.element() instanceof Schema.Group;
+    private static boolean isByName(PropertySchema.Property property) {
+        return property.schema() instanceof PropertySchema.MapSchema named && named.element() instanceof PropertySchema.GroupSchema;
     }
 
-    private static String defaultOf(Metadata.Property property, Schema.Property schema) {
+    private static String defaultOf(ConfigurationMetadata.Property property, PropertySchema.Property schema) {
         List<String> values = schema.defaults();
         if (values != null && !values.isEmpty() && !values.getFirst().isEmpty()) {
             return values.stream().map(value -> "`" + value + '`').collect(Collectors.joining(", "));

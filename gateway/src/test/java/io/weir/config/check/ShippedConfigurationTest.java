@@ -2,9 +2,9 @@ package io.weir.config.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.config.check.Metadata.Documented;
-import io.weir.config.check.Schema.Several;
-import io.weir.config.check.Schema.Value;
+import io.weir.config.check.ConfigurationMetadata.Documented;
+import io.weir.config.check.PropertySchema.ListSchema;
+import io.weir.config.check.PropertySchema.ValueSchema;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -90,7 +90,7 @@ class ShippedConfigurationTest {
                 .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
         if (documented.property().isRequired()) {
             assertThat(settings).noneMatch(Setting::isOff);
-        } else if (defaults == null || documented.property().schema() instanceof Schema.Named) {
+        } else if (defaults == null || documented.property().schema() instanceof PropertySchema.MapSchema) {
             assertThat(settings)
                     .allMatch(Setting::isOff)
                     .extracting(Setting::comment)
@@ -128,11 +128,11 @@ class ShippedConfigurationTest {
 
     static Stream<Arguments> properties() {
         return Stream.of(
-                        Metadata.ofGateway()
+                        ConfigurationMetadata.ofGateway()
                                 .filter(documented -> !isByName(documented))
                                 .map(documented -> named(documented.path().substring("weir.".length()), documented)),
-                        Metadata.ofBackend().map(documented -> named("backends.*." + documented.path(), documented)),
-                        Metadata.ofRoute().map(documented -> named("routes.*." + documented.path(), documented)))
+                        ConfigurationMetadata.ofBackend().map(documented -> named("backends.*." + documented.path(), documented)),
+                        ConfigurationMetadata.ofRoute().map(documented -> named("routes.*." + documented.path(), documented)))
                 .flatMap(properties -> properties);
     }
 
@@ -142,10 +142,10 @@ class ShippedConfigurationTest {
 
     /** Backends and routes. */
     private static boolean isByName(Documented documented) {
-        return documented.property().schema() instanceof Schema.Named named && named.element() instanceof Schema.Group;
+        return documented.property().schema() instanceof PropertySchema.MapSchema named && named.element() instanceof PropertySchema.GroupSchema;
     }
 
-    private static Report check(Path file, String... arguments) {
+    private static ValidationReport check(Path file, String... arguments) {
         return ConfigurationCheck.ofArguments(
                 Stream.concat(Stream.of("--spring.config.additional-location=file:" + file), Stream.of(arguments))
                         .toArray(String[]::new));
@@ -201,8 +201,8 @@ class ShippedConfigurationTest {
     private static List<String> ranges(Documented documented) {
         String range =
                 switch (documented.property().schema()) {
-                    case Value value -> value.expectation().range();
-                    case Several several -> several.element().expectation().range();
+                    case ValueSchema value -> value.expectation().range();
+                    case ListSchema several -> several.element().expectation().range();
                     default -> null;
                 };
         return range == null || !range.matches(".*\\d.*")

@@ -19,14 +19,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
 
 /** What a property may be, as the records say that the configuration is bound to. */
-public sealed interface Schema {
+public sealed interface PropertySchema {
 
     /**
      * Properties with names.
      *
      * @param constructor makes the record of them, in their order
      */
-    record Group(Constructor<? extends Record> constructor, List<Property> properties) implements Schema {
+    record GroupSchema(Constructor<? extends Record> constructor, List<Property> properties) implements PropertySchema {
 
         List<String> names() {
             return properties.stream().map(Property::name).toList();
@@ -35,7 +35,7 @@ public sealed interface Schema {
         /** The relative paths of all properties, at any depth but below maps. */
         Stream<String> paths() {
             return properties.stream()
-                    .flatMap(property -> property.schema() instanceof Group group
+                    .flatMap(property -> property.schema() instanceof GroupSchema group
                             ? Stream.concat(
                                     Stream.of(property.name()), group.paths().map(path -> property.name() + '.' + path))
                             : Stream.of(property.name()));
@@ -43,13 +43,13 @@ public sealed interface Schema {
     }
 
     /** Anything under names that the user chooses. */
-    record Named(Schema element) implements Schema {}
+    record MapSchema(PropertySchema element) implements PropertySchema {}
 
     /** Values in a row; a set if none may be there twice. */
-    record Several(Value element, boolean isUnique) implements Schema {}
+    record ListSchema(ValueSchema element, boolean isUnique) implements PropertySchema {}
 
     /** One value. */
-    record Value(Class<?> type, Expectation expectation) implements Schema {}
+    record ValueSchema(Class<?> type, ExpectedValue expectation) implements PropertySchema {}
 
     /**
      * A component of a record.
@@ -64,12 +64,12 @@ public sealed interface Schema {
             String name,
             Class<?> owner,
             String component,
-            Schema schema,
+            PropertySchema schema,
             @Nullable List<String> defaults,
             boolean isRequired) {}
 
     /** The shape of a record. */
-    static Group of(Class<? extends Record> type) {
+    static GroupSchema of(Class<? extends Record> type) {
         RecordComponent[] components = type.getRecordComponents();
         Constructor<? extends Record> constructor = canonicalConstructor(type, components);
         Parameter[] parameters = constructor.getParameters();
@@ -77,7 +77,7 @@ public sealed interface Schema {
         for (int i = 0; i < components.length; i++) {
             properties[i] = property(type, components[i], parameters[i]);
         }
-        return new Group(constructor, List.of(properties));
+        return new GroupSchema(constructor, List.of(properties));
     }
 
     private static Constructor<? extends Record> canonicalConstructor(
@@ -97,7 +97,7 @@ public sealed interface Schema {
         DefaultValue annotation = parameter.getAnnotation(DefaultValue.class);
         @Nullable List<String> defaults = annotation == null ? null : List.of(annotation.value());
         return new Property(
-                name != null ? name.value() : Names.dashed(component.getName()),
+                name != null ? name.value() : PropertyNames.dashed(component.getName()),
                 owner,
                 component.getName(),
                 schema(component.getAnnotatedType(), parameter, defaults == null ? List.of() : defaults),
@@ -105,7 +105,7 @@ public sealed interface Schema {
                 parameter.isAnnotationPresent(NotNull.class));
     }
 
-    private static Schema schema(AnnotatedType annotated, AnnotatedElement constraints, List<String> defaults) {
+    private static PropertySchema schema(AnnotatedType annotated, AnnotatedElement constraints, List<String> defaults) {
         Class<?> type = rawType(annotated);
         if (type.isRecord()) {
             return of(type.asSubclass(Record.class));
@@ -114,17 +114,17 @@ public sealed interface Schema {
             AnnotatedType[] arguments = parameterized.getAnnotatedActualTypeArguments();
             AnnotatedType last = arguments[arguments.length - 1];
             if (Map.class.isAssignableFrom(type)) {
-                return new Named(schema(last, last, List.of()));
+                return new MapSchema(schema(last, last, List.of()));
             }
             if (Collection.class.isAssignableFrom(type)) {
-                return new Several(value(rawType(last), last, defaults), Set.class.isAssignableFrom(type));
+                return new ListSchema(value(rawType(last), last, defaults), Set.class.isAssignableFrom(type));
             }
         }
         return value(type, constraints, defaults);
     }
 
-    private static Value value(Class<?> type, AnnotatedElement constraints, List<String> defaults) {
-        return new Value(type, Expectation.of(type, constraints.getAnnotations(), defaults));
+    private static ValueSchema value(Class<?> type, AnnotatedElement constraints, List<String> defaults) {
+        return new ValueSchema(type, ExpectedValue.of(type, constraints.getAnnotations(), defaults));
     }
 
     private static Class<?> rawType(AnnotatedType annotated) {

@@ -26,7 +26,7 @@ import org.springframework.core.env.Environment;
  * Finds values that are sound by themselves and contradict each other. Only what is written contradicts: a default that is
  * larger than a limit that somebody has written simply never applies.
  */
-final class Contradictions {
+final class ConsistencyCheck {
 
     private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
     /** Fields of the fallback's answer that are the gateway's own. */
@@ -44,7 +44,7 @@ final class Contradictions {
     private final ValidValues known;
     private final Consumer<ConfigurationProblem> problems;
 
-    Contradictions(Environment environment, ValidValues known, Consumer<ConfigurationProblem> problems) {
+    ConsistencyCheck(Environment environment, ValidValues known, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
         this.known = known;
         this.problems = problems;
@@ -60,7 +60,7 @@ final class Contradictions {
         known.names("weir.routes").forEach((id, place) -> {
             Route route = byId.get(id);
             if (route == null) {
-                @Nullable String nearest = Names.nearest(id, byId.keySet());
+                @Nullable String nearest = PropertyNames.nearest(id, byId.keySet());
                 problems.accept(new ConfigurationProblem(
                         place,
                         "weir.routes." + id,
@@ -148,7 +148,7 @@ final class Contradictions {
                         backend.path(),
                         backend.text(),
                         "unknown backend",
-                        Names.nearest(name, backends)));
+                        PropertyNames.nearest(name, backends)));
             }
             for (String part : List.of("status", "content-type", "body")) {
                 known.written(fallback + '.' + part)
@@ -174,7 +174,7 @@ final class Contradictions {
         known.get(fallback + ".reasons").filter(Entry::isWritten).ifPresent(this::reasons);
     }
 
-    private void header(String fallback, String header, Place place) {
+    private void header(String fallback, String header, SourceLocation place) {
         String path = fallback + ".headers." + header;
         String lower = header.toLowerCase(Locale.ROOT);
         if (!TOKEN.matcher(header).matches()) {
@@ -220,7 +220,7 @@ final class Contradictions {
     }
 
     private static String shown(Object value) {
-        return value instanceof Duration duration ? Expectation.duration(duration) : value.toString();
+        return value instanceof Duration duration ? ExpectedValue.duration(duration) : value.toString();
     }
 
     private void report(Entry entry, String expected) {

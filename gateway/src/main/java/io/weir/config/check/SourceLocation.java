@@ -14,25 +14,25 @@ import org.springframework.core.io.Resource;
  * @param line the line in the file, from 1; 0 if it is no file, or all of it
  * @param isFile whether it is a file
  */
-public record Place(String source, int line, boolean isFile) implements Comparable<Place> {
+public record SourceLocation(String source, int line, boolean isFile) implements Comparable<SourceLocation> {
 
-    private static final Comparator<Place> ORDER = Comparator.comparing((Place place) -> !place.isFile())
-            .thenComparing(Place::source)
-            .thenComparingInt(Place::line);
+    private static final Comparator<SourceLocation> ORDER = Comparator.comparing((SourceLocation place) -> !place.isFile())
+            .thenComparing(SourceLocation::source)
+            .thenComparingInt(SourceLocation::line);
 
-    static Place inFile(String file, int line) {
-        return new Place(file, line, true);
+    static SourceLocation inFile(String file, int line) {
+        return new SourceLocation(file, line, true);
     }
 
     /** A place outside of files, such as an environment variable. */
-    static Place elsewhere(String source) {
-        return new Place(source, 0, false);
+    static SourceLocation elsewhere(String source) {
+        return new SourceLocation(source, 0, false);
     }
 
     /** What a file is called in a report. */
     static String nameOf(Resource resource) {
         Resource tracked = resource instanceof OriginTrackedResource of ? of.getResource() : resource;
-        Resource plain = tracked instanceof FileText text ? text.file() : tracked;
+        Resource plain = tracked instanceof LoadedFile text ? text.file() : tracked;
         if (plain instanceof ClassPathResource classPath) {
             return "classpath:" + classPath.getPath();
         }
@@ -49,7 +49,7 @@ public record Place(String source, int line, boolean isFile) implements Comparab
     }
 
     @Override
-    public int compareTo(Place other) {
+    public int compareTo(SourceLocation other) {
         return ORDER.compare(this, other);
     }
 

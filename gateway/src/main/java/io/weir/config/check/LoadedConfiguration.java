@@ -34,7 +34,7 @@ import org.springframework.core.io.Resource;
  *
  * @param files what Spring Boot was given, and asked for
  */
-record Reading(ConfigurationSources sources, ConfigurationFiles files) {
+record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLoader files) {
 
     /** Sources that no file changes. What Spring Cloud decrypts is none of them. */
     private static final Set<String> FIXED = Set.of(
@@ -56,13 +56,13 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
     private static final String ENCRYPTED = "{cipher}";
 
     /** Reads all, by Spring Boot's own means. */
-    static Reading whole(Map<String, Object> defaults, String... arguments) {
-        ConfigurationFiles files = new ConfigurationFiles();
-        return new Reading(ConfigurationSources.read(files, defaults, arguments), files);
+    static LoadedConfiguration whole(Map<String, Object> defaults, String... arguments) {
+        ConfigurationResourceLoader files = new ConfigurationResourceLoader();
+        return new LoadedConfiguration(ConfigurationSources.read(files, defaults, arguments), files);
     }
 
     /** What is written now; empty if that takes a whole reading. */
-    Optional<Reading> again() {
+    Optional<LoadedConfiguration> again() {
         if (!files.areStillThere() || mayReadUnseen()) {
             return Optional.empty();
         }
@@ -82,14 +82,14 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
         }
     }
 
-    private Optional<Reading> again(Map<Resource, PropertySource<?>> sourcesOf) throws IOException {
-        Map<FileText, YamlFile> read = new LinkedHashMap<>();
+    private Optional<LoadedConfiguration> again(Map<Resource, PropertySource<?>> sourcesOf) throws IOException {
+        Map<LoadedFile, YamlFile> read = new LinkedHashMap<>();
         Map<PropertySource<?>, PropertySource<?>> changed = new LinkedHashMap<>();
-        for (Map.Entry<FileText, YamlFile> entry : sources.files().entrySet()) {
+        for (Map.Entry<LoadedFile, YamlFile> entry : sources.files().entrySet()) {
             Resource file = entry.getKey().file();
             YamlFile before = entry.getValue();
             YamlFile now = file instanceof ClassPathResource ? before : before.again(file);
-            FileText text = new FileText(file, now.readable());
+            LoadedFile text = new LoadedFile(file, now.readable());
             read.put(text, now);
             if (now != before) {
                 PropertySource<?> source = sourcesOf.get(text);
@@ -103,7 +103,7 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
                 changed.put(source, next);
             }
         }
-        return Optional.of(new Reading(sources.with(read, source -> changed.getOrDefault(source, source)), files));
+        return Optional.of(new LoadedConfiguration(sources.with(read, source -> changed.getOrDefault(source, source)), files));
     }
 
     private boolean mayReadUnseen() {
@@ -111,14 +111,14 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
                 .filter(source -> !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source))
                 .flatMap(source -> source instanceof EnumerablePropertySource<?> known
                         ? Stream.of(known.getPropertyNames())
-                                .filter(Reading::saysWhatIsRead)
+                                .filter(LoadedConfiguration::saysWhatIsRead)
                                 .map(known::getProperty)
                         : Stream.empty())
                 .anyMatch(value -> UNSEEN.stream().anyMatch(String.valueOf(value)::contains));
     }
 
     private static boolean saysWhatIsRead(String property) {
-        String uniform = Names.uniform(property).replace(".", "");
+        String uniform = PropertyNames.uniform(property).replace(".", "");
         return SAYING_WHAT_IS_READ.stream().anyMatch(uniform::startsWith);
     }
 
@@ -142,7 +142,7 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
     }
 
     /** What is in its file now; null if that is not one document. */
-    private static @Nullable PropertySource<?> load(PropertySource<?> source, FileText text) throws IOException {
+    private static @Nullable PropertySource<?> load(PropertySource<?> source, LoadedFile text) throws IOException {
         Resource resource = resourceOf(source) instanceof OriginTrackedResource tracked
                 ? OriginTrackedResource.of(text, Origin.from(tracked))
                 : text;
@@ -158,7 +158,7 @@ record Reading(ConfigurationSources sources, ConfigurationFiles files) {
             Object was = before.getProperty(name);
             Object is = now.getProperty(name);
             return Objects.equals(was, is)
-                    || (SnapshotDifference.isFollowed(name) && !isEncrypted(was) && !isEncrypted(is));
+                    || (ConfigurationDifference.isFollowed(name) && !isEncrypted(was) && !isEncrypted(is));
         });
     }
 

@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -11,18 +11,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Values that are sound by themselves and contradict each other. */
-class ContradictionsTest {
+class ConsistencyCheckTest {
 
     @TempDir
     private Path directory;
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("contradictions")
-    void findsTheContradiction(Malformed configuration) throws IOException {
+    void findsTheContradiction(MalformedConfiguration configuration) throws IOException {
         configuration.isFound(directory);
     }
 
-    static Stream<Malformed> contradictions() {
+    static Stream<MalformedConfiguration> contradictions() {
         return Stream.of(
                 row(
                         "a limit for all gateways, and nothing that counts them",

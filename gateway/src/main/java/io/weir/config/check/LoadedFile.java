@@ -12,12 +12,12 @@ import org.springframework.core.io.AbstractResource;
 import org.springframework.core.io.Resource;
 
 /** A file with its text as it was read once, so that all who look at it see the same, whatever is written meanwhile. */
-final class FileText extends AbstractResource {
+final class LoadedFile extends AbstractResource {
 
     private final Resource file;
     private final String text;
 
-    FileText(Resource file, String text) {
+    LoadedFile(Resource file, String text) {
         this.file = file;
         this.text = text;
     }
@@ -70,7 +70,7 @@ final class FileText extends AbstractResource {
     /** The file is what counts. */
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof FileText that && file.equals(that.file);
+        return other instanceof LoadedFile that && file.equals(that.file);
     }
 
     @Override

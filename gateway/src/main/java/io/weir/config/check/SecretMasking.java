@@ -5,7 +5,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Keeps secrets out of reports. Rather too much is hidden than too little: what is hidden can be looked up where it is written. */
-final class Secrets {
+final class SecretMasking {
 
     static final String HIDDEN = "******";
 
@@ -35,7 +35,7 @@ final class Secrets {
     private static final Pattern PARAMETER = Pattern.compile(
             "([?&][^=&?#\\s]*(?:token|secret|passw|key|sig)[^=&?#\\s]*=)[^&#\\s]*", Pattern.CASE_INSENSITIVE);
 
-    private Secrets() {}
+    private SecretMasking() {}
 
     /** The value, or what may be shown of it. */
     static String hide(String path, String value) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param yaml the file
  * @param problems all that is to be found in it
  */
-record Malformed(String name, String yaml, List<Expected> problems) {
+record MalformedConfiguration(String name, String yaml, List<Expected> problems) {
 
     /**
      * A problem that is to be found.
@@ -45,8 +45,8 @@ record Malformed(String name, String yaml, List<Expected> problems) {
 
     private static final String FILE = "gateway.yml";
 
-    static Malformed row(String name, String yaml, Expected... problems) {
-        return new Malformed(name, yaml, List.of(problems));
+    static MalformedConfiguration row(String name, String yaml, Expected... problems) {
+        return new MalformedConfiguration(name, yaml, List.of(problems));
     }
 
     static Expected problem(int line, String path, @Nullable String value, String why) {
@@ -60,7 +60,7 @@ record Malformed(String name, String yaml, List<Expected> problems) {
     /** Expects just these problems, of the check, of {@code --validate} and of a start. */
     void isFound(Path directory) throws IOException {
         Path file = Files.writeString(directory.resolve(FILE), yaml);
-        Report report = check(file);
+        ValidationReport report = check(file);
 
         assertThat(report.problems())
                 .allSatisfy(problem -> assertThat(problem.place().source()).isEqualTo(file.toString()));
@@ -84,7 +84,7 @@ record Malformed(String name, String yaml, List<Expected> problems) {
     }
 
     /** What is wrong with the files together, with a management port as it should be. */
-    static Report check(Path... files) {
+    static ValidationReport check(Path... files) {
         return ConfigurationCheck.ofArguments(
                 commandLine(Arrays.stream(files).map(Path::toString).toArray(String[]::new))
                         .springArguments());

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** What is not written as it was: which values, and whether a running gateway can follow. */
-public final class SnapshotDifference {
+public final class ConfigurationDifference {
 
     /**
      * What a running gateway follows: backends, routes, and what is checked only. All else was built into servers, meters and
@@ -34,7 +34,7 @@ public final class SnapshotDifference {
     private final List<ConfigurationProblem> problems = new ArrayList<>();
 
     /** The difference from one configuration to the next. */
-    public SnapshotDifference(Snapshot from, Snapshot to) {
+    public ConfigurationDifference(ConfigurationSnapshot from, ConfigurationSnapshot to) {
         Map<String, Setting> before = from.changeable();
         Map<String, Setting> after = to.changeable();
         TreeSet<String> paths = new TreeSet<>(before.keySet());
@@ -60,13 +60,13 @@ public final class SnapshotDifference {
         return LIVE.matcher(path).matches();
     }
 
-    private static Place placeOf(@Nullable Setting old) {
+    private static SourceLocation placeOf(@Nullable Setting old) {
         return old == null
-                ? Place.elsewhere("configuration")
-                : Place.inFile(old.place().source(), 0);
+                ? SourceLocation.elsewhere("configuration")
+                : SourceLocation.inFile(old.place().source(), 0);
     }
 
-    private void add(Changed changed, Place place) {
+    private void add(Changed changed, SourceLocation place) {
         values.add(changed);
         if (!isFollowed(changed.path())) {
             String after = changed.after();

@@ -23,7 +23,7 @@ import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.FileSystemResource;
 
 /** What is read from the last reading is what a whole reading finds; and where it could not be, a whole one is asked for. */
-class ReadingTest {
+class LoadedConfigurationTest {
 
     private static final String YAML = """
             weir:
@@ -50,12 +50,12 @@ class ReadingTest {
         };
     }
 
-    private Reading whole() {
-        return Reading.whole(Map.of("a.default", "x"), arguments);
+    private LoadedConfiguration whole() {
+        return LoadedConfiguration.whole(Map.of("a.default", "x"), arguments);
     }
 
     /** All that is known of all sources, in their order. */
-    private static List<String> all(Reading reading) {
+    private static List<String> all(LoadedConfiguration reading) {
         List<String> all = new ArrayList<>();
         for (PropertySource<?> source : reading.sources().environment().getPropertySources()) {
             if (ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
@@ -70,7 +70,7 @@ class ReadingTest {
                 }
             }
         }
-        Snapshot snapshot = new Snapshot(reading.sources(), List.of());
+        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(reading.sources(), List.of());
         all.addAll(List.of(reading.sources().environment().getActiveProfiles()));
         all.add(snapshot.report().lines());
         all.add(snapshot.files().toString());
@@ -89,10 +89,10 @@ class ReadingTest {
         "'X-A, 1', 'X-B, 2'"
     })
     void readsOnlyTheFilesAgainIfWhatSpringBootDoesNotReadIsDifferent(String from, String to) throws IOException {
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         Files.writeString(file, YAML.replace(from, to));
 
-        Reading again = first.again().orElseThrow();
+        LoadedConfiguration again = first.again().orElseThrow();
 
         assertThat(all(again)).isEqualTo(all(whole()));
         Files.writeString(file, YAML);
@@ -101,7 +101,7 @@ class ReadingTest {
 
     @Test
     void readsTheSameAgain() {
-        Reading first = whole();
+        LoadedConfiguration first = whole();
 
         assertThat(all(first.again().orElseThrow())).isEqualTo(all(first));
     }
@@ -121,7 +121,7 @@ class ReadingTest {
                 "weir.backends.orders.deadline: 010"
             })
     void readsAllIfSomethingElseIsDifferent(String more) throws IOException {
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         Files.writeString(file, YAML + more + '\n');
 
         assertThat(first.again()).isEmpty();
@@ -130,7 +130,7 @@ class ReadingTest {
     @Test
     void readsAllIfTheLastWasNotPlain() throws IOException {
         Files.writeString(file, "spring.application.name: x\n---\n" + YAML);
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         Files.writeString(file, YAML);
 
         assertThat(first.again()).isEmpty();
@@ -139,7 +139,7 @@ class ReadingTest {
     @Test
     void readsAllIfAFileIsThereThatWasNot() throws IOException {
         Files.createDirectory(directory.resolve("more"));
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
 
         assertThat(first.again()).isEmpty();
@@ -149,7 +149,7 @@ class ReadingTest {
     void readsAllIfAFileIsGone() throws IOException {
         Files.createDirectory(directory.resolve("more"));
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         Files.delete(directory.resolve("more/application.yml"));
 
         assertThat(first.again()).isEmpty();
@@ -159,7 +159,7 @@ class ReadingTest {
     void readsAnImportedFileAgain() throws IOException {
         Path imported = Files.writeString(directory.resolve("more.yml"), "weir.backends.orders.deadline: 3s");
         Files.writeString(file, YAML + "spring.config.import: ['more.yml']\n");
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         Files.writeString(imported, "# shorter\nweir.backends.orders.deadline: 2s");
 
         assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
@@ -171,7 +171,7 @@ class ReadingTest {
         Path link = Files.createSymbolicLink(directory.resolve("data"), Files.createDirectory(versions.resolve("1")));
         Files.move(file, versions.resolve("1/gateway.yml"));
         Files.createSymbolicLink(file, Path.of("data/gateway.yml"));
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         Files.writeString(
                 Files.createDirectory(versions.resolve("2")).resolve("gateway.yml"), YAML.replace("1s", "2s"));
         Files.delete(link);
@@ -183,11 +183,11 @@ class ReadingTest {
     /** What Spring Boot and the check see is one text, whatever is written in between. */
     @Test
     void readsAFileOnce() throws IOException {
-        FileText text = new FileText(new FileSystemResource(file), Files.readString(file));
+        LoadedFile text = new LoadedFile(new FileSystemResource(file), Files.readString(file));
         Files.writeString(file, "weir: { }");
 
         assertThat(text.getContentAsString(StandardCharsets.UTF_8)).isEqualTo(YAML);
-        assertThat(text).isEqualTo(new FileText(new FileSystemResource(file), "weir: { }"));
+        assertThat(text).isEqualTo(new LoadedFile(new FileSystemResource(file), "weir: { }"));
     }
 
     @ParameterizedTest
@@ -216,7 +216,7 @@ class ReadingTest {
     void readsAllIfADirectoryGetsDirectories() throws IOException {
         Path more = Files.createDirectory(directory.resolve("more"));
         Files.createDirectory(more.resolve("..data"));
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         assertThat(first.again()).isPresent();
         Files.createDirectory(more.resolve("data"));
 
@@ -227,7 +227,7 @@ class ReadingTest {
     @Test
     void readsAllIfAProfilesFileIsThereThatWasNot() throws IOException {
         arguments[1] = "--spring.profiles.active=other";
-        Reading first = whole();
+        LoadedConfiguration first = whole();
         assertThat(first.again()).isPresent();
         Files.writeString(directory.resolve("gateway-other.yml"), "weir.backends.orders.deadline: 3s");
 

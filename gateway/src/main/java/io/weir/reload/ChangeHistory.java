@@ -6,16 +6,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The last changes of the configuration, and the problems that keep the next one out. Thread-safe. */
-public final class History {
+public final class ChangeHistory {
 
     /** As many changes are remembered. */
     public static final int CAPACITY = 10;
 
-    private final Deque<Change> changes = new ArrayDeque<>();
-    private @Nullable Change refused;
+    private final Deque<ConfigurationChange> changes = new ArrayDeque<>();
+    private @Nullable ConfigurationChange refused;
 
     /** Takes note of a change, or of one that was refused. */
-    synchronized void add(Change change) {
+    synchronized void add(ConfigurationChange change) {
         if (!change.isApplied()) {
             refused = change;
             return;
@@ -32,12 +32,12 @@ public final class History {
     }
 
     /** What was changed, the latest first. */
-    public synchronized List<Change> changes() {
+    public synchronized List<ConfigurationChange> changes() {
         return List.copyOf(changes);
     }
 
     /** The change that was refused last; null if one has been applied since. */
-    public synchronized @Nullable Change refused() {
+    public synchronized @Nullable ConfigurationChange refused() {
         return refused;
     }
 }

@@ -6,12 +6,12 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Names of properties: as they are written, as they are compared, and the known one that is nearest. */
-public final class Names {
+public final class PropertyNames {
 
     private static final int SHORT = 3;
     private static final int WORD = 4;
 
-    private Names() {}
+    private PropertyNames() {}
 
     /** {@code maxConcurrentCalls} as {@code max-concurrent-calls}. */
     static String dashed(String name) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.JsonParserFactory;
 
 /** The configuration metadata that the build makes of the records, as IDEs read it, of one file. */
-record Metadata(List<Property> properties) {
+record ConfigurationMetadata(List<Property> properties) {
 
     /**
      * A property.
@@ -35,7 +35,7 @@ record Metadata(List<Property> properties) {
     private static final String ONE = "META-INF/spring/configuration-metadata/%s.json";
 
     /** What is said of a property of a record. */
-    record Documented(String path, Schema.Property property, Property entry) {
+    record Documented(String path, PropertySchema.Property property, Property entry) {
 
         @Override
         public String toString() {
@@ -45,24 +45,24 @@ record Metadata(List<Property> properties) {
 
     /** {@code weir.} itself, as far as it is not under names that the user chooses. */
     static Stream<Documented> ofGateway() {
-        return read(ALL).documented("weir.", Schema.of(WeirProperties.class));
+        return read(ALL).documented("weir.", PropertySchema.of(WeirProperties.class));
     }
 
     /** What is under the name of a backend. */
     static Stream<Documented> ofBackend() {
         return read(ONE.formatted(BackendProperties.class.getName()))
-                .documented("", Schema.of(BackendProperties.class));
+                .documented("", PropertySchema.of(BackendProperties.class));
     }
 
     /** What is under the id of a route. */
     static Stream<Documented> ofRoute() {
-        return read(ONE.formatted(RouteProperties.class.getName())).documented("", Schema.of(RouteProperties.class));
+        return read(ONE.formatted(RouteProperties.class.getName())).documented("", PropertySchema.of(RouteProperties.class));
     }
 
-    private Stream<Documented> documented(String prefix, Schema.Group group) {
+    private Stream<Documented> documented(String prefix, PropertySchema.GroupSchema group) {
         return group.properties().stream().flatMap(property -> {
             String path = prefix + property.name();
-            return property.schema() instanceof Schema.Group nested
+            return property.schema() instanceof PropertySchema.GroupSchema nested
                     ? documented(path + '.', nested)
                     : Stream.of(new Documented(path, property, get(path)));
         });
@@ -75,8 +75,8 @@ record Metadata(List<Property> properties) {
                 .orElseThrow(() -> new AssertionError("no metadata for " + name));
     }
 
-    private static Metadata read(String resource) {
-        try (InputStream in = Metadata.class.getClassLoader().getResourceAsStream(resource)) {
+    private static ConfigurationMetadata read(String resource) {
+        try (InputStream in = ConfigurationMetadata.class.getClassLoader().getResourceAsStream(resource)) {
             String json = new String(Objects.requireNonNull(in, resource).readAllBytes(), StandardCharsets.UTF_8);
             List<Property> properties = new ArrayList<>();
             if (JsonParserFactory.getJsonParser().parseMap(json).get("properties") instanceof List<?> list) {
@@ -89,7 +89,7 @@ record Metadata(List<Property> properties) {
                             property.get("defaultValue")));
                 }
             }
-            return new Metadata(List.copyOf(properties));
+            return new ConfigurationMetadata(List.copyOf(properties));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

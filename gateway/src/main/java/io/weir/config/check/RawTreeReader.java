@@ -16,7 +16,7 @@ import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.Resource;
 
 /** Gathers all names that are written in an environment's sources. */
-final class WrittenReader {
+final class RawTreeReader {
 
     /** Those that show the others again, and variables, which are read otherwise. */
     private static final Set<String> NOT_READ =
@@ -26,15 +26,15 @@ final class WrittenReader {
     static final String COMMAND_LINE = "command line";
 
     private final RawTree root = RawTree.root();
-    private final Map<FileText, YamlFile> files;
+    private final Map<LoadedFile, YamlFile> files;
     private int order;
 
-    private WrittenReader(Map<FileText, YamlFile> files) {
+    private RawTreeReader(Map<LoadedFile, YamlFile> files) {
         this.files = files;
     }
 
-    static RawTree read(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
-        WrittenReader reader = new WrittenReader(files);
+    static RawTree read(ConfigurableEnvironment environment, Map<LoadedFile, YamlFile> files) {
+        RawTreeReader reader = new RawTreeReader(files);
         EnvironmentVariables.of(environment).addTo(reader.root);
         for (PropertySource<?> source : environment.getPropertySources()) {
             reader.order = environment.getPropertySources().precedenceOf(source);
@@ -62,12 +62,12 @@ final class WrittenReader {
                     : text.getResource();
             int line = ConfigurationSources.lineOf(text);
             YamlFile yaml = files.get(resource);
-            Place place = yaml == null
-                    ? Place.inFile(Place.nameOf(resource), line)
-                    : Place.inFile(yaml.name(), yaml.line(name, line));
+            SourceLocation place = yaml == null
+                    ? SourceLocation.inFile(SourceLocation.nameOf(resource), line)
+                    : SourceLocation.inFile(yaml.name(), yaml.line(name, line));
             return new Setting(name, value, place, order, yaml, false);
         }
-        return new Setting(name, value, Place.elsewhere(nameOf(source)), order, null, false);
+        return new Setting(name, value, SourceLocation.elsewhere(nameOf(source)), order, null, false);
     }
 
     private static String nameOf(PropertySource<?> source) {

@@ -12,7 +12,7 @@ import java.util.List;
  * @param differences what is different since; empty if it was refused
  * @param problems why it was refused, a line for each; empty if it was not
  */
-public record Change(Instant at, Trigger trigger, String by, List<Difference> differences, List<String> problems) {
+public record ConfigurationChange(Instant at, Trigger trigger, String by, List<Difference> differences, List<String> problems) {
 
     /** What brings a change about. */
     public enum Trigger {
@@ -25,7 +25,7 @@ public record Change(Instant at, Trigger trigger, String by, List<Difference> di
     }
 
     /** Copies the lists. */
-    public Change {
+    public ConfigurationChange {
         differences = List.copyOf(differences);
         problems = List.copyOf(problems);
     }

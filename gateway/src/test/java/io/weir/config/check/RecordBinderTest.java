@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.context.properties.bind.Binder;
 
 /** What a reload makes of a configuration is what Spring Boot's binder makes of it at a start. */
-class RecordsTest {
+class RecordBinderTest {
 
     private static final Path ANNOTATED = Path.of("..", "config", "gateway.yml");
 
@@ -26,8 +26,8 @@ class RecordsTest {
         String[] all = new String[arguments.length + 1];
         all[0] = "--spring.config.additional-location=file:" + file;
         System.arraycopy(arguments, 0, all, 1, arguments.length);
-        Reading reading = Reading.whole(Map.of(), all);
-        Snapshot snapshot = new Snapshot(reading.sources(), java.util.List.of());
+        LoadedConfiguration reading = LoadedConfiguration.whole(Map.of(), all);
+        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(reading.sources(), java.util.List.of());
         assertThat(snapshot.report().lines()).isEmpty();
 
         assertThat(snapshot.weir())

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class SecretsTest {
+class SecretMaskingTest {
 
     @ParameterizedTest
     @CsvSource(
@@ -39,7 +39,7 @@ class SecretsTest {
                 "routes[0].metadata.api-key | hunter2 | ******",
             })
     void showsNoSecret(String path, String value, String shown) {
-        assertThat(Secrets.hide(path, value)).isEqualTo(shown);
+        assertThat(SecretMasking.hide(path, value)).isEqualTo(shown);
     }
 
     @ParameterizedTest
@@ -52,6 +52,6 @@ class SecretsTest {
                 "routes[0].uri | http://${HOST} | http://orders | http://orders",
             })
     void showsNoSecretThatAPlaceholderStandsFor(String path, String written, String value, String shown) {
-        assertThat(Secrets.hide(path, written, value)).isEqualTo(shown);
+        assertThat(SecretMasking.hide(path, written, value)).isEqualTo(shown);
     }
 }

@@ -30,7 +30,7 @@ import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.util.function.SingletonSupplier;
 
 /** A whole configuration as it was at one moment: what is wrong in it, what it says, and where that is written. Thread-safe. */
-public final class Snapshot {
+public final class ConfigurationSnapshot {
 
     /** Who has set the values that {@link #with} adds. */
     public static final String OPERATOR = "operator";
@@ -45,7 +45,7 @@ public final class Snapshot {
      * @param text what it is
      * @param origin where it is written: {@code file:line}, {@code default}, {@code operator}, or another source's name
      */
-    public record Value(String path, String text, String origin) {}
+    public record EffectiveValue(String path, String text, String origin) {}
 
     private final ConfigurationSources sources;
     private final Supplier<Findings> findings;
@@ -54,7 +54,7 @@ public final class Snapshot {
     private final Set<Path> places;
 
     /** A configuration of which it is not known where files were looked for. */
-    Snapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable) {
+    ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable) {
         this(sources, unreadable, Set.of());
     }
 
@@ -64,33 +64,33 @@ public final class Snapshot {
      * @param unreadable why it could not be read; then nothing else is said of it
      * @param places where files were looked for
      */
-    Snapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> places) {
+    ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> places) {
         this.sources = sources;
         this.places = Set.copyOf(places);
         this.findings = SingletonSupplier.of(() -> unreadable.isEmpty()
                 ? ConfigurationCheck.findings(sources)
-                : new Findings(Report.of(unreadable), new ValidValues()));
+                : new Findings(ValidationReport.of(unreadable), new ValidValues()));
         this.written = SingletonSupplier.of(() -> changeable(sources.written()));
     }
 
     /** What a running gateway has been started with. */
-    public static Snapshot of(ConfigurableEnvironment running) {
-        return new Snapshot(ConfigurationSources.of(running), List.of());
+    public static ConfigurationSnapshot of(ConfigurableEnvironment running) {
+        return new ConfigurationSnapshot(ConfigurationSources.of(running), List.of());
     }
 
     /** The same with values that win over all others. */
-    public Snapshot with(Map<String, String> values) {
-        return new Snapshot(sources.with(OPERATOR, new LinkedHashMap<>(values)), List.of());
+    public ConfigurationSnapshot with(Map<String, String> values) {
+        return new ConfigurationSnapshot(sources.with(OPERATOR, new LinkedHashMap<>(values)), List.of());
     }
 
     /** All that is wrong in it. */
-    public Report report() {
+    public ValidationReport report() {
         return findings.get().report();
     }
 
     /** Weir's part; only of one without problems. */
     public WeirProperties weir() {
-        return new Records(findings.get().known()).weir();
+        return new RecordBinder(findings.get().known()).weir();
     }
 
     /** Spring Cloud Gateway's part; only of one without problems. */
@@ -115,7 +115,7 @@ public final class Snapshot {
 
     /** What may be shown of a setting. */
     String shown(String path, Setting setting) {
-        return hidden.get().contains(path) ? Secrets.HIDDEN : Secrets.hide(path, setting.text(), text(setting));
+        return hidden.get().contains(path) ? SecretMasking.HIDDEN : SecretMasking.hide(path, setting.text(), text(setting));
     }
 
     private static Map<String, Setting> changeable(RawTree root) {
@@ -123,13 +123,13 @@ public final class Snapshot {
         root.leaves()
                 .flatMap(leaf -> leaf.settings().stream())
                 .filter(setting -> !mayChange(setting))
-                .forEach(setting -> fixed.merge(Names.uniform(setting.path()), setting.order(), Math::min));
+                .forEach(setting -> fixed.merge(PropertyNames.uniform(setting.path()), setting.order(), Math::min));
         Map<String, Setting> changeable = new TreeMap<>();
         root.leaves()
                 .forEach(leaf -> leaf.settings().stream()
-                        .filter(Snapshot::mayChange)
+                        .filter(ConfigurationSnapshot::mayChange)
                         .filter(setting ->
-                                setting.order() < fixed.getOrDefault(Names.uniform(setting.path()), Integer.MAX_VALUE))
+                                setting.order() < fixed.getOrDefault(PropertyNames.uniform(setting.path()), Integer.MAX_VALUE))
                         .min(Comparator.comparingInt(Setting::order))
                         .ifPresent(setting -> changeable.put(leaf.path(), setting)));
         return changeable;
@@ -145,22 +145,22 @@ public final class Snapshot {
         root.leaves()
                 .flatMap(leaf -> leaf.settings().stream())
                 .forEach(setting -> winners.merge(
-                        Names.uniform(setting.path()),
+                        PropertyNames.uniform(setting.path()),
                         setting,
                         (one, other) -> other.order() < one.order() ? other : one));
         Map<String, Setting> inForce = new TreeMap<>();
         root.leaves()
-                .filter(leaf -> leaf.settings().stream().anyMatch(Snapshot::isOfInterest))
+                .filter(leaf -> leaf.settings().stream().anyMatch(ConfigurationSnapshot::isOfInterest))
                 .forEach(leaf -> inForce.put(
                         leaf.path(),
                         Objects.requireNonNull(winners.get(
-                                Names.uniform(leaf.settings().getFirst().path())))));
+                                PropertyNames.uniform(leaf.settings().getFirst().path())))));
         return inForce;
     }
 
     /** Of environment variables and the JVM's properties most are about something else. */
     private static boolean isOfInterest(Setting setting) {
-        return mayChange(setting) || setting.place().source().equals(WrittenReader.COMMAND_LINE);
+        return mayChange(setting) || setting.place().source().equals(RawTreeReader.COMMAND_LINE);
     }
 
     /** The arguments of predicates and filters that are written in full, and are not to be shown since another one says what they are. */
@@ -181,8 +181,8 @@ public final class Snapshot {
                     .flatMap(path -> Stream.ofNullable(changeable().get(path)))
                     .toList();
             if (name != null
-                    && (settings.stream().map(Setting::text).anyMatch(Secrets::namesASecret)
-                            || Secrets.isHidden(
+                    && (settings.stream().map(Setting::text).anyMatch(SecretMasking::namesASecret)
+                            || SecretMasking.isHidden(
                                     text(name),
                                     settings.stream().map(this::text).toList()))) {
                 hidden.addAll(paths);
@@ -192,13 +192,13 @@ public final class Snapshot {
     }
 
     /** What holds, defaults included, by path; secrets are masked. */
-    public List<Value> values() {
-        Map<String, Value> values = new TreeMap<>();
+    public List<EffectiveValue> values() {
+        Map<String, EffectiveValue> values = new TreeMap<>();
         inForce(sources.written()).forEach((path, setting) -> {
-            if (!Names.uniform(path).startsWith("weir.")) {
+            if (!PropertyNames.uniform(path).startsWith("weir.")) {
                 values.put(
                         path,
-                        new Value(path, shown(path, setting), setting.place().toString()));
+                        new EffectiveValue(path, shown(path, setting), setting.place().toString()));
             }
         });
         findings.get().known().entries().forEach((path, entry) -> {
@@ -208,9 +208,9 @@ public final class Snapshot {
                     : sources.environment().resolvePlaceholders(written);
             values.put(
                     path,
-                    new Value(
+                    new EffectiveValue(
                             path,
-                            Secrets.hide(path, written == null ? text : written, text),
+                            SecretMasking.hide(path, written == null ? text : written, text),
                             entry.isWritten() ? entry.place().toString() : DEFAULT));
         });
         return List.copyOf(values.values());
@@ -225,7 +225,7 @@ public final class Snapshot {
                                 ? java.time.temporal.ChronoUnit.SECONDS
                                 : java.time.temporal.ChronoUnit.MILLIS);
             case Collection<?> several ->
-                several.stream().map(Snapshot::text).sorted().collect(Collectors.joining(","));
+                several.stream().map(ConfigurationSnapshot::text).sorted().collect(Collectors.joining(","));
             default -> value.toString();
         };
     }
@@ -241,8 +241,8 @@ public final class Snapshot {
     /** The files that it was read from, or should have been. */
     public Set<Path> files() {
         Set<Path> files = new LinkedHashSet<>();
-        SnapshotReader.locations(sources.environment())
-                .map(SnapshotReader::file)
+        ConfigurationReader.locations(sources.environment())
+                .map(ConfigurationReader::file)
                 .forEach(files::add);
         changeable().values().stream()
                 .map(Setting::place)

@@ -28,7 +28,7 @@ import org.springframework.util.unit.DataUnit;
  * @param range what is allowed of that: {@code 1ms to 10m}; empty if all is
  * @param words the words that it may be; empty if it is not a choice
  */
-public record Expectation(String kind, String range, List<String> words) {
+public record ExpectedValue(String kind, String range, List<String> words) {
 
     private static final List<DurationFormat.Unit> LARGEST_FIRST =
             Arrays.stream(DurationFormat.Unit.values()).toList().reversed();
@@ -39,12 +39,12 @@ public record Expectation(String kind, String range, List<String> words) {
      *
      * @param defaults its default, which shows how the words of a choice are spelt
      */
-    static Expectation of(Class<?> type, Annotation[] constraints, List<String> defaults) {
+    static ExpectedValue of(Class<?> type, Annotation[] constraints, List<String> defaults) {
         if (type.isEnum()) {
             List<String> words = words(type, defaults);
-            return new Expectation(anyOf(words), "", words);
+            return new ExpectedValue(anyOf(words), "", words);
         }
-        return new Expectation(kind(type), range(type, constraints), List.of());
+        return new ExpectedValue(kind(type), range(type, constraints), List.of());
     }
 
     /** In place of a value that cannot be read. */
@@ -102,7 +102,7 @@ public record Expectation(String kind, String range, List<String> words) {
     }
 
     private static String range(Class<?> type, Annotation[] constraints) {
-        Bounds bounds = new Bounds(type == DataSize.class ? Expectation::size : Long::toString);
+        Bounds bounds = new Bounds(type == DataSize.class ? ExpectedValue::size : Long::toString);
         for (Annotation constraint : constraints) {
             String message = String.valueOf(AnnotationUtils.getValue(constraint, "message"));
             if (isConstraint(constraint) && !message.startsWith("{")) {

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class NamesTest {
+class PropertyNamesTest {
 
     private static final List<String> KNOWN = List.of(
             "uri",
@@ -31,24 +31,24 @@ class NamesTest {
         "maxstream, max-streams"
     })
     void findsTheNearestName(String written, String nearest) {
-        assertThat(Names.nearest(written, KNOWN)).isEqualTo(nearest);
+        assertThat(PropertyNames.nearest(written, KNOWN)).isEqualTo(nearest);
     }
 
     @ParameterizedTest
     @CsvSource({"colour", "x", "timeouts-of-mine"})
     void findsNoneThatIsFar(String written) {
-        assertThat(Names.nearest(written, KNOWN)).isNull();
+        assertThat(PropertyNames.nearest(written, KNOWN)).isNull();
     }
 
     @ParameterizedTest
     @CsvSource({"abc, abc, 0", "abc, abd, 1", "abc, acb, 1", "abc, ab, 1", "'', abc, 3", "ca, abc, 3"})
     void countsEdits(String a, String b, int distance) {
-        assertThat(Names.distance(a, b)).isEqualTo(distance);
-        assertThat(Names.distance(b, a)).isEqualTo(distance);
+        assertThat(PropertyNames.distance(a, b)).isEqualTo(distance);
+        assertThat(PropertyNames.distance(b, a)).isEqualTo(distance);
     }
 
     @Test
     void putsDashesBetweenWords() {
-        assertThat(Names.dashed("maxWaitDurationInHalfOpenState")).isEqualTo("max-wait-duration-in-half-open-state");
+        assertThat(PropertyNames.dashed("maxWaitDurationInHalfOpenState")).isEqualTo("max-wait-duration-in-half-open-state");
     }
 }

@@ -21,7 +21,7 @@ import org.springframework.core.env.PropertySource;
  * <p>Thread-safe.
  */
 // Concurrency: guarded by this.
-public final class SnapshotReader implements Supplier<Snapshot> {
+public final class ConfigurationReader implements Supplier<ConfigurationSnapshot> {
 
     private static final String OPTIONAL = "optional:";
     private static final List<String> LOCATIONS =
@@ -29,7 +29,7 @@ public final class SnapshotReader implements Supplier<Snapshot> {
 
     private final ConfigurableEnvironment running;
     private final String[] arguments;
-    private @Nullable Reading last;
+    private @Nullable LoadedConfiguration last;
 
     /**
      * A reader.
@@ -37,30 +37,30 @@ public final class SnapshotReader implements Supplier<Snapshot> {
      * @param running the environment of the gateway that runs, for what its application sets itself
      * @param arguments the arguments that it was started with
      */
-    public SnapshotReader(ConfigurableEnvironment running, String... arguments) {
+    public ConfigurationReader(ConfigurableEnvironment running, String... arguments) {
         this.running = running;
         this.arguments = arguments.clone();
     }
 
     @Override
-    public synchronized Snapshot get() {
+    public synchronized ConfigurationSnapshot get() {
         // Before they are read: Spring Boot takes a directory for a file that says nothing.
         List<ConfigurationProblem> unreadable = locations(running)
                 .filter(location -> !location.startsWith(OPTIONAL))
-                .map(SnapshotReader::file)
+                .map(ConfigurationReader::file)
                 .flatMap(file -> unreadable(file).stream())
                 .toList();
         if (!unreadable.isEmpty()) {
-            return new Snapshot(ConfigurationSources.of(running), unreadable);
+            return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);
         }
-        Reading next = Optional.ofNullable(last).flatMap(Reading::again).orElseGet(this::whole);
+        LoadedConfiguration next = Optional.ofNullable(last).flatMap(LoadedConfiguration::again).orElseGet(this::whole);
         if (next.sources().problems().isEmpty()) {
             last = next;
         }
-        return new Snapshot(next.sources(), List.of(), next.files().places());
+        return new ConfigurationSnapshot(next.sources(), List.of(), next.files().places());
     }
 
-    private Reading whole() {
+    private LoadedConfiguration whole() {
         PropertySource<?> defaults = running.getPropertySources().get(DefaultPropertiesPropertySource.NAME);
         Map<String, Object> own = new HashMap<>();
         if (defaults instanceof EnumerablePropertySource<?> known) {
@@ -68,7 +68,7 @@ public final class SnapshotReader implements Supplier<Snapshot> {
                 own.put(name, known.getProperty(name));
             }
         }
-        return Reading.whole(own, arguments);
+        return LoadedConfiguration.whole(own, arguments);
     }
 
     /** The files that the gateway was given, as they were written. */
@@ -92,10 +92,10 @@ public final class SnapshotReader implements Supplier<Snapshot> {
                             ? "not a file"
                             : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
             return Optional.ofNullable(why)
-                    .map(known -> ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, known));
+                    .map(known -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, known));
         } catch (IOException e) {
             return Optional.of(
-                    ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, "not readable: " + e));
+                    ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, "not readable: " + e));
         }
     }
 }

@@ -1,11 +1,11 @@
 package io.weir.config.check;
 
 import io.weir.config.WeirProperties;
-import io.weir.config.check.Schema.Group;
-import io.weir.config.check.Schema.Named;
-import io.weir.config.check.Schema.Property;
-import io.weir.config.check.Schema.Several;
-import io.weir.config.check.Schema.Value;
+import io.weir.config.check.PropertySchema.GroupSchema;
+import io.weir.config.check.PropertySchema.MapSchema;
+import io.weir.config.check.PropertySchema.Property;
+import io.weir.config.check.PropertySchema.ListSchema;
+import io.weir.config.check.PropertySchema.ValueSchema;
 import io.weir.config.check.ValidValues.Entry;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -23,11 +23,11 @@ import org.springframework.beans.BeanUtils;
  * start. It would convert all of them once more, and has Java read the annotations of all of a record's components anew for each of them: a quarter
  * of a reload's time, and half of what it allocated.
  */
-final class Records {
+final class RecordBinder {
 
     private final ValidValues known;
 
-    Records(ValidValues known) {
+    RecordBinder(ValidValues known) {
         this.known = known;
     }
 
@@ -41,7 +41,7 @@ final class Records {
      *
      * @param written where the paths are put at and below which something is written
      */
-    private @Nullable Record group(String path, Group group, boolean isThere, Set<String> written) {
+    private @Nullable Record group(String path, GroupSchema group, boolean isThere, Set<String> written) {
         List<@Nullable Object> values = new ArrayList<>();
         for (Property property : group.properties()) {
             String child = path + '.' + property.name();
@@ -58,18 +58,18 @@ final class Records {
     private @Nullable Object value(String path, Property property, Set<String> written) {
         boolean hasDefault = property.defaults() != null;
         return switch (property.schema()) {
-            case Group group -> group(path, group, hasDefault, written);
-            case Named named -> named(path, named, hasDefault, written);
-            case Several several -> several(path, several, hasDefault, written);
-            case Value value -> single(path, written);
+            case GroupSchema group -> group(path, group, hasDefault, written);
+            case MapSchema named -> named(path, named, hasDefault, written);
+            case ListSchema several -> several(path, several, hasDefault, written);
+            case ValueSchema value -> single(path, written);
         };
     }
 
-    private @Nullable Map<String, Object> named(String path, Named named, boolean hasDefault, Set<String> written) {
+    private @Nullable Map<String, Object> named(String path, MapSchema named, boolean hasDefault, Set<String> written) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (String name : known.names(path).keySet()) {
             String child = path + '.' + name;
-            Object value = named.element() instanceof Group group
+            Object value = named.element() instanceof GroupSchema group
                     ? group(child, group, true, written)
                     : single(child, written);
             if (value != null) {
@@ -82,7 +82,7 @@ final class Records {
         return values.isEmpty() && !hasDefault ? null : values;
     }
 
-    private @Nullable Object several(String path, Several several, boolean hasDefault, Set<String> written) {
+    private @Nullable Object several(String path, ListSchema several, boolean hasDefault, Set<String> written) {
         List<?> values = (List<?>) single(path, written);
         if (values == null || (!hasDefault && !written.contains(path))) {
             return null;

@@ -17,7 +17,7 @@ import org.springframework.core.io.DescriptiveResource;
 import org.springframework.core.io.Resource;
 
 /** Hands out resources to Spring Boot, looks at those that are YAML files before, and remembers what it was asked for. */
-final class ConfigurationFiles extends DefaultResourceLoader {
+final class ConfigurationResourceLoader extends DefaultResourceLoader {
 
     /**
      * What is not on the class path, and never will be: Spring Boot asks for a dozen names each time, and to find that the
@@ -39,13 +39,13 @@ final class ConfigurationFiles extends DefaultResourceLoader {
         OTHER
     }
 
-    private final Map<FileText, YamlFile> read = new LinkedHashMap<>();
+    private final Map<LoadedFile, YamlFile> read = new LinkedHashMap<>();
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private final Map<String, Resource> resources = new LinkedHashMap<>();
     private final Map<String, Found> asked = new LinkedHashMap<>();
 
     /** The YAML files, by what Spring Boot was given to read in their place. */
-    Map<FileText, YamlFile> read() {
+    Map<LoadedFile, YamlFile> read() {
         return Collections.unmodifiableMap(read);
     }
 
@@ -121,15 +121,15 @@ final class ConfigurationFiles extends DefaultResourceLoader {
     }
 
     private Resource look(Resource resource) {
-        String name = Place.nameOf(resource);
+        String name = SourceLocation.nameOf(resource);
         try {
             YamlFile file = YamlFile.read(name, resource);
-            FileText text = new FileText(resource, file.readable());
+            LoadedFile text = new LoadedFile(resource, file.readable());
             read.put(text, file);
             return text;
         } catch (IOException e) {
             String why = e instanceof CharacterCodingException ? "not UTF-8" : "not readable: " + e;
-            problems.add(ConfigurationProblem.of(Place.inFile(name, 0), "", null, why));
+            problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, why));
             return resource;
         }
     }

@@ -2,22 +2,22 @@ package io.weir.reload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class HistoryTest {
+class ChangeHistoryTest {
 
-    private final History history = new History();
+    private final ChangeHistory history = new ChangeHistory();
 
-    private static Change applied(int at) {
+    private static ConfigurationChange applied(int at) {
         Difference difference = new Difference("weir.backends.orders.deadline", at + "s", null);
-        return new Change(Instant.ofEpochSecond(at), Trigger.WATCH, "file watch", List.of(difference), List.of());
+        return new ConfigurationChange(Instant.ofEpochSecond(at), Trigger.WATCH, "file watch", List.of(difference), List.of());
     }
 
-    private static Change refused(int at) {
-        return new Change(Instant.ofEpochSecond(at), Trigger.REQUEST, "192.0.2.7:4711", List.of(), List.of("no"));
+    private static ConfigurationChange refused(int at) {
+        return new ConfigurationChange(Instant.ofEpochSecond(at), Trigger.REQUEST, "192.0.2.7:4711", List.of(), List.of("no"));
     }
 
     @Test

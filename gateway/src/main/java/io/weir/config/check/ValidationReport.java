@@ -11,15 +11,15 @@ import java.util.stream.Collectors;
  * @param backends how many backends it has
  * @param routes how many routes it has
  */
-public record Report(List<ConfigurationProblem> problems, int backends, int routes) {
+public record ValidationReport(List<ConfigurationProblem> problems, int backends, int routes) {
 
     /** Sorts the problems. */
-    public Report {
+    public ValidationReport {
         problems = problems.stream().sorted().distinct().toList();
     }
 
-    static Report of(Collection<ConfigurationProblem> problems) {
-        return new Report(List.copyOf(problems), 0, 0);
+    static ValidationReport of(Collection<ConfigurationProblem> problems) {
+        return new ValidationReport(List.copyOf(problems), 0, 0);
     }
 
     /** Whether a gateway can start with it. */
@@ -38,8 +38,8 @@ public record Report(List<ConfigurationProblem> problems, int backends, int rout
     public String summary() {
         long files = problems.stream()
                 .map(ConfigurationProblem::place)
-                .filter(Place::isFile)
-                .map(Place::source)
+                .filter(SourceLocation::isFile)
+                .map(SourceLocation::source)
                 .distinct()
                 .count();
         String count = counted(problems.size(), "problem");
