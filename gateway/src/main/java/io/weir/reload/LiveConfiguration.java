@@ -120,7 +120,7 @@ public final class LiveConfiguration implements OperatorChanges {
     /** The files whose change can make another configuration: those of what is in force, and those that were read last. */
     Set<Path> watched() {
         Set<Path> watched = new LinkedHashSet<>(inForce.files());
-        watched.addAll(lastRead.places());
+        watched.addAll(lastRead.searchedFiles());
         return watched;
     }
 
@@ -165,7 +165,7 @@ public final class LiveConfiguration implements OperatorChanges {
         if (!problems.isEmpty()) {
             return new Answer(List.of(), problems);
         }
-        ConfigurationChange change = change(inForce.with(next), Trigger.OPERATOR, by);
+        ConfigurationChange change = change(inForce.withOperatorValues(next), Trigger.OPERATOR, by);
         if (!change.isApplied()) {
             log.warn("Limits of backend {} were not changed for {}: {}", backend, by, change.problems());
             return new Answer(List.of(), change.problems());
@@ -208,7 +208,7 @@ public final class LiveConfiguration implements OperatorChanges {
         if (!difference.isEmpty()) {
             try {
                 GatewayProperties before = gateway;
-                GatewayProperties after = before == null || difference.isOfRoutes() ? next.gateway() : before;
+                GatewayProperties after = before == null || difference.affectsGatewayRoutes() ? next.gateway() : before;
                 WeirProperties weir = next.weir();
                 synchronized (swapping) {
                     target.swap(weir, after);
@@ -224,7 +224,7 @@ public final class LiveConfiguration implements OperatorChanges {
                 clock.instant(),
                 trigger,
                 by,
-                difference.values().stream()
+                difference.changedValues().stream()
                         .map(value -> new Difference(value.path(), value.before(), value.after()))
                         .toList(),
                 List.of());

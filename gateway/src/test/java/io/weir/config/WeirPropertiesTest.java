@@ -61,7 +61,7 @@ class WeirPropertiesTest {
     static Stream<Object[]> choices() {
         return Stream.of(WeirProperties.class, BackendProperties.class, RouteProperties.class)
                 .flatMap(type -> values(PropertySchema.of(type)))
-                .flatMap(value -> value.expectation().words().stream().map(word -> new Object[] {value.type(), word}));
+                .flatMap(value -> value.expected().choices().stream().map(word -> new Object[] {value.type(), word}));
     }
 
     private static Stream<PropertySchema.ValueSchema> values(PropertySchema schema) {

@@ -26,30 +26,30 @@ final class BackendsCheck {
             "timelimiter", "weir.backends.%s.deadline");
 
     private final RawTree root;
-    private final ValidValues known;
+    private final ValidValues validValues;
     private final Consumer<ConfigurationProblem> problems;
 
-    BackendsCheck(RawTree root, ValidValues known, Consumer<ConfigurationProblem> problems) {
+    BackendsCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.known = known;
+        this.validValues = validValues;
         this.problems = problems;
     }
 
     void check() {
-        Map<String, SourceLocation> backends = known.names("weir.backends");
-        backends.forEach((name, place) -> {
+        Map<String, SourceLocation> backends = validValues.names("weir.backends");
+        backends.forEach((name, location) -> {
             String path = "weir.backends." + name;
             if (!NAME.matcher(name).matches()) {
                 problems.accept(ConfigurationProblem.expected(
-                        place, path, null, "1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit"));
+                        location, path, null, "1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit"));
             }
-            known.get(path + ".uri").ifPresent(entry -> uri(entry, (URI) entry.value()));
-            known.written(path + ".connection.ssl-bundle").ifPresent(bundle -> sslBundle(path, bundle));
+            validValues.get(path + ".uri").ifPresent(entry -> checkUri(entry, (URI) entry.value()));
+            validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
         });
-        EQUIVALENTS.forEach((module, equivalent) -> resilience4j(module, equivalent, backends.keySet()));
+        EQUIVALENTS.forEach((module, equivalent) -> reportResilience4jProperties(module, equivalent, backends.keySet()));
     }
 
-    private void uri(Entry entry, URI uri) {
+    private void checkUri(Entry entry, URI uri) {
         String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
         if (!scheme.equals("http") && !scheme.equals("https")) {
             report(entry, EXAMPLE);
@@ -71,8 +71,8 @@ final class BackendsCheck {
         }
     }
 
-    private void sslBundle(String backend, Entry bundle) {
-        boolean clear = known.value(backend + ".uri", URI.class)
+    private void checkSslBundle(String backend, Entry bundle) {
+        boolean clear = validValues.value(backend + ".uri", URI.class)
                 .filter(uri -> "http".equalsIgnoreCase(uri.getScheme()))
                 .isPresent();
         Collection<String> bundles = new TreeSet<>();
@@ -84,7 +84,7 @@ final class BackendsCheck {
             report(bundle, "an https backend, if there is a bundle for it");
         } else if (!bundles.contains(String.valueOf(bundle.value()))) {
             problems.accept(new ConfigurationProblem(
-                    bundle.place(),
+                    bundle.location(),
                     bundle.path(),
                     bundle.text(),
                     "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name",
@@ -92,20 +92,20 @@ final class BackendsCheck {
         }
     }
 
-    private void resilience4j(String module, String equivalent, Collection<String> backends) {
+    private void reportResilience4jProperties(String module, String equivalent, Collection<String> backends) {
         Stream.of("instances", "backends")
                 .flatMap(key -> RawTree.at(root, "resilience4j." + module + '.' + key).stream())
                 .flatMap(RawTree::children)
                 .forEach(instance -> backends.stream()
                         .filter(backend -> PropertyNames.uniform(backend).equals(PropertyNames.uniform(instance.name())))
                         .forEach(backend -> problems.accept(ConfigurationProblem.of(
-                                instance.place(),
+                                instance.location(),
                                 instance.path(),
                                 null,
                                 "without effect on a Weir backend; use " + equivalent.formatted(backend)))));
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.place(), entry.path(), entry.text(), expected));
+        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
     }
 }

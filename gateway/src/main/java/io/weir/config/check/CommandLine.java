@@ -41,18 +41,18 @@ public final class CommandLine {
     private final List<String> properties = new ArrayList<>();
     private boolean validate;
     private boolean help;
-    private @Nullable String complaint;
+    private @Nullable String usageError;
 
     /** Reads a command line. */
     public CommandLine(String... arguments) {
         for (String argument : arguments) {
             read(argument);
         }
-        if (complaint == null && validate && files.isEmpty()) {
-            complaint = "--validate: no file (expected: --validate FILE...)";
+        if (usageError == null && validate && files.isEmpty()) {
+            usageError = "--validate: no file (expected: --validate FILE...)";
         }
-        if (complaint == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
-            complaint = FILES_PROPERTY + ": also given as files (expected: one or the other)";
+        if (usageError == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
+            usageError = FILES_PROPERTY + ": also given as files (expected: one or the other)";
         }
     }
 
@@ -65,12 +65,12 @@ public final class CommandLine {
             files.add(Path.of(argument));
         } else if (FLAGS.contains(argument) || isProperty(argument)) {
             properties.add(argument);
-        } else if (complaint == null) {
+        } else if (usageError == null) {
             @Nullable
             String nearest = PropertyNames.nearest(
                     argument,
                     Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP)).toList());
-            complaint = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
+            usageError = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
         }
     }
 
@@ -106,8 +106,8 @@ public final class CommandLine {
      * @return the exit code; empty if the gateway is to run, with {@link #springArguments}
      */
     public OptionalInt execute(PrintStream out, PrintStream err) {
-        if (complaint != null) {
-            err.println(complaint);
+        if (usageError != null) {
+            err.println(usageError);
             err.print(USAGE);
             return OptionalInt.of(BAD_USAGE);
         }
@@ -127,10 +127,10 @@ public final class CommandLine {
 
     private OptionalInt start(PrintStream err) {
         List<ConfigurationProblem> missing = files.stream()
-                .flatMap(file -> ValidateCommand.problemsWith(file).stream())
+                .flatMap(file -> ValidateCommand.fileProblem(file).stream())
                 .toList();
         ValidationReport report = missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : ValidationReport.of(missing);
-        if (report.isOk()) {
+        if (report.isValid()) {
             return OptionalInt.empty();
         }
         err.println(report);

@@ -30,75 +30,75 @@ public final class ConfigurationCheck {
                     .buildValidatorFactory());
 
     /** Made once too: to read the annotations of all properties allocates more than anything else in a check. */
-    static final PropertySchema.GroupSchema WEIR = PropertySchema.of(WeirProperties.class);
+    static final PropertySchema.GroupSchema WEIR_SCHEMA = PropertySchema.of(WeirProperties.class);
 
     /** Below them, names are checked one by one. */
-    private static final List<String> OUTERMOST = List.of("weir", RoutesCheck.PREFIX);
+    private static final List<String> PREFIXES = List.of("weir", RoutesCheck.PREFIX);
 
     private ConfigurationCheck() {}
 
     /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
     public static ValidationReport ofArguments(String... arguments) {
-        return findings(ConfigurationSources.read(arguments)).report();
+        return check(ConfigurationSources.read(arguments)).report();
     }
 
     /**
      * What was found in a configuration.
      *
-     * @param known the values that are sound
+     * @param validValues the values that are sound
      */
-    record Findings(ValidationReport report, ValidValues known) {}
+    record CheckResult(ValidationReport report, ValidValues validValues) {}
 
-    static Findings findings(ConfigurationSources sources) {
+    static CheckResult check(ConfigurationSources sources) {
         List<ConfigurationProblem> problems = new ArrayList<>(sources.problems());
         if (!sources.areReadable()) {
-            return new Findings(ValidationReport.of(problems), new ValidValues());
+            return new CheckResult(ValidationReport.of(problems), new ValidValues());
         }
         return check(sources, VALIDATION.obtain(), problems);
     }
 
-    private static Findings check(
+    private static CheckResult check(
             ConfigurationSources sources, ValidatorFactory validation, List<ConfigurationProblem> problems) {
         ConfigurableEnvironment environment = sources.environment();
-        RawTree root = sources.written();
+        RawTree root = sources.rawTree();
         PropertiesCheck properties = new PropertiesCheck(
                 environment,
                 EnvironmentVariables.of(environment),
-                validation.usingContext().messageInterpolator(new Unsaid()).getValidator(),
+                validation.usingContext().messageInterpolator(new SilentInterpolator()).getValidator(),
                 problems::add);
-        OUTERMOST.forEach(path -> oddNames(root, path, problems));
-        properties.group("weir", WEIR, RawTree.at(root, "weir"), SourceLocation.elsewhere("configuration"));
-        ValidValues known = properties.known();
-        new BackendsCheck(root, known, problems::add).check();
-        new GatewayCheck(environment, root, known, problems::add).check();
+        PREFIXES.forEach(path -> reportMalformedPrefixes(root, path, problems));
+        properties.group("weir", WEIR_SCHEMA, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
+        ValidValues validValues = properties.validValues();
+        new BackendsCheck(root, validValues, problems::add).check();
+        new GatewayCheck(environment, root, validValues, problems::add).check();
 
         Supplier<GatewayFactories> factories = SingletonSupplier.of(
                 () -> GatewayFactories.of(environment, new SpringValidatorAdapter(validation.getValidator())));
         DefinitionsCheck definitions = new DefinitionsCheck(environment, factories, problems::add);
-        List<Route> routes = new RoutesCheck(environment, known, definitions, problems::add).check(root);
+        List<Route> routes = new RoutesCheck(environment, validValues, definitions, problems::add).check(root);
 
-        new ConsistencyCheck(environment, known, problems::add).check(routes);
-        ValidationReport report = new ValidationReport(problems, known.names("weir.backends").size(), routes.size());
-        return new Findings(report, known);
+        new ConsistencyCheck(environment, validValues, problems::add).check(routes);
+        ValidationReport report = new ValidationReport(problems, validValues.names("weir.backends").size(), routes.size());
+        return new CheckResult(report, validValues);
     }
 
     /** Spring Boot binds what is below a name with characters that it leaves out; here nothing of it would be found, and nothing checked. */
-    private static void oddNames(RawTree root, String path, List<ConfigurationProblem> problems) {
+    private static void reportMalformedPrefixes(RawTree root, String path, List<ConfigurationProblem> problems) {
         List<RawTree> nodes = List.of(root);
         for (String element : path.split("\\.", -1)) {
             nodes.stream()
                     .flatMap(RawTree::children)
                     .filter(child -> !child.isBracketed()
-                            && !child.name().equals(PropertyNames.read(child.name()))
-                            && PropertyNames.uniform(PropertyNames.read(child.name())).equals(element))
+                            && !child.name().equals(PropertyNames.withoutIgnoredCharacters(child.name()))
+                            && PropertyNames.uniform(PropertyNames.withoutIgnoredCharacters(child.name())).equals(element))
                     .forEach(child -> problems.add(
-                            new ConfigurationProblem(child.place(), child.path(), null, "unknown property", element)));
+                            new ConfigurationProblem(child.location(), child.path(), null, "unknown property", element)));
             nodes = RawTree.find(nodes, element);
         }
     }
 
     /** Says nothing: what was expected is said by {@link ExpectedValue}. */
-    private static final class Unsaid implements MessageInterpolator {
+    private static final class SilentInterpolator implements MessageInterpolator {
 
         @Override
         public String interpolate(String template, Context context) {

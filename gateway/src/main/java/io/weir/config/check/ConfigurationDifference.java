@@ -15,7 +15,7 @@ public final class ConfigurationDifference {
      * What a running gateway follows: backends, routes, and what is checked only. All else was built into servers, meters and
      * threads when it started.
      */
-    private static final Pattern LIVE = Pattern.compile(
+    private static final Pattern RELOADABLE = Pattern.compile(
             "weir\\.(backends|routes)\\b.*|weir\\.allow-?unprotected-?routes"
                     + "|spring\\.cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)\\b.*",
             Pattern.CASE_INSENSITIVE);
@@ -27,10 +27,10 @@ public final class ConfigurationDifference {
      * @param before what it was; null: it was not written
      * @param after what it is; null: it is not written any more
      */
-    public record Changed(
+    public record ChangedValue(
             String path, @Nullable String before, @Nullable String after) {}
 
-    private final List<Changed> values = new ArrayList<>();
+    private final List<ChangedValue> changedValues = new ArrayList<>();
     private final List<ConfigurationProblem> problems = new ArrayList<>();
 
     /** The difference from one configuration to the next. */
@@ -46,42 +46,42 @@ public final class ConfigurationDifference {
             String is = now == null ? null : to.text(now);
             if (was == null ? is != null : !was.equals(is)) {
                 add(
-                        new Changed(
+                        new ChangedValue(
                                 path,
-                                old == null ? null : from.shown(path, old),
-                                now == null ? null : to.shown(path, now)),
-                        now != null ? now.place() : placeOf(old));
+                                old == null ? null : from.displayText(path, old),
+                                now == null ? null : to.displayText(path, now)),
+                        now != null ? now.location() : fileOf(old));
             }
         }
     }
 
     /** Whether a running gateway follows a change of this property. */
-    static boolean isFollowed(String path) {
-        return LIVE.matcher(path).matches();
+    static boolean isReloadable(String path) {
+        return RELOADABLE.matcher(path).matches();
     }
 
-    private static SourceLocation placeOf(@Nullable Setting old) {
+    private static SourceLocation fileOf(@Nullable Setting old) {
         return old == null
-                ? SourceLocation.elsewhere("configuration")
-                : SourceLocation.inFile(old.place().source(), 0);
+                ? SourceLocation.outsideFiles("configuration")
+                : SourceLocation.inFile(old.location().source(), 0);
     }
 
-    private void add(Changed changed, SourceLocation place) {
-        values.add(changed);
-        if (!isFollowed(changed.path())) {
+    private void add(ChangedValue changed, SourceLocation location) {
+        changedValues.add(changed);
+        if (!isReloadable(changed.path())) {
             String after = changed.after();
-            String until = changed.before() == null ? "not written" : changed.before();
+            String current = changed.before() == null ? "not written" : changed.before();
             problems.add(ConfigurationProblem.of(
-                    place,
+                    location,
                     changed.path(),
                     after == null ? "removed" : after,
-                    "it takes a restart to change this; expected, as long as this gateway runs: " + until));
+                    "it takes a restart to change this; expected, as long as this gateway runs: " + current));
         }
     }
 
     /** The values that are different, by path. */
-    public List<Changed> values() {
-        return List.copyOf(values);
+    public List<ChangedValue> changedValues() {
+        return List.copyOf(changedValues);
     }
 
     /** Those that a running gateway cannot follow. */
@@ -90,12 +90,12 @@ public final class ConfigurationDifference {
     }
 
     /** Whether Spring Cloud Gateway's routes and filters are other ones, for all that is known. */
-    public boolean isOfRoutes() {
-        return values.stream().anyMatch(value -> !value.path().startsWith("weir."));
+    public boolean affectsGatewayRoutes() {
+        return changedValues.stream().anyMatch(value -> !value.path().startsWith("weir."));
     }
 
     /** Whether all is written as it was. */
     public boolean isEmpty() {
-        return values.isEmpty();
+        return changedValues.isEmpty();
     }
 }

@@ -8,39 +8,39 @@ import org.springframework.util.PlaceholderResolutionException;
 /**
  * One thing that is wrong in the configuration.
  *
- * @param place where it is written
+ * @param location where it is written
  * @param path the property, as it is written; empty if it is the file
  * @param value what is written there; null if that is nothing, or not the point
  * @param why what is wrong, or what was expected
  * @param nearest the known name that comes nearest to an unknown one; null if none does
  */
 public record ConfigurationProblem(
-        SourceLocation place,
+        SourceLocation location,
         String path,
         @Nullable String value,
         String why,
         @Nullable String nearest) implements Comparable<ConfigurationProblem> {
 
     private static final int LONGEST_VALUE = 120;
-    private static final Comparator<ConfigurationProblem> ORDER = Comparator.comparing(ConfigurationProblem::place)
+    private static final Comparator<ConfigurationProblem> ORDER = Comparator.comparing(ConfigurationProblem::location)
             .thenComparing(ConfigurationProblem::path)
             .thenComparing(problem -> String.valueOf(problem.value()))
             .thenComparing(ConfigurationProblem::why);
 
     /** Hides secrets, and keeps everything on one line. */
     public ConfigurationProblem {
-        value = value == null ? null : shortened(oneLine(SecretMasking.hide(path, value)));
+        value = value == null ? null : shortened(oneLine(SecretMasking.mask(path, value)));
         why = oneLine(why);
     }
 
     /** A problem without a nearest name. */
-    static ConfigurationProblem of(SourceLocation place, String path, @Nullable String value, String why) {
-        return new ConfigurationProblem(place, path, value, why, null);
+    static ConfigurationProblem of(SourceLocation location, String path, @Nullable String value, String why) {
+        return new ConfigurationProblem(location, path, value, why, null);
     }
 
     /** A value that is not what was expected. */
-    static ConfigurationProblem expected(SourceLocation place, String path, @Nullable String value, String expected) {
-        return of(place, path, value, "expected: " + expected);
+    static ConfigurationProblem expected(SourceLocation location, String path, @Nullable String value, String expected) {
+        return of(location, path, value, "expected: " + expected);
     }
 
     /** A value with a placeholder that has no value; it is named, since the value may be a secret's. */
@@ -48,7 +48,7 @@ public record ConfigurationProblem(
         String which = unresolved instanceof PlaceholderResolutionException one
                 ? "the placeholder " + one.getPlaceholder()
                 : "a placeholder";
-        return of(setting.place(), setting.path(), text, which + " has no value");
+        return of(setting.location(), setting.path(), text, which + " has no value");
     }
 
     private static String oneLine(String value) {
@@ -69,8 +69,8 @@ public record ConfigurationProblem(
     public String toString() {
         String hint = nearest == null ? "" : "; did you mean " + nearest + '?';
         if (path.isEmpty()) {
-            return place + ": " + why + hint;
+            return location + ": " + why + hint;
         }
-        return place + ": " + path + (value == null ? "" : ": " + value) + " (" + why + hint + ')';
+        return location + ": " + path + (value == null ? "" : ": " + value) + " (" + why + hint + ')';
     }
 }

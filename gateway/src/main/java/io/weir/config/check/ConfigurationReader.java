@@ -45,34 +45,34 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
     @Override
     public synchronized ConfigurationSnapshot get() {
         // Before they are read: Spring Boot takes a directory for a file that says nothing.
-        List<ConfigurationProblem> unreadable = locations(running)
+        List<ConfigurationProblem> unreadable = configuredLocations(running)
                 .filter(location -> !location.startsWith(OPTIONAL))
-                .map(ConfigurationReader::file)
+                .map(ConfigurationReader::toPath)
                 .flatMap(file -> unreadable(file).stream())
                 .toList();
         if (!unreadable.isEmpty()) {
             return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);
         }
-        LoadedConfiguration next = Optional.ofNullable(last).flatMap(LoadedConfiguration::again).orElseGet(this::whole);
+        LoadedConfiguration next = Optional.ofNullable(last).flatMap(LoadedConfiguration::reloadChangedFiles).orElseGet(this::load);
         if (next.sources().problems().isEmpty()) {
             last = next;
         }
-        return new ConfigurationSnapshot(next.sources(), List.of(), next.files().places());
+        return new ConfigurationSnapshot(next.sources(), List.of(), next.files().searchedFiles());
     }
 
-    private LoadedConfiguration whole() {
+    private LoadedConfiguration load() {
         PropertySource<?> defaults = running.getPropertySources().get(DefaultPropertiesPropertySource.NAME);
         Map<String, Object> own = new HashMap<>();
-        if (defaults instanceof EnumerablePropertySource<?> known) {
-            for (String name : known.getPropertyNames()) {
-                own.put(name, known.getProperty(name));
+        if (defaults instanceof EnumerablePropertySource<?> enumerable) {
+            for (String name : enumerable.getPropertyNames()) {
+                own.put(name, enumerable.getProperty(name));
             }
         }
-        return LoadedConfiguration.whole(own, arguments);
+        return LoadedConfiguration.load(own, arguments);
     }
 
     /** The files that the gateway was given, as they were written. */
-    static Stream<String> locations(ConfigurableEnvironment environment) {
+    static Stream<String> configuredLocations(ConfigurableEnvironment environment) {
         return LOCATIONS.stream()
                 .flatMap(property ->
                         Stream.of(environment.getProperty(property, "").split("[,;]", -1)))
@@ -80,7 +80,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
                 .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains("classpath"));
     }
 
-    static Path file(String location) {
+    static Path toPath(String location) {
         return Path.of(location.replaceFirst('^' + OPTIONAL, "").replaceFirst("^file:(//)?", ""));
     }
 
@@ -92,7 +92,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
                             ? "not a file"
                             : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
             return Optional.ofNullable(why)
-                    .map(known -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, known));
+                    .map(enumerable -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, enumerable));
         } catch (IOException e) {
             return Optional.of(
                     ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, "not readable: " + e));

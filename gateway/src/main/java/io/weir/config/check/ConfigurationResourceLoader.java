@@ -23,30 +23,30 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
      * What is not on the class path, and never will be: Spring Boot asks for a dozen names each time, and to find that the
      * jars do not have them takes a good part of a reading.
      */
-    private static final Set<String> ABSENT = ConcurrentHashMap.newKeySet();
+    private static final Set<String> NOT_ON_CLASS_PATH = ConcurrentHashMap.newKeySet();
 
-    private static final int MAX_ABSENT = 100;
+    private static final int MAX_NOT_ON_CLASS_PATH = 100;
 
     /** Of this one, Spring Boot only wants to know whether it is there. */
-    private static final String HERE = "file:./";
+    private static final String WORKING_DIRECTORY = "file:./";
 
     /** What is at a place outside of the class path. */
-    private enum Found {
-        NOTHING,
+    private enum LocationContent {
+        ABSENT,
         YAML,
         DIRECTORY,
         /** What is read of it is not known here: files of another kind, and those in a directory's directories. */
         OTHER
     }
 
-    private final Map<LoadedFile, YamlFile> read = new LinkedHashMap<>();
+    private final Map<LoadedFile, YamlFile> yamlFiles = new LinkedHashMap<>();
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private final Map<String, Resource> resources = new LinkedHashMap<>();
-    private final Map<String, Found> asked = new LinkedHashMap<>();
+    private final Map<String, LocationContent> requested = new LinkedHashMap<>();
 
     /** The YAML files, by what Spring Boot was given to read in their place. */
-    Map<LoadedFile, YamlFile> read() {
-        return Collections.unmodifiableMap(read);
+    Map<LoadedFile, YamlFile> yamlFiles() {
+        return Collections.unmodifiableMap(yamlFiles);
     }
 
     /** Why files could not be read at all. */
@@ -55,57 +55,57 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
     }
 
     /** Whether there are files where there were, and none elsewhere. */
-    boolean areStillThere() {
-        return asked.entrySet().stream()
-                .allMatch(place -> place.getValue() != Found.OTHER
-                        && place.getValue() == find(place.getKey(), super.getResource(place.getKey())));
+    boolean areUnchanged() {
+        return requested.entrySet().stream()
+                .allMatch(entry -> entry.getValue() != LocationContent.OTHER
+                        && entry.getValue() == contentOf(entry.getKey(), super.getResource(entry.getKey())));
     }
 
     /** The files outside of the class path, and where others would be read from if they were there. */
-    Set<Path> places() {
-        Set<Path> places = new LinkedHashSet<>();
-        asked.forEach((location, found) -> {
+    Set<Path> searchedFiles() {
+        Set<Path> searchedFiles = new LinkedHashSet<>();
+        requested.forEach((location, content) -> {
             Resource resource = super.getResource(location);
-            if (found != Found.DIRECTORY && resource.isFile()) {
+            if (content != LocationContent.DIRECTORY && resource.isFile()) {
                 try {
-                    places.add(resource.getFile().toPath());
+                    searchedFiles.add(resource.getFile().toPath());
                 } catch (IOException e) {
                     // It says that it is one, and is none: there is nothing to look at.
                 }
             }
         });
-        return places;
+        return searchedFiles;
     }
 
     @Override
     public Resource getResource(String location) {
-        if (ABSENT.contains(location)) {
+        if (NOT_ON_CLASS_PATH.contains(location)) {
             return new DescriptiveResource(location);
         }
         Resource resource = super.getResource(location);
         if (!location.startsWith(CLASSPATH_URL_PREFIX)) {
-            asked.computeIfAbsent(location, any -> find(location, resource));
-        } else if (ABSENT.size() < MAX_ABSENT && !resource.exists()) {
-            ABSENT.add(location);
+            requested.computeIfAbsent(location, any -> contentOf(location, resource));
+        } else if (NOT_ON_CLASS_PATH.size() < MAX_NOT_ON_CLASS_PATH && !resource.exists()) {
+            NOT_ON_CLASS_PATH.add(location);
             return resource;
         }
         return isYaml(location) && resource.isReadable()
-                ? resources.computeIfAbsent(location, any -> look(resource))
+                ? resources.computeIfAbsent(location, any -> check(resource))
                 : resource;
     }
 
-    private static Found find(String location, Resource resource) {
+    private static LocationContent contentOf(String location, Resource resource) {
         if (!resource.exists()) {
-            return Found.NOTHING;
+            return LocationContent.ABSENT;
         }
         try {
             File file = resource.getFile();
             if (!file.isDirectory()) {
-                return isYaml(location) ? Found.YAML : Found.OTHER;
+                return isYaml(location) ? LocationContent.YAML : LocationContent.OTHER;
             }
-            return location.equals(HERE) || !hasDirectories(file) ? Found.DIRECTORY : Found.OTHER;
+            return location.equals(WORKING_DIRECTORY) || !hasDirectories(file) ? LocationContent.DIRECTORY : LocationContent.OTHER;
         } catch (IOException e) {
-            return Found.OTHER;
+            return LocationContent.OTHER;
         }
     }
 
@@ -115,17 +115,17 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
 
     /** Whether there are such as Spring Boot looks into, for a pattern such as its own {@code ./config/*}. */
     private static boolean hasDirectories(File directory) {
-        File[] below = directory.listFiles(
+        File[] directories = directory.listFiles(
                 file -> file.isDirectory() && !file.getName().startsWith(".."));
-        return below == null || below.length > 0;
+        return directories == null || directories.length > 0;
     }
 
-    private Resource look(Resource resource) {
-        String name = SourceLocation.nameOf(resource);
+    private Resource check(Resource resource) {
+        String name = SourceLocation.displayName(resource);
         try {
             YamlFile file = YamlFile.read(name, resource);
             LoadedFile text = new LoadedFile(resource, file.readable());
-            read.put(text, file);
+            yamlFiles.put(text, file);
             return text;
         } catch (IOException e) {
             String why = e instanceof CharacterCodingException ? "not UTF-8" : "not readable: " + e;

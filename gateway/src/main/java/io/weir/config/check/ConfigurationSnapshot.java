@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
 import io.weir.config.WeirProperties;
-import io.weir.config.check.ConfigurationCheck.Findings;
+import io.weir.config.check.ConfigurationCheck.CheckResult;
 import io.weir.config.check.RawTree.Setting;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -48,10 +48,10 @@ public final class ConfigurationSnapshot {
     public record EffectiveValue(String path, String text, String origin) {}
 
     private final ConfigurationSources sources;
-    private final Supplier<Findings> findings;
-    private final Supplier<Map<String, Setting>> written;
-    private final Supplier<Set<String>> hidden = SingletonSupplier.of(this::hiddenArguments);
-    private final Set<Path> places;
+    private final Supplier<CheckResult> result;
+    private final Supplier<Map<String, Setting>> changeable;
+    private final Supplier<Set<String>> secretArguments = SingletonSupplier.of(this::findSecretArguments);
+    private final Set<Path> searchedFiles;
 
     /** A configuration of which it is not known where files were looked for. */
     ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable) {
@@ -62,15 +62,15 @@ public final class ConfigurationSnapshot {
      * A configuration.
      *
      * @param unreadable why it could not be read; then nothing else is said of it
-     * @param places where files were looked for
+     * @param searchedFiles where files were looked for
      */
-    ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> places) {
+    ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> searchedFiles) {
         this.sources = sources;
-        this.places = Set.copyOf(places);
-        this.findings = SingletonSupplier.of(() -> unreadable.isEmpty()
-                ? ConfigurationCheck.findings(sources)
-                : new Findings(ValidationReport.of(unreadable), new ValidValues()));
-        this.written = SingletonSupplier.of(() -> changeable(sources.written()));
+        this.searchedFiles = Set.copyOf(searchedFiles);
+        this.result = SingletonSupplier.of(() -> unreadable.isEmpty()
+                ? ConfigurationCheck.check(sources)
+                : new CheckResult(ValidationReport.of(unreadable), new ValidValues()));
+        this.changeable = SingletonSupplier.of(() -> changeable(sources.rawTree()));
     }
 
     /** What a running gateway has been started with. */
@@ -79,18 +79,18 @@ public final class ConfigurationSnapshot {
     }
 
     /** The same with values that win over all others. */
-    public ConfigurationSnapshot with(Map<String, String> values) {
-        return new ConfigurationSnapshot(sources.with(OPERATOR, new LinkedHashMap<>(values)), List.of());
+    public ConfigurationSnapshot withOperatorValues(Map<String, String> values) {
+        return new ConfigurationSnapshot(sources.withOverrides(OPERATOR, new LinkedHashMap<>(values)), List.of());
     }
 
     /** All that is wrong in it. */
     public ValidationReport report() {
-        return findings.get().report();
+        return result.get().report();
     }
 
     /** Weir's part; only of one without problems. */
     public WeirProperties weir() {
-        return new RecordBinder(findings.get().known()).weir();
+        return new RecordBinder(result.get().validValues()).weir();
     }
 
     /** Spring Cloud Gateway's part; only of one without problems. */
@@ -105,7 +105,7 @@ public final class ConfigurationSnapshot {
      * changed since the start.
      */
     Map<String, Setting> changeable() {
-        return written.get();
+        return changeable.get();
     }
 
     /** A setting's text, with placeholders resolved. */
@@ -114,57 +114,57 @@ public final class ConfigurationSnapshot {
     }
 
     /** What may be shown of a setting. */
-    String shown(String path, Setting setting) {
-        return hidden.get().contains(path) ? SecretMasking.HIDDEN : SecretMasking.hide(path, setting.text(), text(setting));
+    String displayText(String path, Setting setting) {
+        return secretArguments.get().contains(path) ? SecretMasking.MASK : SecretMasking.mask(path, setting.text(), text(setting));
     }
 
     private static Map<String, Setting> changeable(RawTree root) {
         Map<String, Integer> fixed = new HashMap<>();
         root.leaves()
                 .flatMap(leaf -> leaf.settings().stream())
-                .filter(setting -> !mayChange(setting))
-                .forEach(setting -> fixed.merge(PropertyNames.uniform(setting.path()), setting.order(), Math::min));
+                .filter(setting -> !isChangeable(setting))
+                .forEach(setting -> fixed.merge(PropertyNames.uniform(setting.path()), setting.precedence(), Math::min));
         Map<String, Setting> changeable = new TreeMap<>();
         root.leaves()
                 .forEach(leaf -> leaf.settings().stream()
-                        .filter(ConfigurationSnapshot::mayChange)
+                        .filter(ConfigurationSnapshot::isChangeable)
                         .filter(setting ->
-                                setting.order() < fixed.getOrDefault(PropertyNames.uniform(setting.path()), Integer.MAX_VALUE))
-                        .min(Comparator.comparingInt(Setting::order))
+                                setting.precedence() < fixed.getOrDefault(PropertyNames.uniform(setting.path()), Integer.MAX_VALUE))
+                        .min(Comparator.comparingInt(Setting::precedence))
                         .ifPresent(setting -> changeable.put(leaf.path(), setting)));
         return changeable;
     }
 
-    private static boolean mayChange(Setting setting) {
-        return setting.place().isFile() || setting.place().source().equals(OPERATOR);
+    private static boolean isChangeable(Setting setting) {
+        return setting.location().isFile() || setting.location().source().equals(OPERATOR);
     }
 
     /** What is in force of all that is written in a file, set by an operator, or given on the command line, whoever has said it last. */
-    private static Map<String, Setting> inForce(RawTree root) {
-        Map<String, Setting> winners = new HashMap<>();
+    private static Map<String, Setting> effectiveSettings(RawTree root) {
+        Map<String, Setting> effective = new HashMap<>();
         root.leaves()
                 .flatMap(leaf -> leaf.settings().stream())
-                .forEach(setting -> winners.merge(
+                .forEach(setting -> effective.merge(
                         PropertyNames.uniform(setting.path()),
                         setting,
-                        (one, other) -> other.order() < one.order() ? other : one));
-        Map<String, Setting> inForce = new TreeMap<>();
+                        (one, other) -> other.precedence() < one.precedence() ? other : one));
+        Map<String, Setting> effectiveSettings = new TreeMap<>();
         root.leaves()
-                .filter(leaf -> leaf.settings().stream().anyMatch(ConfigurationSnapshot::isOfInterest))
-                .forEach(leaf -> inForce.put(
+                .filter(leaf -> leaf.settings().stream().anyMatch(ConfigurationSnapshot::isReportable))
+                .forEach(leaf -> effectiveSettings.put(
                         leaf.path(),
-                        Objects.requireNonNull(winners.get(
+                        Objects.requireNonNull(effective.get(
                                 PropertyNames.uniform(leaf.settings().getFirst().path())))));
-        return inForce;
+        return effectiveSettings;
     }
 
     /** Of environment variables and the JVM's properties most are about something else. */
-    private static boolean isOfInterest(Setting setting) {
-        return mayChange(setting) || setting.place().source().equals(RawTreeReader.COMMAND_LINE);
+    private static boolean isReportable(Setting setting) {
+        return isChangeable(setting) || setting.location().source().equals(RawTreeReader.COMMAND_LINE);
     }
 
     /** The arguments of predicates and filters that are written in full, and are not to be shown since another one says what they are. */
-    private Set<String> hiddenArguments() {
+    private Set<String> findSecretArguments() {
         Map<String, List<String>> arguments = new HashMap<>();
         changeable().forEach((path, setting) -> {
             Matcher argument = ARGUMENT.matcher(path);
@@ -174,34 +174,34 @@ public final class ConfigurationSnapshot {
                         .add(path);
             }
         });
-        Set<String> hidden = new HashSet<>();
+        Set<String> secretArguments = new HashSet<>();
         arguments.forEach((definition, paths) -> {
             Setting name = changeable().get(definition + ".name");
             List<Setting> settings = paths.stream()
                     .flatMap(path -> Stream.ofNullable(changeable().get(path)))
                     .toList();
             if (name != null
-                    && (settings.stream().map(Setting::text).anyMatch(SecretMasking::namesASecret)
-                            || SecretMasking.isHidden(
+                    && (settings.stream().map(Setting::text).anyMatch(SecretMasking::hasSecretPlaceholder)
+                            || SecretMasking.hasSecretArguments(
                                     text(name),
                                     settings.stream().map(this::text).toList()))) {
-                hidden.addAll(paths);
+                secretArguments.addAll(paths);
             }
         });
-        return hidden;
+        return secretArguments;
     }
 
     /** What holds, defaults included, by path; secrets are masked. */
     public List<EffectiveValue> values() {
         Map<String, EffectiveValue> values = new TreeMap<>();
-        inForce(sources.written()).forEach((path, setting) -> {
+        effectiveSettings(sources.rawTree()).forEach((path, setting) -> {
             if (!PropertyNames.uniform(path).startsWith("weir.")) {
                 values.put(
                         path,
-                        new EffectiveValue(path, shown(path, setting), setting.place().toString()));
+                        new EffectiveValue(path, displayText(path, setting), setting.location().toString()));
             }
         });
-        findings.get().known().entries().forEach((path, entry) -> {
+        result.get().validValues().entries().forEach((path, entry) -> {
             String written = entry.text();
             String text = written == null
                     ? text(entry.value())
@@ -210,8 +210,8 @@ public final class ConfigurationSnapshot {
                     path,
                     new EffectiveValue(
                             path,
-                            SecretMasking.hide(path, written == null ? text : written, text),
-                            entry.isWritten() ? entry.place().toString() : DEFAULT));
+                            SecretMasking.mask(path, written == null ? text : written, text),
+                            entry.isExplicit() ? entry.location().toString() : DEFAULT));
         });
         return List.copyOf(values.values());
     }
@@ -234,20 +234,20 @@ public final class ConfigurationSnapshot {
      * Where files were looked for: those that say nothing or nothing sound, and that are not there, too. Only of one that was read from
      * files.
      */
-    public Set<Path> places() {
-        return places;
+    public Set<Path> searchedFiles() {
+        return searchedFiles;
     }
 
     /** The files that it was read from, or should have been. */
     public Set<Path> files() {
         Set<Path> files = new LinkedHashSet<>();
-        ConfigurationReader.locations(sources.environment())
-                .map(ConfigurationReader::file)
+        ConfigurationReader.configuredLocations(sources.environment())
+                .map(ConfigurationReader::toPath)
                 .forEach(files::add);
         changeable().values().stream()
-                .map(Setting::place)
-                .filter(place -> place.isFile() && !place.source().contains(":"))
-                .map(place -> Path.of(place.source()))
+                .map(Setting::location)
+                .filter(location -> location.isFile() && !location.source().contains(":"))
+                .map(location -> Path.of(location.source()))
                 .forEach(files::add);
         return files;
     }

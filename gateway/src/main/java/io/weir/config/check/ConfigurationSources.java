@@ -37,14 +37,14 @@ final class ConfigurationSources {
 
     private final ConfigurableEnvironment environment;
     private final Map<LoadedFile, YamlFile> files;
-    private final Supplier<RawTree> written;
+    private final Supplier<RawTree> rawTree;
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private boolean readable = true;
 
     private ConfigurationSources(ConfigurableEnvironment environment, Map<LoadedFile, YamlFile> files) {
         this.environment = environment;
         this.files = files;
-        this.written = SingletonSupplier.of(() -> RawTreeReader.read(environment, files));
+        this.rawTree = SingletonSupplier.of(() -> RawTreeReader.read(environment, files));
         ConfigurationPropertySources.attach(environment);
     }
 
@@ -70,8 +70,8 @@ final class ConfigurationSources {
         if (!defaults.isEmpty()) {
             environment.getPropertySources().addLast(new DefaultPropertiesPropertySource(defaults));
         }
-        ConfigurationSources sources = new ConfigurationSources(environment, files.read());
-        sources.process(files);
+        ConfigurationSources sources = new ConfigurationSources(environment, files.yamlFiles());
+        sources.runPostProcessors(files);
         return sources;
     }
 
@@ -85,7 +85,7 @@ final class ConfigurationSources {
      *
      * @param name who has set them
      */
-    ConfigurationSources with(String name, Map<String, Object> values) {
+    ConfigurationSources withOverrides(String name, Map<String, Object> values) {
         ConfigurableEnvironment over = copy(source -> source.getName().equals(name) ? null : source);
         over.getPropertySources().addFirst(new MapPropertySource(name, values));
         return new ConfigurationSources(over, files);
@@ -96,7 +96,7 @@ final class ConfigurationSources {
      *
      * @param replaced what takes a source's place; itself, if that is as it was
      */
-    ConfigurationSources with(
+    ConfigurationSources withFiles(
             Map<LoadedFile, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
         return new ConfigurationSources(copy(replaced), others);
     }
@@ -140,11 +140,11 @@ final class ConfigurationSources {
     }
 
     /** The tree of all names in them. */
-    RawTree written() {
-        return written.get();
+    RawTree rawTree() {
+        return rawTree.get();
     }
 
-    private void process(ConfigurationResourceLoader files) {
+    private void runPostProcessors(ConfigurationResourceLoader files) {
         SpringApplication application = new SpringApplication();
         application.setResourceLoader(files);
         DefaultBootstrapContext bootstrap = new DefaultBootstrapContext();
@@ -160,11 +160,11 @@ final class ConfigurationSources {
             readable = false;
         }
         problems.addAll(files.problems());
-        files.read().values().forEach(file -> problems.addAll(file.problems()));
+        files.yamlFiles().values().forEach(file -> problems.addAll(file.problems()));
         if (failure != null && problems.isEmpty()) {
             Throwable unknown = failure;
-            problems.add(files.read().values().stream()
-                    .flatMap(file -> file.unmade().stream())
+            problems.add(files.yamlFiles().values().stream()
+                    .flatMap(file -> file.constructionProblem().stream())
                     .findFirst()
                     .orElseGet(() -> unreadable(unknown)));
         }
@@ -172,24 +172,24 @@ final class ConfigurationSources {
 
     private static ConfigurationProblem unreadable(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            SourceLocation place = place(Origin.from(cause));
+            SourceLocation location = location(Origin.from(cause));
             if (cause instanceof ConfigDataNotFoundException missing) {
-                return ConfigurationProblem.of(place, "spring.config", missing.getReferenceDescription(), "not found");
+                return ConfigurationProblem.of(location, "spring.config", missing.getReferenceDescription(), "not found");
             }
-            if (place.isFile()) {
-                return ConfigurationProblem.of(place, "spring.config", null, String.valueOf(cause.getMessage()));
+            if (location.isFile()) {
+                return ConfigurationProblem.of(location, "spring.config", null, String.valueOf(cause.getMessage()));
             }
         }
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
         return ConfigurationProblem.of(
-                SourceLocation.elsewhere("configuration"), "", null, "not readable: " + root.getMessage());
+                SourceLocation.outsideFiles("configuration"), "", null, "not readable: " + root.getMessage());
     }
 
-    private static SourceLocation place(@Nullable Origin origin) {
+    private static SourceLocation location(@Nullable Origin origin) {
         @Nullable Origin plain = origin instanceof PropertySourceOrigin source ? source.getOrigin() : origin;
         return plain instanceof TextResourceOrigin text && text.getResource() != null
-                ? SourceLocation.inFile(SourceLocation.nameOf(text.getResource()), lineOf(text))
-                : SourceLocation.elsewhere("command line");
+                ? SourceLocation.inFile(SourceLocation.displayName(text.getResource()), lineOf(text))
+                : SourceLocation.outsideFiles("command line");
     }
 
     /** The line of a value, from 1; 0 if it is not known. */

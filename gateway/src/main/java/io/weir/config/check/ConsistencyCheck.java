@@ -30,49 +30,49 @@ final class ConsistencyCheck {
 
     private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
     /** Fields of the fallback's answer that are the gateway's own. */
-    private static final Set<String> OWN_FIELDS =
+    private static final Set<String> GATEWAY_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
-    private static final String WITHOUT_CONTROLS = "text without control characters";
+    private static final String NO_CONTROL_CHARACTERS = "text without control characters";
     private static final int DELETE = 0x7f;
 
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
     /** They come up before there is a route, or when nobody is left to be answered. */
-    private static final Set<Reason> NEVER_FALLEN_BACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
+    private static final Set<Reason> WITHOUT_FALLBACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
 
     private final Environment environment;
-    private final ValidValues known;
+    private final ValidValues validValues;
     private final Consumer<ConfigurationProblem> problems;
 
-    ConsistencyCheck(Environment environment, ValidValues known, Consumer<ConfigurationProblem> problems) {
+    ConsistencyCheck(Environment environment, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.known = known;
+        this.validValues = validValues;
         this.problems = problems;
     }
 
     /** Checks backends, routes and the gateway as a whole. */
     void check(List<Route> routes) {
-        known.names("weir.backends").keySet().forEach(this::backend);
+        validValues.names("weir.backends").keySet().forEach(this::backend);
         Map<String, Route> byId = routes.stream()
                 .filter(route -> route.id() != null)
                 .collect(
                         Collectors.toMap(route -> String.valueOf(route.id()), route -> route, (first, again) -> first));
-        known.names("weir.routes").forEach((id, place) -> {
+        validValues.names("weir.routes").forEach((id, location) -> {
             Route route = byId.get(id);
             if (route == null) {
                 @Nullable String nearest = PropertyNames.nearest(id, byId.keySet());
                 problems.accept(new ConfigurationProblem(
-                        place,
+                        location,
                         "weir.routes." + id,
                         null,
                         "no route has this id",
                         nearest == null ? null : key(nearest)));
             } else if (route.backend() == null) {
                 problems.accept(ConfigurationProblem.of(
-                        place,
+                        location,
                         "weir.routes." + id,
                         null,
-                        "without effect: the route in " + route.place() + " is not a backend:// route"));
+                        "without effect: the route in " + route.location() + " is not a backend:// route"));
             } else {
                 route("weir.routes." + id, route.backend());
             }
@@ -92,19 +92,19 @@ final class ConsistencyCheck {
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
         breaker(backend);
-        known.written(backend + ".bulkhead.scope")
+        validValues.explicit(backend + ".bulkhead.scope")
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
-                        && known.get("weir.cluster.gateways").isEmpty())
+                        && validValues.get("weir.cluster.gateways").isEmpty())
                 .ifPresent(scope -> report(scope, "weir.cluster.gateways, the name that counts them"));
     }
 
     private void breaker(String backend) {
         String breaker = backend + ".circuit-breaker";
-        Optional<Integer> maxCalls = known.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
-        boolean counts = known.value(breaker + ".sliding-window-type", SlidingWindowType.class)
+        Optional<Integer> maxCalls = validValues.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
+        boolean counts = validValues.value(breaker + ".sliding-window-type", SlidingWindowType.class)
                 .filter(type -> type == SlidingWindowType.COUNT_BASED)
                 .isPresent();
-        Entry minimum = known.written(breaker + ".minimum-number-of-calls").orElse(null);
+        Entry minimum = validValues.explicit(breaker + ".minimum-number-of-calls").orElse(null);
         if (minimum == null || maxCalls.isEmpty() || !counts) {
             return;
         }
@@ -122,9 +122,9 @@ final class ConsistencyCheck {
 
     private void route(String route, String name) {
         String backend = "weir.backends." + name;
-        boolean own = known.get(route + ".deadline").isPresent();
+        boolean own = validValues.get(route + ".deadline").isPresent();
         String deadline = own ? route + ".deadline" : backend + ".deadline";
-        boolean streams = known.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
+        boolean streams = validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
         atMost(route + ".deadline", backend + ".deadline", "the deadline of backend " + name);
         atMost(
                 route + ".max-concurrent-calls",
@@ -136,79 +136,79 @@ final class ConsistencyCheck {
     }
 
     private void fallback(String fallback, String routesBackend) {
-        Entry backend = known.written(fallback + ".backend").orElse(null);
+        Entry backend = validValues.explicit(fallback + ".backend").orElse(null);
         if (backend != null) {
             String name = String.valueOf(backend.value());
-            Set<String> backends = known.names("weir.backends").keySet();
+            Set<String> backends = validValues.names("weir.backends").keySet();
             if (name.equals(routesBackend)) {
                 report(backend, "another backend than the route's own");
             } else if (!backends.contains(name)) {
                 problems.accept(new ConfigurationProblem(
-                        backend.place(),
+                        backend.location(),
                         backend.path(),
                         backend.text(),
                         "unknown backend",
                         PropertyNames.nearest(name, backends)));
             }
             for (String part : List.of("status", "content-type", "body")) {
-                known.written(fallback + '.' + part)
+                validValues.explicit(fallback + '.' + part)
                         .ifPresent(entry -> report(entry, "a static answer or another backend, not both"));
             }
-            known.names(fallback + ".headers")
-                    .forEach((header, place) -> problems.accept(ConfigurationProblem.expected(
-                            place,
+            validValues.names(fallback + ".headers")
+                    .forEach((header, location) -> problems.accept(ConfigurationProblem.expected(
+                            location,
                             fallback + ".headers." + header,
                             null,
                             "a static answer or another backend, not both")));
         }
-        known.written(fallback + ".body")
-                .ifPresent(body -> known.value(fallback + ".status", Integer.class)
+        validValues.explicit(fallback + ".body")
+                .ifPresent(body -> validValues.value(fallback + ".status", Integer.class)
                         .filter(status -> WITHOUT_BODY.contains(status)
                                 && !String.valueOf(body.value()).isEmpty())
                         .ifPresent(status ->
                                 report(body, "nothing, since an answer with status " + status + " has no body")));
-        known.written(fallback + ".content-type")
-                .filter(entry -> isControlled(entry.value()))
-                .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
-        known.names(fallback + ".headers").forEach((header, place) -> header(fallback, header, place));
-        known.get(fallback + ".reasons").filter(Entry::isWritten).ifPresent(this::reasons);
+        validValues.explicit(fallback + ".content-type")
+                .filter(entry -> hasControlCharacter(entry.value()))
+                .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
+        validValues.names(fallback + ".headers").forEach((header, location) -> header(fallback, header, location));
+        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::reasons);
     }
 
-    private void header(String fallback, String header, SourceLocation place) {
+    private void header(String fallback, String header, SourceLocation location) {
         String path = fallback + ".headers." + header;
         String lower = header.toLowerCase(Locale.ROOT);
         if (!TOKEN.matcher(header).matches()) {
-            problems.accept(ConfigurationProblem.of(place, path, null, "not the name of a header field"));
+            problems.accept(ConfigurationProblem.of(location, path, null, "not the name of a header field"));
         } else if ("content-type".equals(lower)) {
-            problems.accept(ConfigurationProblem.of(place, path, null, "use content-type beside it"));
-        } else if (OWN_FIELDS.contains(lower)) {
-            problems.accept(ConfigurationProblem.of(place, path, null, "the gateway sets it itself"));
+            problems.accept(ConfigurationProblem.of(location, path, null, "use content-type beside it"));
+        } else if (GATEWAY_FIELDS.contains(lower)) {
+            problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets it itself"));
         } else {
-            known.get(path)
-                    .filter(entry -> isControlled(entry.value()))
-                    .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
+            validValues.get(path)
+                    .filter(entry -> hasControlCharacter(entry.value()))
+                    .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
         }
     }
 
-    private static boolean isControlled(Object value) {
+    private static boolean hasControlCharacter(Object value) {
         return String.valueOf(value).chars().anyMatch(c -> (c < ' ' && c != '\t') || c == DELETE);
     }
 
     private void reasons(Entry list) {
         if (list.value() instanceof List<?> reasons) {
-            NEVER_FALLEN_BACK.stream()
+            WITHOUT_FALLBACK.stream()
                     .filter(reasons::contains)
                     .forEach(reason -> problems.accept(ConfigurationProblem.of(
-                            list.place(), list.path(), reason.word(), "no fallback can be given for it")));
+                            list.location(), list.path(), reason.word(), "no fallback can be given for it")));
         }
     }
 
     /** A value that is written is at most another one, which may be a default. */
-    private void atMost(String path, String limitPath, String what) {
-        known.written(path)
-                .ifPresent(entry -> known.get(limitPath).ifPresent(limit -> {
+    private void atMost(String path, String limitPath, String limitName) {
+        validValues.explicit(path)
+                .ifPresent(entry -> validValues.get(limitPath).ifPresent(limit -> {
                     if (compare(entry.value(), limit.value()) > 0) {
-                        report(entry, "at most " + what + ", " + shown(limit.value()));
+                        report(entry, "at most " + limitName + ", " + displayText(limit.value()));
                     }
                 }));
     }
@@ -219,11 +219,11 @@ final class ConsistencyCheck {
                 : Integer.compare((Integer) value, (Integer) limit);
     }
 
-    private static String shown(Object value) {
+    private static String displayText(Object value) {
         return value instanceof Duration duration ? ExpectedValue.duration(duration) : value.toString();
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.place(), entry.path(), entry.text(), expected));
+        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
     }
 }

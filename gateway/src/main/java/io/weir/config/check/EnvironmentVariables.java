@@ -20,11 +20,11 @@ import org.springframework.core.env.StandardEnvironment;
 final class EnvironmentVariables {
 
     private final @Nullable ConfigurationPropertySource source;
-    private final int order;
+    private final int precedence;
 
-    private EnvironmentVariables(@Nullable ConfigurationPropertySource source, int order) {
+    private EnvironmentVariables(@Nullable ConfigurationPropertySource source, int precedence) {
         this.source = source;
-        this.order = order;
+        this.precedence = precedence;
     }
 
     static EnvironmentVariables of(ConfigurableEnvironment environment) {
@@ -56,10 +56,10 @@ final class EnvironmentVariables {
         if (property == null) {
             return Optional.empty();
         }
-        String place = property.getOrigin() instanceof PropertySourceOrigin variable
+        String location = property.getOrigin() instanceof PropertySourceOrigin variable
                 ? "environment variable " + variable.getPropertyName()
                 : "environment";
         return Optional.of(
-                new Setting(name.toString(), property.getValue(), SourceLocation.elsewhere(place), order, null, true));
+                new Setting(name.toString(), property.getValue(), SourceLocation.outsideFiles(location), precedence, null, true));
     }
 }

@@ -62,7 +62,7 @@ final class GatewayFactories {
     @ImportAutoConfiguration({GatewayAutoConfiguration.class, LocalResponseCacheAutoConfiguration.class})
     static class Factories {}
 
-    private static final Pattern CONDITION = Pattern.compile(
+    private static final Pattern CONDITION_PROPERTY = Pattern.compile(
             "spring[._](?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.).*",
             Pattern.CASE_INSENSITIVE);
 
@@ -72,37 +72,37 @@ final class GatewayFactories {
     private final Map<String, String> predicates;
     private final Map<String, String> filters;
     /** What has been made without a complaint, and its arguments as they were read: to make it again would say the same. */
-    private volatile Map<Tried, Object> sound = new ConcurrentHashMap<>();
+    private volatile Map<FactoryCall, Object> created = new ConcurrentHashMap<>();
     /** The same of the check before this one: what this one does not ask for is forgotten with the next. */
-    private volatile Map<Tried, Object> soundBefore = Map.of();
+    private volatile Map<FactoryCall, Object> createdByPreviousCheck = Map.of();
 
-    private record Tried(boolean isFilter, String name, Map<String, String> args) {}
+    private record FactoryCall(boolean isFilter, String name, Map<String, String> args) {}
 
     /** What all of Spring's properties but the routes were, and the factories that there were with these. */
-    private record Made(Map<String, Object> properties, GatewayFactories factories) {}
+    private record CachedFactories(Map<String, Object> properties, GatewayFactories factories) {}
 
-    private static final AtomicReference<@Nullable Made> LAST = new AtomicReference<>();
+    private static final AtomicReference<@Nullable CachedFactories> LAST = new AtomicReference<>();
 
     /** The factories for a check in an environment; those of before if nothing is different on which they depend. */
     static GatewayFactories of(ConfigurableEnvironment environment, Validator validator) {
-        Map<String, Object> properties = conditions(environment);
-        Made last = LAST.get();
+        Map<String, Object> properties = conditionProperties(environment);
+        CachedFactories last = LAST.get();
         if (last != null && last.properties().equals(properties)) {
-            last.factories().forgetWhatIsGone();
+            last.factories().evictUnused();
             return last.factories();
         }
         GatewayFactories made = new GatewayFactories(environment, validator);
-        LAST.set(new Made(properties, made));
+        LAST.set(new CachedFactories(properties, made));
         return made;
     }
 
-    private static Map<String, Object> conditions(ConfigurableEnvironment environment) {
+    private static Map<String, Object> conditionProperties(ConfigurableEnvironment environment) {
         Map<String, Object> properties = new HashMap<>();
         for (PropertySource<?> source : environment.getPropertySources()) {
             if (source instanceof EnumerablePropertySource<?> known
                     && !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
                 for (String name : known.getPropertyNames()) {
-                    if (CONDITION.matcher(name).matches()) {
+                    if (CONDITION_PROPERTY.matcher(name).matches()) {
                         properties.putIfAbsent(name, String.valueOf(environment.getProperty(name)));
                     }
                 }
@@ -173,7 +173,7 @@ final class GatewayFactories {
      * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
      */
     Object makePredicate(String name, Map<String, String> args) {
-        return once(new Tried(false, name, Map.copyOf(args)), () -> {
+        return cached(new FactoryCall(false, name, Map.copyOf(args)), () -> {
             RoutePredicateFactory<Object> factory = predicate(name);
             Object config = bind(factory, name, args);
             factory.applyAsync(config);
@@ -188,7 +188,7 @@ final class GatewayFactories {
      *     request if they do so at each
      */
     Object makeFilter(String name, Map<String, String> args) {
-        return once(new Tried(true, name, Map.copyOf(args)), () -> {
+        return cached(new FactoryCall(true, name, Map.copyOf(args)), () -> {
             GatewayFilterFactory<Object> factory = filter(name);
             Object config = bind(factory, name, args);
             if (config instanceof HasRouteId route) {
@@ -196,9 +196,9 @@ final class GatewayFactories {
             }
             factory.apply(config);
             if (config instanceof RewritePathGatewayFilterFactory.Config rewrite) {
-                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+                checkReplacement(rewrite.getRegexp(), rewrite.getReplacement());
             } else if (config instanceof RewriteResponseHeaderGatewayFilterFactory.Config rewrite) {
-                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+                checkReplacement(rewrite.getRegexp(), rewrite.getReplacement());
             }
             return config;
         });
@@ -206,21 +206,21 @@ final class GatewayFactories {
 
     /** Replaces what matches, which is at least nothing, as Spring Cloud Gateway would: a group that there is not is found out then. */
     @SuppressWarnings({"CheckReturnValue", "ReturnValueIgnored"}) // Whether it throws is all.
-    private static void tryOut(@Nullable String regexp, @Nullable String replacement) {
+    private static void checkReplacement(@Nullable String regexp, @Nullable String replacement) {
         if (regexp != null && replacement != null) {
             Pattern.compile(regexp + '|').matcher("").replaceAll(replacement.replace("$\\", "$"));
         }
     }
 
-    private Object once(Tried tried, Supplier<Object> make) {
-        Object known = soundBefore.get(tried);
-        return sound.computeIfAbsent(tried, any -> known == null ? make.get() : known);
+    private Object cached(FactoryCall call, Supplier<Object> make) {
+        Object cached = createdByPreviousCheck.get(call);
+        return created.computeIfAbsent(call, any -> cached == null ? make.get() : cached);
     }
 
     /** Where two checks are made at once, one forgets what the other would have needed, which is made again. */
-    private void forgetWhatIsGone() {
-        soundBefore = sound;
-        sound = new ConcurrentHashMap<>();
+    private void evictUnused() {
+        createdByPreviousCheck = created;
+        created = new ConcurrentHashMap<>();
     }
 
     @SuppressWarnings("unchecked")
@@ -239,12 +239,12 @@ final class GatewayFactories {
 
     private <F extends Configurable<Object> & ShortcutConfigurable> Object bind(
             F factory, String name, Map<String, String> args) {
-        refuseUnknown(factory, args);
+        rejectUnknownArguments(factory, args);
         return configuration.with(factory).name(name).properties(args).bind();
     }
 
     /** Spring Cloud Gateway ignores arguments that it does not know, unless it gathers all of them into a list. */
-    private <F extends Configurable<Object> & ShortcutConfigurable> void refuseUnknown(
+    private <F extends Configurable<Object> & ShortcutConfigurable> void rejectUnknownArguments(
             F factory, Map<String, String> args) {
         if (factory.shortcutType() == ShortcutType.DEFAULT) {
             Map<String, Object> normalized =

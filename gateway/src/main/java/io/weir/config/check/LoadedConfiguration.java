@@ -37,7 +37,7 @@ import org.springframework.core.io.Resource;
 record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLoader files) {
 
     /** Sources that no file changes. What Spring Cloud decrypts is none of them. */
-    private static final Set<String> FIXED = Set.of(
+    private static final Set<String> IMMUTABLE_SOURCES = Set.of(
             StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME,
             StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
             CommandLinePropertySource.COMMAND_LINE_PROPERTY_SOURCE_NAME,
@@ -48,82 +48,82 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
             "gateway-properties");
 
     /** Properties that say which files are read, uniform and without dots. */
-    private static final List<String> SAYING_WHAT_IS_READ = List.of("springconfig", "springprofiles");
+    private static final List<String> FILE_SELECTING_PROPERTIES = List.of("springconfig", "springprofiles");
 
     /** What is in their values where files may come unseen, or where a followed property may have a say. */
-    private static final List<String> UNSEEN = List.of("*", "configtree:", "${");
+    private static final List<String> UNTRACKED_MARKERS = List.of("*", "configtree:", "${");
 
     private static final String ENCRYPTED = "{cipher}";
 
     /** Reads all, by Spring Boot's own means. */
-    static LoadedConfiguration whole(Map<String, Object> defaults, String... arguments) {
+    static LoadedConfiguration load(Map<String, Object> defaults, String... arguments) {
         ConfigurationResourceLoader files = new ConfigurationResourceLoader();
         return new LoadedConfiguration(ConfigurationSources.read(files, defaults, arguments), files);
     }
 
     /** What is written now; empty if that takes a whole reading. */
-    Optional<LoadedConfiguration> again() {
-        if (!files.areStillThere() || mayReadUnseen()) {
+    Optional<LoadedConfiguration> reloadChangedFiles() {
+        if (!files.areUnchanged() || mayReadUntrackedFiles()) {
             return Optional.empty();
         }
         Map<Resource, PropertySource<?>> sourcesOf = new LinkedHashMap<>();
         for (PropertySource<?> source : sources.environment().getPropertySources()) {
             Resource file = fileOf(source);
-            boolean known = file == null ? isFixed(source) : sources.files().containsKey(file);
-            if (!known || (file != null && sourcesOf.put(file, source) != null)) {
+            boolean enumerable = file == null ? isImmutable(source) : sources.files().containsKey(file);
+            if (!enumerable || (file != null && sourcesOf.put(file, source) != null)) {
                 return Optional.empty();
             }
         }
         try {
-            return again(sourcesOf);
+            return reloadChangedFiles(sourcesOf);
         } catch (IOException | RuntimeException e) {
             // A whole reading tells what is wrong.
             return Optional.empty();
         }
     }
 
-    private Optional<LoadedConfiguration> again(Map<Resource, PropertySource<?>> sourcesOf) throws IOException {
+    private Optional<LoadedConfiguration> reloadChangedFiles(Map<Resource, PropertySource<?>> sourcesOf) throws IOException {
         Map<LoadedFile, YamlFile> read = new LinkedHashMap<>();
         Map<PropertySource<?>, PropertySource<?>> changed = new LinkedHashMap<>();
         for (Map.Entry<LoadedFile, YamlFile> entry : sources.files().entrySet()) {
             Resource file = entry.getKey().file();
             YamlFile before = entry.getValue();
-            YamlFile now = file instanceof ClassPathResource ? before : before.again(file);
+            YamlFile now = file instanceof ClassPathResource ? before : before.reread(file);
             LoadedFile text = new LoadedFile(file, now.readable());
             read.put(text, now);
             if (now != before) {
                 PropertySource<?> source = sourcesOf.get(text);
-                if (source == null || !before.isPlain() || !now.isPlain()) {
+                if (source == null || !before.isSingleValidDocument() || !now.isSingleValidDocument()) {
                     return Optional.empty();
                 }
                 PropertySource<?> next = load(source, text);
-                if (next == null || !isFollowed(source, next)) {
+                if (next == null || !isReloadable(source, next)) {
                     return Optional.empty();
                 }
                 changed.put(source, next);
             }
         }
-        return Optional.of(new LoadedConfiguration(sources.with(read, source -> changed.getOrDefault(source, source)), files));
+        return Optional.of(new LoadedConfiguration(sources.withFiles(read, source -> changed.getOrDefault(source, source)), files));
     }
 
-    private boolean mayReadUnseen() {
+    private boolean mayReadUntrackedFiles() {
         return sources.environment().getPropertySources().stream()
                 .filter(source -> !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source))
-                .flatMap(source -> source instanceof EnumerablePropertySource<?> known
-                        ? Stream.of(known.getPropertyNames())
-                                .filter(LoadedConfiguration::saysWhatIsRead)
-                                .map(known::getProperty)
+                .flatMap(source -> source instanceof EnumerablePropertySource<?> enumerable
+                        ? Stream.of(enumerable.getPropertyNames())
+                                .filter(LoadedConfiguration::selectsFiles)
+                                .map(enumerable::getProperty)
                         : Stream.empty())
-                .anyMatch(value -> UNSEEN.stream().anyMatch(String.valueOf(value)::contains));
+                .anyMatch(value -> UNTRACKED_MARKERS.stream().anyMatch(String.valueOf(value)::contains));
     }
 
-    private static boolean saysWhatIsRead(String property) {
+    private static boolean selectsFiles(String property) {
         String uniform = PropertyNames.uniform(property).replace(".", "");
-        return SAYING_WHAT_IS_READ.stream().anyMatch(uniform::startsWith);
+        return FILE_SELECTING_PROPERTIES.stream().anyMatch(uniform::startsWith);
     }
 
-    private static boolean isFixed(PropertySource<?> source) {
-        return FIXED.contains(source.getName())
+    private static boolean isImmutable(PropertySource<?> source) {
+        return IMMUTABLE_SOURCES.contains(source.getName())
                 || ConfigurationPropertySources.isAttachedConfigurationPropertySource(source);
     }
 
@@ -134,8 +134,8 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
     }
 
     private static @Nullable Resource resourceOf(PropertySource<?> source) {
-        if (source instanceof EnumerablePropertySource<?> known && known.getPropertyNames().length > 0) {
-            Origin origin = OriginLookup.getOrigin(known, known.getPropertyNames()[0]);
+        if (source instanceof EnumerablePropertySource<?> enumerable && enumerable.getPropertyNames().length > 0) {
+            Origin origin = OriginLookup.getOrigin(enumerable, enumerable.getPropertyNames()[0]);
             return origin instanceof TextResourceOrigin text ? text.getResource() : null;
         }
         return null;
@@ -151,14 +151,14 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
     }
 
     /** Whether nothing else is different than what a running gateway follows. */
-    private static boolean isFollowed(PropertySource<?> before, PropertySource<?> now) {
+    private static boolean isReloadable(PropertySource<?> before, PropertySource<?> now) {
         Set<String> names = new HashSet<>(Set.of(((EnumerablePropertySource<?>) before).getPropertyNames()));
         names.addAll(Set.of(((EnumerablePropertySource<?>) now).getPropertyNames()));
         return names.stream().allMatch(name -> {
             Object was = before.getProperty(name);
             Object is = now.getProperty(name);
             return Objects.equals(was, is)
-                    || (ConfigurationDifference.isFollowed(name) && !isEncrypted(was) && !isEncrypted(is));
+                    || (ConfigurationDifference.isReloadable(name) && !isEncrypted(was) && !isEncrypted(is));
         });
     }
 

@@ -35,15 +35,15 @@ import org.springframework.util.StringUtils;
 final class PropertiesCheck {
 
     /** A default as it is written in the records. */
-    private record Default(Class<?> type, String text) {}
+    private record DefaultKey(Class<?> type, String text) {}
 
-    private static final Map<Default, Object> DEFAULTS = new ConcurrentHashMap<>();
+    private static final Map<DefaultKey, Object> DEFAULTS = new ConcurrentHashMap<>();
 
     private final Environment environment;
     private final EnvironmentVariables variables;
     private final Validator validator;
     private final Consumer<ConfigurationProblem> problems;
-    private final ValidValues known = new ValidValues();
+    private final ValidValues validValues = new ValidValues();
 
     PropertiesCheck(
             Environment environment,
@@ -56,24 +56,24 @@ final class PropertiesCheck {
         this.problems = problems;
     }
 
-    ValidValues known() {
-        return known;
+    ValidValues validValues() {
+        return validValues;
     }
 
     /** Checks the properties of a group; {@code path} is canonical, {@code nodes} are all that is written under that name. */
-    void group(String path, GroupSchema group, List<RawTree> nodes, SourceLocation place) {
+    void group(String path, GroupSchema group, List<RawTree> nodes, SourceLocation location) {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.place(),
+                            setting.location(),
                             setting.path(),
                             setting.text(),
                             "properties: " + String.join(", ", group.names()))));
             node.children().filter(child -> !isKnown(child, group)).forEach(child -> unknown(child, group));
         }
         for (Property property : group.properties()) {
-            property(path + '.' + property.name(), property, RawTree.find(nodes, property.name()), place);
+            property(path + '.' + property.name(), property, RawTree.find(nodes, property.name()), location);
         }
     }
 
@@ -105,53 +105,53 @@ final class PropertiesCheck {
                 && (child.name().equals("true") || child.name().equals("false"))) {
             why = "YAML reads the key (on, off, yes, no) as " + child.name() + "; put it in quotes";
         }
-        problems.accept(new ConfigurationProblem(child.place(), child.path(), value, why, nearest));
+        problems.accept(new ConfigurationProblem(child.location(), child.path(), value, why, nearest));
     }
 
     private void property(String path, Property property, List<RawTree> nodes, SourceLocation around) {
-        SourceLocation place = nodes.isEmpty() ? around : nodes.getFirst().place();
+        SourceLocation location = nodes.isEmpty() ? around : nodes.getFirst().location();
         switch (property.schema()) {
             case GroupSchema group -> {
                 // What has no default is there only if it is written: a retry, a fallback.
                 if (!nodes.isEmpty() || property.defaults() != null) {
-                    group(path, group, nodes, place);
+                    group(path, group, nodes, location);
                 }
             }
-            case MapSchema named -> named(path, named, nodes);
-            case ListSchema several -> several(path, property, several, nodes, place);
-            case ValueSchema value -> value(path, property, value, nodes, place);
+            case MapSchema map -> map(path, map, nodes);
+            case ListSchema list -> list(path, property, list, nodes, location);
+            case ValueSchema value -> value(path, property, value, nodes, location);
         }
     }
 
     // ---------------------------------------------------------------- names that the user chooses
 
-    private void named(String path, MapSchema named, List<RawTree> nodes) {
+    private void map(String path, MapSchema map, List<RawTree> nodes) {
         Map<String, List<RawTree>> byName = new LinkedHashMap<>();
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.place(), setting.path(), setting.text(), "names with properties of their own")));
+                            setting.location(), setting.path(), setting.text(), "names with properties of their own")));
             // The node is its own leaf if nothing is below it.
             Stream<RawTree> children =
-                    named.element() instanceof ValueSchema ? node.leaves().filter(leaf -> leaf != node) : node.children();
+                    map.element() instanceof ValueSchema ? node.leaves().filter(leaf -> leaf != node) : node.children();
             children.forEach(child -> byName.computeIfAbsent(key(node, child), any -> new ArrayList<>())
                     .add(child));
         }
         Map<String, String> uniform = new LinkedHashMap<>();
         byName.forEach((name, written) -> {
-            SourceLocation place = written.getFirst().place();
+            SourceLocation location = written.getFirst().location();
             String other = uniform.putIfAbsent(PropertyNames.uniform(name), name);
             if (other != null && written.stream().noneMatch(RawTree::isBracketed)) {
                 problems.accept(ConfigurationProblem.of(
-                        place, written.getFirst().path(), null, "Spring Boot takes it for the same name as " + other));
+                        location, written.getFirst().path(), null, "Spring Boot takes it for the same name as " + other));
             }
-            known.name(path, name, place);
+            validValues.addName(path, name, location);
             String child = path + '.' + name;
-            switch (named.element()) {
-                case GroupSchema group -> group(child, group, written, place);
-                case ValueSchema value -> value(child, null, value, written, place);
-                default -> throw new IllegalStateException("a map of " + named.element());
+            switch (map.element()) {
+                case GroupSchema group -> group(child, group, written, location);
+                case ValueSchema value -> value(child, null, value, written, location);
+                default -> throw new IllegalStateException("a map of " + map.element());
             }
         });
     }
@@ -162,10 +162,10 @@ final class PropertiesCheck {
             return child.name();
         }
         String name = child.path().substring(parent.path().length() + 1);
-        String read = PropertyNames.read(name);
+        String read = PropertyNames.withoutIgnoredCharacters(name);
         if (!read.equals(name)) {
             problems.accept(ConfigurationProblem.of(
-                    child.place(),
+                    child.location(),
                     child.path(),
                     null,
                     "Spring Boot reads the name as " + read + "; write \"[" + name + "]\""));
@@ -175,118 +175,118 @@ final class PropertiesCheck {
 
     // ---------------------------------------------------------------- values
 
-    private void several(String path, Property property, ListSchema several, List<RawTree> nodes, SourceLocation place) {
-        Optional<Setting> single = winner(path, nodes);
+    private void list(String path, Property property, ListSchema list, List<RawTree> nodes, SourceLocation location) {
+        Optional<Setting> single = effective(path, nodes);
         List<RawTree> elements = nodes.stream().flatMap(RawTree::children).toList();
         elements.stream()
                 .filter(element ->
                         !element.isIndex() || element.children().findAny().isPresent())
                 .filter(element -> !element.isEnvironmentOnly())
                 .forEach(element -> problems.accept(ConfigurationProblem.expected(
-                        element.place(),
+                        element.location(),
                         element.path(),
                         null,
                         "a list of values, each "
-                                + several.element().expectation().inFull())));
+                                + list.element().expected().typeAndRange())));
         int first = elements.stream()
                 .flatMap(element -> element.settings().stream())
-                .mapToInt(Setting::order)
+                .mapToInt(Setting::precedence)
                 .min()
                 .orElse(Integer.MAX_VALUE);
         List<Object> values = new ArrayList<>();
-        boolean sound = true;
-        if (single.isPresent() && single.get().order() < first) {
+        boolean allValid = true;
+        if (single.isPresent() && single.get().precedence() < first) {
             for (String part :
                     StringUtils.commaDelimitedListToStringArray(single.get().text())) {
-                sound &= element(property, several, single.get(), part.strip(), values);
+                allValid &= element(property, list, single.get(), part.strip(), values);
             }
         } else if (first < Integer.MAX_VALUE) {
             for (RawTree element : elements) {
                 for (Setting setting : element.settings()) {
-                    if (setting.order() == first) {
-                        sound &= element(property, several, setting, setting.text(), values);
+                    if (setting.precedence() == first) {
+                        allValid &= element(property, list, setting, setting.text(), values);
                     }
                 }
             }
         } else {
             for (String part : property.defaults() == null ? List.<String>of() : property.defaults()) {
-                values.add(byDefault(several.element(), part));
+                values.add(convertDefault(list.element(), part));
             }
-            known.put(path, new Entry(values, place, path, null));
+            validValues.put(path, new Entry(values, location, path, null));
             return;
         }
-        if (sound) {
-            known.put(path, new Entry(values, place, nodes.getFirst().path(), values.toString()));
+        if (allValid) {
+            validValues.put(path, new Entry(values, location, nodes.getFirst().path(), values.toString()));
         }
     }
 
-    private boolean element(Property property, ListSchema several, Setting setting, String text, List<Object> values) {
-        Optional<Object> value = read(several.element(), setting, text, false);
+    private boolean element(Property property, ListSchema list, Setting setting, String text, List<Object> values) {
+        Optional<Object> value = convertOrReport(list.element(), setting, text, false);
         value.filter(one -> isAllowed(
-                        property, several.isUnique() ? Set.of(one) : List.of(one), several.element(), setting, text))
+                        property, list.isUnique() ? Set.of(one) : List.of(one), list.element(), setting, text))
                 .ifPresent(values::add);
         return value.isPresent();
     }
 
-    private void value(String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation place) {
-        notBelow(nodes, value);
-        twice(nodes);
-        Setting setting = winner(path, nodes).orElse(null);
+    private void value(String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation location) {
+        reportChildren(nodes, value);
+        reportDuplicates(nodes);
+        Setting setting = effective(path, nodes).orElse(null);
         if (setting != null) {
             // A text may be empty where that is its default, or where the user chooses the name, as for a header.
             boolean text = value.type() == String.class && (property == null || property.defaults() != null);
-            read(value, setting, setting.text(), text)
-                    .filter(read -> property == null || isAllowed(property, read, value, setting, setting.text()))
+            convertOrReport(value, setting, setting.text(), text)
+                    .filter(converted -> property == null || isAllowed(property, converted, value, setting, setting.text()))
                     .ifPresent(
-                            read -> known.put(path, new Entry(read, setting.place(), setting.path(), setting.text())));
+                            converted -> validValues.put(path, new Entry(converted, setting.location(), setting.path(), setting.text())));
         } else if (property != null && property.isRequired()) {
             problems.accept(ConfigurationProblem.of(
-                    place,
+                    location,
                     path,
                     null,
-                    "missing; expected: " + value.expectation().inFull()));
+                    "missing; expected: " + value.expected().typeAndRange()));
         } else if (property != null && property.defaults() != null) {
-            known.put(path, new Entry(byDefault(value, String.join(",", property.defaults())), place, path, null));
+            validValues.put(path, new Entry(convertDefault(value, String.join(",", property.defaults())), location, path, null));
         }
     }
 
     /** Nothing can stand below a value; Spring Boot would leave it, and take the default. */
-    private void notBelow(List<RawTree> nodes, ValueSchema value) {
+    private void reportChildren(List<RawTree> nodes, ValueSchema value) {
         nodes.stream()
                 .flatMap(RawTree::children)
                 .filter(child -> !child.isEnvironmentOnly())
                 .limit(1)
                 .forEach(child -> problems.accept(ConfigurationProblem.expected(
-                        child.place(),
+                        child.location(),
                         child.path(),
                         RawTree.effective(List.of(child)).map(Setting::text).orElse(null),
-                        "a single value, " + value.expectation().inFull())));
+                        "a single value, " + value.expected().typeAndRange())));
     }
 
     /** The same property in two spellings in one file; which one wins would be chance. */
-    private void twice(List<RawTree> nodes) {
+    private void reportDuplicates(List<RawTree> nodes) {
         Map<Integer, Setting> first = new HashMap<>();
         for (RawTree node : nodes) {
             for (Setting setting : node.settings()) {
-                Setting other = first.putIfAbsent(setting.order(), setting);
+                Setting other = first.putIfAbsent(setting.precedence(), setting);
                 if (other != null && !other.path().equals(setting.path())) {
                     problems.accept(ConfigurationProblem.of(
-                            setting.place(),
+                            setting.location(),
                             setting.path(),
                             setting.text(),
-                            "written twice, also as " + other.path() + " in " + other.place()));
+                            "written twice, also as " + other.path() + " in " + other.location()));
                 }
             }
         }
     }
 
-    private Optional<Setting> winner(String path, List<RawTree> nodes) {
+    private Optional<Setting> effective(String path, List<RawTree> nodes) {
         return Stream.concat(RawTree.effective(nodes).stream(), variables.find(path).stream())
-                .min(Comparator.comparingInt(Setting::order));
+                .min(Comparator.comparingInt(Setting::precedence));
     }
 
     /** The value, with placeholders resolved and converted; empty if that is not possible, which is reported. */
-    private Optional<Object> read(ValueSchema value, Setting setting, String text, boolean mayBeEmpty) {
+    private Optional<Object> convertOrReport(ValueSchema value, Setting setting, String text, boolean mayBeEmpty) {
         String resolved = text;
         try {
             resolved = environment.resolveRequiredPlaceholders(text);
@@ -302,13 +302,13 @@ final class PropertiesCheck {
                 // Said below.
             }
         }
-        List<String> words = value.expectation().words();
+        List<String> words = value.expected().choices();
         problems.accept(new ConfigurationProblem(
-                setting.place(),
+                setting.location(),
                 setting.path(),
-                empty ? null : shown(text, resolved),
+                empty ? null : displayText(text, resolved),
                 (empty ? "empty; expected: " : "expected: ")
-                        + value.expectation().inFull(),
+                        + value.expected().typeAndRange(),
                 empty ? null : PropertyNames.nearest(resolved, words)));
         return Optional.empty();
     }
@@ -320,20 +320,20 @@ final class PropertiesCheck {
             return true;
         }
         problems.accept(ConfigurationProblem.expected(
-                setting.place(),
+                setting.location(),
                 setting.path(),
-                shown(text, environment.resolvePlaceholders(text)),
-                schema.expectation().shortly()));
+                displayText(text, environment.resolvePlaceholders(text)),
+                schema.expected().rangeOrType()));
         return false;
     }
 
-    private static String shown(String text, String resolved) {
-        return text.equals(resolved) || SecretMasking.namesASecret(text) ? text : text + " = " + resolved;
+    private static String displayText(String text, String resolved) {
+        return text.equals(resolved) || SecretMasking.hasSecretPlaceholder(text) ? text : text + " = " + resolved;
     }
 
     /** A default, which is the same each time. */
-    private static Object byDefault(ValueSchema value, String text) {
-        return DEFAULTS.computeIfAbsent(new Default(value.type(), text), any -> convert(value, text));
+    private static Object convertDefault(ValueSchema value, String text) {
+        return DEFAULTS.computeIfAbsent(new DefaultKey(value.type(), text), any -> convert(value, text));
     }
 
     /** As Spring Boot converts, but that it would make 64 of 64.7, and escape what is no URI. */

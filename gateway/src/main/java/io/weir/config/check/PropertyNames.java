@@ -8,27 +8,27 @@ import org.jspecify.annotations.Nullable;
 /** Names of properties: as they are written, as they are compared, and the known one that is nearest. */
 public final class PropertyNames {
 
-    private static final int SHORT = 3;
-    private static final int WORD = 4;
+    private static final int SHORT_LENGTH = 3;
+    private static final int MIN_SUBSTRING_LENGTH = 4;
 
     private PropertyNames() {}
 
     /** {@code maxConcurrentCalls} as {@code max-concurrent-calls}. */
-    static String dashed(String name) {
-        StringBuilder dashed = new StringBuilder();
+    static String kebabCase(String name) {
+        StringBuilder kebabCase = new StringBuilder();
         for (int i = 0; i < name.length(); i++) {
             char c = name.charAt(i);
             if (Character.isUpperCase(c)) {
-                dashed.append('-').append(Character.toLowerCase(c));
+                kebabCase.append('-').append(Character.toLowerCase(c));
             } else {
-                dashed.append(c);
+                kebabCase.append(c);
             }
         }
-        return dashed.toString();
+        return kebabCase.toString();
     }
 
     /** What Spring Boot reads of a name that is not in brackets: it leaves other characters out. */
-    static String read(String name) {
+    static String withoutIgnoredCharacters(String name) {
         return name.codePoints()
                 .filter(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_' || c == '.')
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
@@ -45,21 +45,21 @@ public final class PropertyNames {
         String uniform = uniform(written);
         return known.stream()
                 .filter(name -> isNear(uniform, uniform(name)))
-                .min(Comparator.comparingInt((String name) -> distance(uniform, uniform(name)))
+                .min(Comparator.comparingInt((String name) -> editDistance(uniform, uniform(name)))
                         .thenComparing(Comparator.naturalOrder()))
                 .orElse(null);
     }
 
     private static boolean isNear(String written, String known) {
         int length = Math.max(written.length(), known.length());
-        int most = length <= SHORT ? 1 : Math.max(2, length / SHORT);
-        return distance(written, known) <= most
-                || (written.length() >= WORD && known.contains(written))
-                || (known.length() >= WORD && written.contains(known));
+        int maxDistance = length <= SHORT_LENGTH ? 1 : Math.max(2, length / SHORT_LENGTH);
+        return editDistance(written, known) <= maxDistance
+                || (written.length() >= MIN_SUBSTRING_LENGTH && known.contains(written))
+                || (known.length() >= MIN_SUBSTRING_LENGTH && written.contains(known));
     }
 
     /** Insertions, deletions, substitutions and swaps of neighbours from one to the other. */
-    static int distance(String a, String b) {
+    static int editDistance(String a, String b) {
         int[][] cost = new int[a.length() + 1][b.length() + 1];
         for (int i = 0; i <= a.length(); i++) {
             cost[i][0] = i;

@@ -49,7 +49,7 @@ public sealed interface PropertySchema {
     record ListSchema(ValueSchema element, boolean isUnique) implements PropertySchema {}
 
     /** One value. */
-    record ValueSchema(Class<?> type, ExpectedValue expectation) implements PropertySchema {}
+    record ValueSchema(Class<?> type, ExpectedValue expected) implements PropertySchema {}
 
     /**
      * A component of a record.
@@ -97,7 +97,7 @@ public sealed interface PropertySchema {
         DefaultValue annotation = parameter.getAnnotation(DefaultValue.class);
         @Nullable List<String> defaults = annotation == null ? null : List.of(annotation.value());
         return new Property(
-                name != null ? name.value() : PropertyNames.dashed(component.getName()),
+                name != null ? name.value() : PropertyNames.kebabCase(component.getName()),
                 owner,
                 component.getName(),
                 schema(component.getAnnotatedType(), parameter, defaults == null ? List.of() : defaults),

@@ -17,15 +17,15 @@ final class RawTree {
      *
      * @param path the property's name as it stands there
      * @param value the value as the source has it
-     * @param order the rank of the source; the lowest wins
+     * @param precedence the rank of the source; the lowest wins
      */
     record Setting(
             String path,
             Object value,
-            SourceLocation place,
-            int order,
+            SourceLocation location,
+            int precedence,
             @Nullable YamlFile yaml,
-            boolean environment) {
+            boolean isEnvironmentVariable) {
 
         String text() {
             return String.valueOf(value);
@@ -117,8 +117,8 @@ final class RawTree {
     }
 
     /** All values written here and below. */
-    Stream<Setting> all() {
-        return Stream.concat(settings.stream(), children().flatMap(RawTree::all));
+    Stream<Setting> allSettings() {
+        return Stream.concat(settings.stream(), children().flatMap(RawTree::allSettings));
     }
 
     /** The nodes here and below that have values. */
@@ -130,18 +130,18 @@ final class RawTree {
 
     /** Whether it is seen in environment variables only, whose names others may have meant for something else. */
     boolean isEnvironmentOnly() {
-        return all().allMatch(Setting::environment);
+        return allSettings().allMatch(Setting::isEnvironmentVariable);
     }
 
     /** Where this name is written: at its key, where the source is a YAML file. */
-    SourceLocation place() {
-        Setting first = all().min(Comparator.comparingInt(Setting::order).thenComparing(Setting::place))
+    SourceLocation location() {
+        Setting first = allSettings().min(Comparator.comparingInt(Setting::precedence).thenComparing(Setting::location))
                 .orElseThrow();
         YamlFile yaml = first.yaml();
         return yaml == null
-                ? first.place()
+                ? first.location()
                 : SourceLocation.inFile(
-                        first.place().source(), yaml.line(path, first.place().line()));
+                        first.location().source(), yaml.line(path, first.location().line()));
     }
 
     /** The nodes with this name, however it is spelt. */
@@ -164,6 +164,6 @@ final class RawTree {
 
     /** The value that wins, if there is any. */
     static Optional<Setting> effective(List<RawTree> nodes) {
-        return nodes.stream().flatMap(node -> node.settings.stream()).min(Comparator.comparingInt(Setting::order));
+        return nodes.stream().flatMap(node -> node.settings.stream()).min(Comparator.comparingInt(Setting::precedence));
     }
 }

@@ -19,7 +19,7 @@ import org.springframework.core.io.Resource;
 final class RawTreeReader {
 
     /** Those that show the others again, and variables, which are read otherwise. */
-    private static final Set<String> NOT_READ =
+    private static final Set<String> SKIPPED =
             Set.of("configurationProperties", StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
 
     /** Where arguments are written. */
@@ -27,7 +27,7 @@ final class RawTreeReader {
 
     private final RawTree root = RawTree.root();
     private final Map<LoadedFile, YamlFile> files;
-    private int order;
+    private int precedence;
 
     private RawTreeReader(Map<LoadedFile, YamlFile> files) {
         this.files = files;
@@ -37,8 +37,8 @@ final class RawTreeReader {
         RawTreeReader reader = new RawTreeReader(files);
         EnvironmentVariables.of(environment).addTo(reader.root);
         for (PropertySource<?> source : environment.getPropertySources()) {
-            reader.order = environment.getPropertySources().precedenceOf(source);
-            if (source instanceof EnumerablePropertySource<?> enumerable && !NOT_READ.contains(source.getName())) {
+            reader.precedence = environment.getPropertySources().precedenceOf(source);
+            if (source instanceof EnumerablePropertySource<?> enumerable && !SKIPPED.contains(source.getName())) {
                 reader.properties(enumerable);
             }
         }
@@ -62,12 +62,12 @@ final class RawTreeReader {
                     : text.getResource();
             int line = ConfigurationSources.lineOf(text);
             YamlFile yaml = files.get(resource);
-            SourceLocation place = yaml == null
-                    ? SourceLocation.inFile(SourceLocation.nameOf(resource), line)
+            SourceLocation location = yaml == null
+                    ? SourceLocation.inFile(SourceLocation.displayName(resource), line)
                     : SourceLocation.inFile(yaml.name(), yaml.line(name, line));
-            return new Setting(name, value, place, order, yaml, false);
+            return new Setting(name, value, location, precedence, yaml, false);
         }
-        return new Setting(name, value, SourceLocation.elsewhere(nameOf(source)), order, null, false);
+        return new Setting(name, value, SourceLocation.outsideFiles(nameOf(source)), precedence, null, false);
     }
 
     private static String nameOf(PropertySource<?> source) {

@@ -25,75 +25,75 @@ import org.springframework.beans.BeanUtils;
  */
 final class RecordBinder {
 
-    private final ValidValues known;
+    private final ValidValues validValues;
 
-    RecordBinder(ValidValues known) {
-        this.known = known;
+    RecordBinder(ValidValues validValues) {
+        this.validValues = validValues;
     }
 
     /** The whole. */
     WeirProperties weir() {
-        return (WeirProperties) Objects.requireNonNull(group("weir", ConfigurationCheck.WEIR, true, new HashSet<>()));
+        return (WeirProperties) Objects.requireNonNull(group("weir", ConfigurationCheck.WEIR_SCHEMA, true, new HashSet<>()));
     }
 
     /**
      * A record; null if nothing of it is written and it need not be there.
      *
-     * @param written where the paths are put at and below which something is written
+     * @param explicitPaths where the paths are put at and below which something is written
      */
-    private @Nullable Record group(String path, GroupSchema group, boolean isThere, Set<String> written) {
+    private @Nullable Record group(String path, GroupSchema group, boolean isRequired, Set<String> explicitPaths) {
         List<@Nullable Object> values = new ArrayList<>();
         for (Property property : group.properties()) {
             String child = path + '.' + property.name();
-            values.add(value(child, property, written));
-            if (written.contains(child)) {
-                written.add(path);
+            values.add(value(child, property, explicitPaths));
+            if (explicitPaths.contains(child)) {
+                explicitPaths.add(path);
             }
         }
-        return isThere || written.contains(path)
+        return isRequired || explicitPaths.contains(path)
                 ? BeanUtils.instantiateClass(group.constructor(), values.toArray())
                 : null;
     }
 
-    private @Nullable Object value(String path, Property property, Set<String> written) {
+    private @Nullable Object value(String path, Property property, Set<String> explicitPaths) {
         boolean hasDefault = property.defaults() != null;
         return switch (property.schema()) {
-            case GroupSchema group -> group(path, group, hasDefault, written);
-            case MapSchema named -> named(path, named, hasDefault, written);
-            case ListSchema several -> several(path, several, hasDefault, written);
-            case ValueSchema value -> single(path, written);
+            case GroupSchema group -> group(path, group, hasDefault, explicitPaths);
+            case MapSchema map -> map(path, map, hasDefault, explicitPaths);
+            case ListSchema list -> list(path, list, hasDefault, explicitPaths);
+            case ValueSchema value -> single(path, explicitPaths);
         };
     }
 
-    private @Nullable Map<String, Object> named(String path, MapSchema named, boolean hasDefault, Set<String> written) {
+    private @Nullable Map<String, Object> map(String path, MapSchema map, boolean hasDefault, Set<String> explicitPaths) {
         Map<String, Object> values = new LinkedHashMap<>();
-        for (String name : known.names(path).keySet()) {
+        for (String name : validValues.names(path).keySet()) {
             String child = path + '.' + name;
-            Object value = named.element() instanceof GroupSchema group
-                    ? group(child, group, true, written)
-                    : single(child, written);
+            Object value = map.element() instanceof GroupSchema group
+                    ? group(child, group, true, explicitPaths)
+                    : single(child, explicitPaths);
             if (value != null) {
                 values.put(name, value);
             }
         }
         if (!values.isEmpty()) {
-            written.add(path);
+            explicitPaths.add(path);
         }
         return values.isEmpty() && !hasDefault ? null : values;
     }
 
-    private @Nullable Object several(String path, ListSchema several, boolean hasDefault, Set<String> written) {
-        List<?> values = (List<?>) single(path, written);
-        if (values == null || (!hasDefault && !written.contains(path))) {
+    private @Nullable Object list(String path, ListSchema list, boolean hasDefault, Set<String> explicitPaths) {
+        List<?> values = (List<?>) single(path, explicitPaths);
+        if (values == null || (!hasDefault && !explicitPaths.contains(path))) {
             return null;
         }
-        return several.isUnique() ? new LinkedHashSet<>(values) : values;
+        return list.isUnique() ? new LinkedHashSet<>(values) : values;
     }
 
-    private @Nullable Object single(String path, Set<String> written) {
-        Entry entry = known.get(path).orElse(null);
-        if (entry != null && entry.isWritten()) {
-            written.add(path);
+    private @Nullable Object single(String path, Set<String> explicitPaths) {
+        Entry entry = validValues.get(path).orElse(null);
+        if (entry != null && entry.isExplicit()) {
+            explicitPaths.add(path);
         }
         return entry == null ? null : entry.value();
     }

@@ -16,7 +16,7 @@ import org.springframework.core.io.Resource;
  */
 public record SourceLocation(String source, int line, boolean isFile) implements Comparable<SourceLocation> {
 
-    private static final Comparator<SourceLocation> ORDER = Comparator.comparing((SourceLocation place) -> !place.isFile())
+    private static final Comparator<SourceLocation> ORDER = Comparator.comparing((SourceLocation location) -> !location.isFile())
             .thenComparing(SourceLocation::source)
             .thenComparingInt(SourceLocation::line);
 
@@ -25,12 +25,12 @@ public record SourceLocation(String source, int line, boolean isFile) implements
     }
 
     /** A place outside of files, such as an environment variable. */
-    static SourceLocation elsewhere(String source) {
+    static SourceLocation outsideFiles(String source) {
         return new SourceLocation(source, 0, false);
     }
 
     /** What a file is called in a report. */
-    static String nameOf(Resource resource) {
+    static String displayName(Resource resource) {
         Resource tracked = resource instanceof OriginTrackedResource of ? of.getResource() : resource;
         Resource plain = tracked instanceof LoadedFile text ? text.file() : tracked;
         if (plain instanceof ClassPathResource classPath) {

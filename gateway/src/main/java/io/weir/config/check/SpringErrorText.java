@@ -20,12 +20,12 @@ final class SpringErrorText {
     /** The point of an exception that the arguments of a predicate or filter have caused. */
     static String of(RuntimeException failure) {
         return find(failure, UnboundConfigurationPropertiesException.class)
-                .map(SpringErrorText::unknown)
-                .or(() -> find(failure, BindValidationException.class).map(SpringErrorText::invalid))
-                .orElseGet(() -> other(failure));
+                .map(SpringErrorText::unknownArguments)
+                .or(() -> find(failure, BindValidationException.class).map(SpringErrorText::validationErrors))
+                .orElseGet(() -> rootCause(failure));
     }
 
-    private static String invalid(BindValidationException invalid) {
+    private static String validationErrors(BindValidationException invalid) {
         return invalid.getValidationErrors().getAllErrors().stream()
                 .map(error -> error instanceof FieldError field
                         ? field.getField() + ' ' + field.getDefaultMessage()
@@ -34,17 +34,17 @@ final class SpringErrorText {
                 .collect(Collectors.joining(", "));
     }
 
-    private static String other(RuntimeException failure) {
+    private static String rootCause(RuntimeException failure) {
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
-        String what = root instanceof PatternSyntaxException syntax
+        String text = root instanceof PatternSyntaxException syntax
                 ? "not a regular expression: " + syntax.getDescription()
                 : String.valueOf(root.getMessage()).lines().findFirst().orElse("");
         return find(failure, BindException.class)
-                .map(bind -> bind.getName() + ": " + inWords(bind, what))
-                .orElse(what);
+                .map(bind -> bind.getName() + ": " + conversionError(bind, text))
+                .orElse(text);
     }
 
-    private static String unknown(UnboundConfigurationPropertiesException unbound) {
+    private static String unknownArguments(UnboundConfigurationPropertiesException unbound) {
         List<String> names = unbound.getUnboundProperties().stream()
                 .map(property -> property.getName().toString())
                 .toList();
@@ -54,7 +54,7 @@ final class SpringErrorText {
                 : "unknown argument " + String.join(", ", names);
     }
 
-    private static String inWords(BindException failure, String otherwise) {
+    private static String conversionError(BindException failure, String otherwise) {
         Class<?> type = failure.getTarget().getType().resolve(Object.class);
         if (type.isEnum()) {
             return "expected "

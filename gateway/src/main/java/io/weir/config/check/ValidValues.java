@@ -15,17 +15,17 @@ final class ValidValues {
      * A value.
      *
      * @param value converted
-     * @param place where it is written; for a default, where the properties around it are
+     * @param location where it is written; for a default, where the properties around it are
      * @param path as it is written
      * @param text as it is written; null if it is the default
      */
     record Entry(
             Object value,
-            SourceLocation place,
+            SourceLocation location,
             String path,
             @Nullable String text) {
 
-        boolean isWritten() {
+        boolean isExplicit() {
             return text != null;
         }
     }
@@ -37,8 +37,8 @@ final class ValidValues {
         entries.put(path, entry);
     }
 
-    void name(String path, String name, SourceLocation place) {
-        names.computeIfAbsent(path, any -> new LinkedHashMap<>()).putIfAbsent(name, place);
+    void addName(String path, String name, SourceLocation location) {
+        names.computeIfAbsent(path, any -> new LinkedHashMap<>()).putIfAbsent(name, location);
     }
 
     /** All of them. */
@@ -57,8 +57,8 @@ final class ValidValues {
     }
 
     /** A value that is written, and no default. */
-    Optional<Entry> written(String path) {
-        return get(path).filter(Entry::isWritten);
+    Optional<Entry> explicit(String path) {
+        return get(path).filter(Entry::isExplicit);
     }
 
     <T> Optional<T> value(String path, Class<T> type) {

@@ -12,9 +12,9 @@ import java.util.regex.Pattern;
 /** Checks configuration files without starting anything, each as if the gateway were to run with it. */
 final class ValidateCommand {
 
-    private static final Pattern KNOWN = Pattern.compile(".*\\.(yml|yaml|properties)");
+    private static final Pattern SUPPORTED = Pattern.compile(".*\\.(yml|yaml|properties)");
     /** They mean something in Spring Boot's locations. */
-    private static final Pattern SPECIAL = Pattern.compile(".*[,;*?#%\\[\\]].*");
+    private static final Pattern SPECIAL_CHARACTERS = Pattern.compile(".*[,;*?#%\\[\\]].*");
 
     private final PrintStream out;
     private final List<String> properties;
@@ -34,9 +34,9 @@ final class ValidateCommand {
         List<ConfigurationProblem> all = new ArrayList<>();
         for (Path file : files) {
             ValidationReport report = check(file);
-            if (report.isOk()) {
-                out.println(file + ": ok (" + ValidationReport.counted(report.backends(), "backend") + ", "
-                        + ValidationReport.counted(report.routes(), "route") + ')');
+            if (report.isValid()) {
+                out.println(file + ": ok (" + ValidationReport.count(report.backends(), "backend") + ", "
+                        + ValidationReport.count(report.routes(), "route") + ')');
             } else {
                 out.print(report.lines());
                 all.addAll(report.problems());
@@ -50,14 +50,14 @@ final class ValidateCommand {
     }
 
     private ValidationReport check(Path file) {
-        return problemsWith(file)
+        return fileProblem(file)
                 .map(problem -> ValidationReport.of(List.of(problem)))
                 .orElseGet(
                         () -> ConfigurationCheck.ofArguments(CommandLine.springArguments(List.of(file), properties)));
     }
 
     /** Why a file cannot be read at all. */
-    static Optional<ConfigurationProblem> problemsWith(Path file) {
+    static Optional<ConfigurationProblem> fileProblem(Path file) {
         String why;
         if (!Files.exists(file)) {
             why = "no such file";
@@ -65,9 +65,9 @@ final class ValidateCommand {
             why = "not a file";
         } else if (!Files.isReadable(file)) {
             why = "not readable";
-        } else if (!KNOWN.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
+        } else if (!SUPPORTED.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
             why = "unknown kind of file (expected: .yml, .yaml or .properties)";
-        } else if (SPECIAL.matcher(file.toString()).matches()) {
+        } else if (SPECIAL_CHARACTERS.matcher(file.toString()).matches()) {
             why = "file names with any of , ; * ? # % [ ] cannot be read";
         } else {
             return Optional.empty();

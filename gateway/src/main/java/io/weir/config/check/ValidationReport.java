@@ -23,7 +23,7 @@ public record ValidationReport(List<ConfigurationProblem> problems, int backends
     }
 
     /** Whether a gateway can start with it. */
-    public boolean isOk() {
+    public boolean isValid() {
         return problems.isEmpty();
     }
 
@@ -37,16 +37,16 @@ public record ValidationReport(List<ConfigurationProblem> problems, int backends
     /** {@code 3 problems in 2 files}. */
     public String summary() {
         long files = problems.stream()
-                .map(ConfigurationProblem::place)
+                .map(ConfigurationProblem::location)
                 .filter(SourceLocation::isFile)
                 .map(SourceLocation::source)
                 .distinct()
                 .count();
-        String count = counted(problems.size(), "problem");
-        return files == 0 ? count : count + " in " + counted(files, "file");
+        String problemCount = count(problems.size(), "problem");
+        return files == 0 ? problemCount : problemCount + " in " + count(files, "file");
     }
 
-    static String counted(long number, String noun) {
+    static String count(long number, String noun) {
         return number == 1 ? "1 " + noun : number + " " + noun + 's';
     }
 

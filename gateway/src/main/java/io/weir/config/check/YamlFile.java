@@ -45,8 +45,8 @@ final class YamlFile {
 
     private static final Pattern SEXAGESIMAL = Pattern.compile("[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+");
     private static final Pattern TAB_INDENT = Pattern.compile("(?m)^ *\\t");
-    private static final Set<String> TRUE = Set.of("true", "yes", "on");
-    private static final String OURS = "weir.";
+    private static final Set<String> TRUE_WORDS = Set.of("true", "yes", "on");
+    private static final String WEIR_PREFIX = "weir.";
 
     private final String name;
     private final String text;
@@ -75,7 +75,7 @@ final class YamlFile {
     }
 
     /** What is in the file now; this, if that is the same. */
-    YamlFile again(Resource resource) throws IOException {
+    YamlFile reread(Resource resource) throws IOException {
         String now = text(resource);
         return now.equals(text) ? this : of(name, now);
     }
@@ -97,7 +97,7 @@ final class YamlFile {
     }
 
     /** Whether it is one document, and nothing is wrong with it as YAML. */
-    boolean isPlain() {
+    boolean isSingleValidDocument() {
         return problems.isEmpty() && !duplicates && documents.size() == 1;
     }
 
@@ -144,15 +144,15 @@ final class YamlFile {
             for (Node document : yaml().composeAll(new StringReader(text))) {
                 documents.add(document);
                 if (document instanceof MappingNode mapping) {
-                    unite(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
+                    mergeDuplicates(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
                     index(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
                 } else if (!(document instanceof ScalarNode scalar
                         && scalar.getValue().isEmpty())) {
-                    add(document.getStartMark(), "", "expected: properties at the top, such as weir:");
+                    addProblem(document.getStartMark(), "", "expected: properties at the top, such as weir:");
                 }
             }
         } catch (MarkedYAMLException e) {
-            notYaml(e);
+            reportSyntaxError(e);
         } catch (ReaderException e) {
             int line = (int) text.codePoints()
                             .limit(e.getPosition())
@@ -171,7 +171,7 @@ final class YamlFile {
     }
 
     /** Why its values cannot be made, although it is YAML: an explicit type that does not fit. */
-    Optional<ConfigurationProblem> unmade() {
+    Optional<ConfigurationProblem> constructionProblem() {
         try {
             yaml().loadAll(text).forEach(document -> {});
             return Optional.empty();
@@ -189,79 +189,79 @@ final class YamlFile {
         }
     }
 
-    private void notYaml(MarkedYAMLException e) {
+    private void reportSyntaxError(MarkedYAMLException e) {
         Mark mark = e.getProblemMark() != null ? e.getProblemMark() : e.getContextMark();
         int line = mark == null ? 0 : mark.getLine() + 1;
         long tabs = TAB_INDENT.matcher(text).results().count();
-        String what = String.valueOf(e.getProblem());
-        if (what.contains("TAB") && tabs > 0) {
-            what = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "") + " (expected: spaces)";
+        String text = String.valueOf(e.getProblem());
+        if (text.contains("TAB") && tabs > 0) {
+            text = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "") + " (expected: spaces)";
         } else {
-            what = "not YAML: " + what;
+            text = "not YAML: " + text;
             if (e.getContext() != null) {
-                what += ", " + e.getContext();
+                text += ", " + e.getContext();
             }
             if (e.getContextMark() != null && e.getContextMark().getLine() + 1 != line) {
-                what += " from line " + (e.getContextMark().getLine() + 1);
+                text += " from line " + (e.getContextMark().getLine() + 1);
             }
         }
-        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, line), "", null, what));
+        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, line), "", null, text));
     }
 
-    private void add(Mark mark, String path, String why) {
+    private void addProblem(Mark mark, String path, String why) {
         problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, mark.getLine() + 1), path, null, why));
     }
 
     // ---------------------------------------------------------------- keys that are written twice
 
     /** Makes every key of a mapping, and of those in it, one. */
-    private void unite(Node node, String path, Set<Node> seen) {
+    private void mergeDuplicates(Node node, String path, Set<Node> seen) {
         if (!seen.add(node)) {
             return;
         }
         if (node instanceof SequenceNode sequence) {
             for (int i = 0; i < sequence.getValue().size(); i++) {
-                unite(sequence.getValue().get(i), path + '[' + i + ']', seen);
+                mergeDuplicates(sequence.getValue().get(i), path + '[' + i + ']', seen);
             }
         } else if (node instanceof MappingNode mapping) {
-            Map<Object, NodeTuple> united = new LinkedHashMap<>();
+            Map<Object, NodeTuple> merged = new LinkedHashMap<>();
             for (NodeTuple tuple : mapping.getValue()) {
                 String child = child(path, tuple.getKeyNode());
-                unite(tuple.getValueNode(), child, seen);
-                NodeTuple first = united.putIfAbsent(key(tuple), tuple);
+                mergeDuplicates(tuple.getValueNode(), child, seen);
+                NodeTuple first = merged.putIfAbsent(key(tuple), tuple);
                 if (first != null) {
-                    twice(child, first, tuple);
+                    reportDuplicate(child, first, tuple);
                     if (isMapping(first) && isMapping(tuple)) {
                         addAll((MappingNode) first.getValueNode(), (MappingNode) tuple.getValueNode(), child);
                     }
                 }
             }
-            mapping.setValue(new ArrayList<>(united.values()));
+            mapping.setValue(new ArrayList<>(merged.values()));
         }
     }
 
     /** Adds what stands under a key's second occurrence to what stands under its first. */
     private void addAll(MappingNode into, MappingNode from, String path) {
-        Map<Object, NodeTuple> united = new LinkedHashMap<>();
-        into.getValue().forEach(tuple -> united.put(key(tuple), tuple));
+        Map<Object, NodeTuple> merged = new LinkedHashMap<>();
+        into.getValue().forEach(tuple -> merged.put(key(tuple), tuple));
         for (NodeTuple tuple : from.getValue()) {
-            NodeTuple first = united.putIfAbsent(key(tuple), tuple);
+            NodeTuple first = merged.putIfAbsent(key(tuple), tuple);
             if (first != null && isMapping(first) && isMapping(tuple)) {
                 addAll(
                         (MappingNode) first.getValueNode(),
                         (MappingNode) tuple.getValueNode(),
                         child(path, tuple.getKeyNode()));
             } else if (first != null) {
-                twice(child(path, tuple.getKeyNode()), first, tuple);
+                reportDuplicate(child(path, tuple.getKeyNode()), first, tuple);
             }
         }
-        into.setValue(new ArrayList<>(united.values()));
+        into.setValue(new ArrayList<>(merged.values()));
     }
 
-    private void twice(String path, NodeTuple first, NodeTuple again) {
+    private void reportDuplicate(String path, NodeTuple first, NodeTuple reread) {
         duplicates = true;
-        add(
-                again.getKeyNode().getStartMark(),
+        addProblem(
+                reread.getKeyNode().getStartMark(),
                 path,
                 "written twice, first in line "
                         + (first.getKeyNode().getStartMark().getLine() + 1));
@@ -276,7 +276,7 @@ final class YamlFile {
     }
 
     private static boolean isTrue(String word) {
-        return TRUE.contains(word.toLowerCase(Locale.ROOT));
+        return TRUE_WORDS.contains(word.toLowerCase(Locale.ROOT));
     }
 
     private static boolean isMapping(NodeTuple tuple) {
@@ -288,45 +288,45 @@ final class YamlFile {
     /** Notes the line of every key, by the name that Spring Boot gives to the property. */
     private void index(Node node, String path, Set<Node> above) {
         if (!above.add(node)) {
-            add(node.getStartMark(), path, "an alias that contains itself");
+            addProblem(node.getStartMark(), path, "an alias that contains itself");
             return;
         }
         if (node instanceof SequenceNode sequence) {
             for (int i = 0; i < sequence.getValue().size(); i++) {
-                entry(sequence.getValue().get(i), sequence.getValue().get(i), path + '[' + i + ']', above);
+                indexEntry(sequence.getValue().get(i), sequence.getValue().get(i), path + '[' + i + ']', above);
             }
         } else if (node instanceof MappingNode mapping) {
             for (NodeTuple tuple : mapping.getValue()) {
                 if (tuple.getKeyNode().getTag().equals(Tag.MERGE)) {
-                    merged(tuple.getValueNode(), path, above);
+                    indexMerge(tuple.getValueNode(), path, above);
                 } else {
-                    entry(tuple.getKeyNode(), tuple.getValueNode(), child(path, tuple.getKeyNode()), above);
+                    indexEntry(tuple.getKeyNode(), tuple.getValueNode(), child(path, tuple.getKeyNode()), above);
                 }
             }
         }
         above.remove(node);
     }
 
-    private void entry(Node key, Node value, String path, Set<Node> above) {
+    private void indexEntry(Node key, Node value, String path, Set<Node> above) {
         lines.computeIfAbsent(path, any -> new ArrayList<>())
                 .add(key.getStartMark().getLine() + 1);
         if (value instanceof ScalarNode scalar) {
-            surprise(key, scalar, path);
+            checkNumberBase(key, scalar, path);
         } else {
             index(value, path, above);
         }
     }
 
-    private void merged(Node value, String path, Set<Node> above) {
-        if (value instanceof SequenceNode several) {
-            several.getValue().forEach(one -> index(one, path, above));
+    private void indexMerge(Node value, String path, Set<Node> above) {
+        if (value instanceof SequenceNode list) {
+            list.getValue().forEach(one -> index(one, path, above));
         } else {
             index(value, path, above);
         }
     }
 
-    private void surprise(Node key, ScalarNode scalar, String path) {
-        if (!path.startsWith(OURS)
+    private void checkNumberBase(Node key, ScalarNode scalar, String path) {
+        if (!path.startsWith(WEIR_PREFIX)
                 || scalar.getScalarStyle() != ScalarStyle.PLAIN
                 || !scalar.getTag().equals(Tag.INT)) {
             return;

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class CommandLineTest {
 
-    private static final String SOUND = """
+    private static final String VALID = """
             weir.backends.orders.uri: http://orders:8080
             management.server: { port: 9090, address: 127.0.0.1 }
             spring.cloud.gateway.server.webflux.routes:
@@ -32,7 +32,7 @@ class CommandLineTest {
 
     @Test
     void runsWithFilesInTheirOrderAndProperties() throws IOException {
-        Path first = file("a.yml", SOUND);
+        Path first = file("a.yml", VALID);
         Path second = file("b.yml", "weir.drain.delay: 1s");
         CommandLine line = new CommandLine("--server.port=0", first.toString(), "--debug", second.toString());
 
@@ -55,7 +55,7 @@ class CommandLineTest {
 
     @Test
     void doesNotRunWithABadFile() throws IOException {
-        Path file = file("gateway.yml", SOUND + "weir.drain.delay: 1h\n");
+        Path file = file("gateway.yml", VALID + "weir.drain.delay: 1h\n");
 
         assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
         assertThat(text(err)).isEqualTo(file + ":6: weir.drain.delay: 1h (expected: 0 to 5m)\n1 problem in 1 file\n");
@@ -76,7 +76,7 @@ class CommandLineTest {
         "'a,b.yml', 'file names with any of , ; * ? # % [ ] cannot be read'"
     })
     void refusesFilesThatSpringBootWouldNotRead(String name, String why) throws IOException {
-        Path file = file(name, SOUND);
+        Path file = file(name, VALID);
 
         assertThat(execute(new CommandLine("--validate", file.toString()))).hasValue(1);
         assertThat(text(out)).isEqualTo(file + ": " + why + "\n1 problem in 1 file\n");
@@ -90,23 +90,23 @@ class CommandLineTest {
 
     @Test
     void validatesEachFileByItself() throws IOException {
-        Path sound = file("sound.yml", SOUND);
-        Path faulty = file("faulty.yml", SOUND.replace("backend://orders", "backend://order"));
+        Path valid = file("sound.yml", VALID);
+        Path faulty = file("faulty.yml", VALID.replace("backend://orders", "backend://order"));
         Path missing = directory.resolve("missing.yml");
 
         CommandLine line = new CommandLine(
-                "--validate", sound.toString(), faulty.toString(), missing.toString(), sound.toString());
+                "--validate", valid.toString(), faulty.toString(), missing.toString(), valid.toString());
 
         assertThat(execute(line)).hasValue(1);
         assertThat(text(out).lines())
                 .containsExactly(
-                        sound + ": ok (1 backend, 2 routes)",
+                        valid + ": ok (1 backend, 2 routes)",
                         faulty + ":4: spring.cloud.gateway.server.webflux.routes[0].uri: backend://order "
                                 + "(unknown backend; did you mean backend://orders?)",
                         faulty + ":5: spring.cloud.gateway.server.webflux.routes[1].uri: backend://order "
                                 + "(unknown backend; did you mean backend://orders?)",
                         missing + ": no such file",
-                        sound + ": ok (1 backend, 2 routes)",
+                        valid + ": ok (1 backend, 2 routes)",
                         "3 problems in 2 files");
         assertThat(err.size()).isZero();
     }
@@ -114,13 +114,13 @@ class CommandLineTest {
     @Test
     void validatesSoundFiles() throws IOException {
         assertThat(execute(
-                        new CommandLine("--validate", file("sound.yml", SOUND).toString())))
+                        new CommandLine("--validate", file("sound.yml", VALID).toString())))
                 .hasValue(0);
     }
 
     @Test
     void validatesFilesUnderProperties() throws IOException {
-        Path file = file("sound.yml", SOUND);
+        Path file = file("sound.yml", VALID);
 
         assertThat(execute(new CommandLine("--weir.drain.delay=1h", "--validate", file.toString())))
                 .hasValue(1);

@@ -19,7 +19,7 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 class ConfigurationCheckTest {
 
-    private static final String SOUND = """
+    private static final String VALID = """
             weir:
               backends:
                 orders:
@@ -63,10 +63,10 @@ class ConfigurationCheckTest {
 
     @Test
     void findsNothingInASoundFile() throws IOException {
-        ValidationReport report = MalformedConfiguration.check(file("gateway.yml", SOUND));
+        ValidationReport report = MalformedConfiguration.check(file("gateway.yml", VALID));
 
         assertThat(report.lines()).isEmpty();
-        assertThat(report.isOk()).isTrue();
+        assertThat(report.isValid()).isTrue();
         assertThat(report.backends()).isEqualTo(2);
         assertThat(report.routes()).isEqualTo(3);
     }
@@ -86,9 +86,9 @@ class ConfigurationCheckTest {
                 "maxconcurrentcalls"
             })
     void takesEverySpellingThatSpringBootTakes(String name) throws IOException {
-        Path sound =
+        Path valid =
                 file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 3 } }");
-        assertThat(MalformedConfiguration.check(sound).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(valid).lines()).isEmpty();
 
         Path faulty =
                 file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 0 } }");
@@ -113,7 +113,7 @@ class ConfigurationCheckTest {
 
         ValidationReport report = MalformedConfiguration.check(second, first);
 
-        assertThat(report.problems().stream().map(problem -> problem.place().toString() + ' ' + problem.path()))
+        assertThat(report.problems().stream().map(problem -> problem.location().toString() + ' ' + problem.path()))
                 .containsExactly(
                         first + ":2 weir.drain.delay",
                         first + ":4 weir.backends.orders.deadline",
@@ -225,7 +225,7 @@ class ConfigurationCheckTest {
 
         assertThat(MalformedConfiguration.check(file).problems())
                 .singleElement()
-                .satisfies(problem -> assertThat(problem.place()).isEqualTo(SourceLocation.inFile(more.toString(), 3)));
+                .satisfies(problem -> assertThat(problem.location()).isEqualTo(SourceLocation.inFile(more.toString(), 3)));
     }
 
     @Test
@@ -321,6 +321,6 @@ class ConfigurationCheckTest {
     }
 
     private static ValidationReport reportOn(ConfigurableEnvironment environment) {
-        return ConfigurationCheck.findings(ConfigurationSources.of(environment)).report();
+        return ConfigurationCheck.check(ConfigurationSources.of(environment)).report();
     }
 }

@@ -56,13 +56,13 @@ class ConfigurationMetadataTest {
                         && value.type().isEnum())
                 .map(documented -> Arguments.of(
                         documented,
-                        ((ValueSchema) documented.property().schema()).expectation().words()));
+                        ((ValueSchema) documented.property().schema()).expected().choices()));
     }
 
     private static @Nullable String range(PropertySchema schema) {
         return switch (schema) {
-            case ValueSchema value -> value.expectation().range();
-            case ListSchema several -> several.element().expectation().range();
+            case ValueSchema value -> value.expected().range();
+            case ListSchema several -> several.element().expected().range();
             case GroupSchema group -> null;
             case MapSchema named -> null;
         };

@@ -118,12 +118,12 @@ final class JsonSchema {
 
     private ObjectNode value(PropertySchema.ValueSchema value) {
         Class<?> type = value.type();
-        ExpectedValue expectation = value.expectation();
+        ExpectedValue expectation = value.expected();
         ObjectNode schema = JSON.createObjectNode();
-        if (!expectation.words().isEmpty()) {
+        if (!expectation.choices().isEmpty()) {
             ArrayNode either = schema.putArray("anyOf");
             ArrayNode words = either.addObject().putArray("enum");
-            expectation.words().forEach(words::add);
+            expectation.choices().forEach(words::add);
             either.addObject().put("type", "string").put("pattern", PLACEHOLDER);
         } else if (type == boolean.class || type == Boolean.class) {
             types(schema, "boolean", "^(true|false)$");

@@ -50,14 +50,14 @@ class LoadedConfigurationTest {
         };
     }
 
-    private LoadedConfiguration whole() {
-        return LoadedConfiguration.whole(Map.of("a.default", "x"), arguments);
+    private LoadedConfiguration load() {
+        return LoadedConfiguration.load(Map.of("a.default", "x"), arguments);
     }
 
     /** All that is known of all sources, in their order. */
-    private static List<String> all(LoadedConfiguration reading) {
+    private static List<String> all(LoadedConfiguration loaded) {
         List<String> all = new ArrayList<>();
-        for (PropertySource<?> source : reading.sources().environment().getPropertySources()) {
+        for (PropertySource<?> source : loaded.sources().environment().getPropertySources()) {
             if (ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
                 // It shows the others, wherever among them it stands.
                 continue;
@@ -70,8 +70,8 @@ class LoadedConfigurationTest {
                 }
             }
         }
-        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(reading.sources(), List.of());
-        all.addAll(List.of(reading.sources().environment().getActiveProfiles()));
+        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(loaded.sources(), List.of());
+        all.addAll(List.of(loaded.sources().environment().getActiveProfiles()));
         all.add(snapshot.report().lines());
         all.add(snapshot.files().toString());
         snapshot.values().forEach(value -> all.add(value.toString()));
@@ -89,21 +89,21 @@ class LoadedConfigurationTest {
         "'X-A, 1', 'X-B, 2'"
     })
     void readsOnlyTheFilesAgainIfWhatSpringBootDoesNotReadIsDifferent(String from, String to) throws IOException {
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(file, YAML.replace(from, to));
 
-        LoadedConfiguration again = first.again().orElseThrow();
+        LoadedConfiguration reloaded = first.reloadChangedFiles().orElseThrow();
 
-        assertThat(all(again)).isEqualTo(all(whole()));
+        assertThat(all(reloaded)).isEqualTo(all(load()));
         Files.writeString(file, YAML);
-        assertThat(all(again.again().orElseThrow())).isEqualTo(all(first));
+        assertThat(all(reloaded.reloadChangedFiles().orElseThrow())).isEqualTo(all(first));
     }
 
     @Test
     void readsTheSameAgain() {
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
 
-        assertThat(all(first.again().orElseThrow())).isEqualTo(all(first));
+        assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(first));
     }
 
     @ParameterizedTest
@@ -121,48 +121,48 @@ class LoadedConfigurationTest {
                 "weir.backends.orders.deadline: 010"
             })
     void readsAllIfSomethingElseIsDifferent(String more) throws IOException {
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(file, YAML + more + '\n');
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
     void readsAllIfTheLastWasNotPlain() throws IOException {
         Files.writeString(file, "spring.application.name: x\n---\n" + YAML);
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(file, YAML);
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
     void readsAllIfAFileIsThereThatWasNot() throws IOException {
         Files.createDirectory(directory.resolve("more"));
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
     void readsAllIfAFileIsGone() throws IOException {
         Files.createDirectory(directory.resolve("more"));
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
         Files.delete(directory.resolve("more/application.yml"));
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
     void readsAnImportedFileAgain() throws IOException {
         Path imported = Files.writeString(directory.resolve("more.yml"), "weir.backends.orders.deadline: 3s");
         Files.writeString(file, YAML + "spring.config.import: ['more.yml']\n");
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(imported, "# shorter\nweir.backends.orders.deadline: 2s");
 
-        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+        assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(load()));
     }
 
     @Test
@@ -171,13 +171,13 @@ class LoadedConfigurationTest {
         Path link = Files.createSymbolicLink(directory.resolve("data"), Files.createDirectory(versions.resolve("1")));
         Files.move(file, versions.resolve("1/gateway.yml"));
         Files.createSymbolicLink(file, Path.of("data/gateway.yml"));
-        LoadedConfiguration first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(
                 Files.createDirectory(versions.resolve("2")).resolve("gateway.yml"), YAML.replace("1s", "2s"));
         Files.delete(link);
         Files.createSymbolicLink(link, versions.resolve("2"));
 
-        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+        assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(load()));
     }
 
     /** What Spring Boot and the check see is one text, whatever is written in between. */
@@ -201,14 +201,14 @@ class LoadedConfigurationTest {
         Files.writeString(
                 file, YAML + "spring.config.import: [\"" + imported.replace("%s", directory.toString()) + "\"]\n");
 
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     @Test
     void readsAllIfFilesAreFoundByAPattern() {
         arguments[0] += ",optional:file:" + directory + "/*/";
 
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     /** As in {@code ./config}, where Spring Boot looks into them by itself. */
@@ -216,32 +216,32 @@ class LoadedConfigurationTest {
     void readsAllIfADirectoryGetsDirectories() throws IOException {
         Path more = Files.createDirectory(directory.resolve("more"));
         Files.createDirectory(more.resolve("..data"));
-        LoadedConfiguration first = whole();
-        assertThat(first.again()).isPresent();
+        LoadedConfiguration first = load();
+        assertThat(first.reloadChangedFiles()).isPresent();
         Files.createDirectory(more.resolve("data"));
 
-        assertThat(first.again()).isEmpty();
-        assertThat(whole().again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     @Test
     void readsAllIfAProfilesFileIsThereThatWasNot() throws IOException {
         arguments[1] = "--spring.profiles.active=other";
-        LoadedConfiguration first = whole();
-        assertThat(first.again()).isPresent();
+        LoadedConfiguration first = load();
+        assertThat(first.reloadChangedFiles()).isPresent();
         Files.writeString(directory.resolve("gateway-other.yml"), "weir.backends.orders.deadline: 3s");
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
     void readsAllIfAFileIsNotYaml() throws IOException {
         Path properties = Files.createDirectory(directory.resolve("more")).resolve("application.properties");
         Files.writeString(properties, "weir.backends.orders.deadline=3s");
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
 
         Files.writeString(properties, "# nothing as yet");
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     @Test
@@ -250,6 +250,6 @@ class LoadedConfigurationTest {
         Files.writeString(tree.resolve("weir.backends.orders.deadline"), "3s");
         arguments[1] = "--spring.config.import=configtree:" + tree + "/";
 
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 }

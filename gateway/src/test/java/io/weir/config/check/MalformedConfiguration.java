@@ -63,10 +63,10 @@ record MalformedConfiguration(String name, String yaml, List<Expected> problems)
         ValidationReport report = check(file);
 
         assertThat(report.problems())
-                .allSatisfy(problem -> assertThat(problem.place().source()).isEqualTo(file.toString()));
+                .allSatisfy(problem -> assertThat(problem.location().source()).isEqualTo(file.toString()));
         assertThat(report.problems().stream()
                         .map(found -> new Expected(
-                                found.place().line(), found.path(), found.value(), found.why(), found.nearest()))
+                                found.location().line(), found.path(), found.value(), found.why(), found.nearest()))
                         .toList())
                 .containsExactlyInAnyOrderElementsOf(
                         problems.stream().map(expected -> expected.in(file)).toList());

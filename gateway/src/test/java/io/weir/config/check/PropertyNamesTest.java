@@ -43,12 +43,12 @@ class PropertyNamesTest {
     @ParameterizedTest
     @CsvSource({"abc, abc, 0", "abc, abd, 1", "abc, acb, 1", "abc, ab, 1", "'', abc, 3", "ca, abc, 3"})
     void countsEdits(String a, String b, int distance) {
-        assertThat(PropertyNames.distance(a, b)).isEqualTo(distance);
-        assertThat(PropertyNames.distance(b, a)).isEqualTo(distance);
+        assertThat(PropertyNames.editDistance(a, b)).isEqualTo(distance);
+        assertThat(PropertyNames.editDistance(b, a)).isEqualTo(distance);
     }
 
     @Test
     void putsDashesBetweenWords() {
-        assertThat(PropertyNames.dashed("maxWaitDurationInHalfOpenState")).isEqualTo("max-wait-duration-in-half-open-state");
+        assertThat(PropertyNames.kebabCase("maxWaitDurationInHalfOpenState")).isEqualTo("max-wait-duration-in-half-open-state");
     }
 }

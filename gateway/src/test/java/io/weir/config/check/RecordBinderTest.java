@@ -26,12 +26,12 @@ class RecordBinderTest {
         String[] all = new String[arguments.length + 1];
         all[0] = "--spring.config.additional-location=file:" + file;
         System.arraycopy(arguments, 0, all, 1, arguments.length);
-        LoadedConfiguration reading = LoadedConfiguration.whole(Map.of(), all);
-        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(reading.sources(), java.util.List.of());
+        LoadedConfiguration loaded = LoadedConfiguration.load(Map.of(), all);
+        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(loaded.sources(), java.util.List.of());
         assertThat(snapshot.report().lines()).isEmpty();
 
         assertThat(snapshot.weir())
-                .isEqualTo(Binder.get(reading.sources().environment()).bindOrCreate("weir", WeirProperties.class));
+                .isEqualTo(Binder.get(loaded.sources().environment()).bindOrCreate("weir", WeirProperties.class));
     }
 
     @Test

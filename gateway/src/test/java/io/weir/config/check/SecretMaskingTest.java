@@ -39,7 +39,7 @@ class SecretMaskingTest {
                 "routes[0].metadata.api-key | hunter2 | ******",
             })
     void showsNoSecret(String path, String value, String shown) {
-        assertThat(SecretMasking.hide(path, value)).isEqualTo(shown);
+        assertThat(SecretMasking.mask(path, value)).isEqualTo(shown);
     }
 
     @ParameterizedTest
@@ -52,6 +52,6 @@ class SecretMaskingTest {
                 "routes[0].uri | http://${HOST} | http://orders | http://orders",
             })
     void showsNoSecretThatAPlaceholderStandsFor(String path, String written, String value, String shown) {
-        assertThat(SecretMasking.hide(path, written, value)).isEqualTo(shown);
+        assertThat(SecretMasking.mask(path, written, value)).isEqualTo(shown);
     }
 }

@@ -201,8 +201,8 @@ class ShippedConfigurationTest {
     private static List<String> ranges(Documented documented) {
         String range =
                 switch (documented.property().schema()) {
-                    case ValueSchema value -> value.expectation().range();
-                    case ListSchema several -> several.element().expectation().range();
+                    case ValueSchema value -> value.expected().range();
+                    case ListSchema several -> several.element().expected().range();
                     default -> null;
                 };
         return range == null || !range.matches(".*\\d.*")
