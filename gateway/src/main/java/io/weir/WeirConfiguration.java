@@ -400,7 +400,7 @@ class WeirConfiguration {
                 guard,
                 drain,
                 happenings,
-                () -> Optional.ofNullable(history.refused())
+                () -> Optional.ofNullable(history.lastRejected())
                         .map(change -> new RefusedFile(change.at(), change.by(), change.problems())),
                 known == null ? () -> 1 : known::gateways,
                 InstantSource.system());

@@ -73,7 +73,7 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
     }
 
     @Override
-    public void swap(WeirProperties weir, GatewayProperties gateway) {
+    public void apply(WeirProperties weir, GatewayProperties gateway) {
         RoutesFactory.Plan plannedRoutes = routes.plan(gateway);
         BackendFactory.Plan plannedBackends = backends.plan(weir.backends());
         Routes before = live.get();

@@ -5,19 +5,19 @@ import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The last changes of the configuration, and the problems that keep the next one out. Thread-safe. */
+/** The last applied changes of the configuration, and the last rejected one. Thread-safe. */
 public final class ChangeHistory {
 
-    /** As many changes are remembered. */
+    /** The number of applied changes to keep. */
     public static final int CAPACITY = 10;
 
     private final Deque<ConfigurationChange> changes = new ArrayDeque<>();
-    private @Nullable ConfigurationChange refused;
+    private @Nullable ConfigurationChange lastRejected;
 
-    /** Takes note of a change, or of one that was refused. */
+    /** Records an applied or rejected change. */
     synchronized void add(ConfigurationChange change) {
         if (!change.isApplied()) {
-            refused = change;
+            lastRejected = change;
             return;
         }
         if (changes.size() == CAPACITY) {
@@ -26,18 +26,18 @@ public final class ChangeHistory {
         changes.addFirst(change);
     }
 
-    /** The refused one is of no interest any more: what is written in the files is what holds. */
-    synchronized void settled() {
-        refused = null;
+    /** Forgets the rejected change, because the content of the files is in force. */
+    synchronized void clearRejected() {
+        lastRejected = null;
     }
 
-    /** What was changed, the latest first. */
+    /** The applied changes, the latest first. */
     public synchronized List<ConfigurationChange> changes() {
         return List.copyOf(changes);
     }
 
-    /** The change that was refused last; null if one has been applied since. */
-    public synchronized @Nullable ConfigurationChange refused() {
-        return refused;
+    /** The last rejected change; null if a later reload succeeded. */
+    public synchronized @Nullable ConfigurationChange lastRejected() {
+        return lastRejected;
     }
 }

@@ -1,26 +1,28 @@
 package io.weir.reload;
 
+import io.weir.config.check.ConfigurationDifference.ChangedValue;
 import java.time.Instant;
 import java.util.List;
 
 /**
- * A change of the configuration, or an attempt at one.
+ * An applied or rejected change of the configuration.
  *
- * @param at when
- * @param trigger what brought it about
- * @param by who: the watch, or the address of who asked
- * @param differences what is different since; empty if it was refused
- * @param problems why it was refused, a line for each; empty if it was not
+ * @param at the time of the change
+ * @param trigger the kind of trigger
+ * @param by the initiator: the file watch, or the address of the caller
+ * @param differences the changed values; empty if the change was rejected
+ * @param problems the reasons for the rejection, one line each; empty if the change was applied
  */
-public record ConfigurationChange(Instant at, Trigger trigger, String by, List<Difference> differences, List<String> problems) {
+public record ConfigurationChange(
+        Instant at, Trigger trigger, String by, List<ChangedValue> differences, List<String> problems) {
 
-    /** What brings a change about. */
+    /** The kind of trigger of a change. */
     public enum Trigger {
-        /** The files have changed. */
+        /** The configuration's files changed. */
         WATCH,
-        /** Somebody asked for the files to be read. */
+        /** A caller requested a reload. */
         REQUEST,
-        /** An operator changed limits, until the next reload. */
+        /** An operator changed limits, which stay in force until the next reload. */
         OPERATOR
     }
 
@@ -30,7 +32,7 @@ public record ConfigurationChange(Instant at, Trigger trigger, String by, List<D
         problems = List.copyOf(problems);
     }
 
-    /** Whether it holds. */
+    /** Whether the change is in force. */
     public boolean isApplied() {
         return problems.isEmpty();
     }

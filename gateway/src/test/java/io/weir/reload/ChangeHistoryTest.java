@@ -2,6 +2,7 @@ package io.weir.reload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.config.check.ConfigurationDifference.ChangedValue;
 import io.weir.reload.ConfigurationChange.Trigger;
 import java.time.Instant;
 import java.util.List;
@@ -12,7 +13,7 @@ class ChangeHistoryTest {
     private final ChangeHistory history = new ChangeHistory();
 
     private static ConfigurationChange applied(int at) {
-        Difference difference = new Difference("weir.backends.orders.deadline", at + "s", null);
+        ChangedValue difference = new ChangedValue("weir.backends.orders.deadline", at + "s", null);
         return new ConfigurationChange(Instant.ofEpochSecond(at), Trigger.WATCH, "file watch", List.of(difference), List.of());
     }
 
@@ -37,15 +38,15 @@ class ChangeHistoryTest {
         history.add(refused(2));
         history.add(refused(3));
 
-        assertThat(history.refused()).isEqualTo(refused(3));
+        assertThat(history.lastRejected()).isEqualTo(refused(3));
         assertThat(history.changes()).containsExactly(applied(1));
 
         // By an operator: the files are as bad as before.
         history.add(applied(4));
-        assertThat(history.refused()).isEqualTo(refused(3));
+        assertThat(history.lastRejected()).isEqualTo(refused(3));
 
-        history.settled();
-        assertThat(history.refused()).isNull();
+        history.clearRejected();
+        assertThat(history.lastRejected()).isNull();
     }
 
     @Test

@@ -38,8 +38,8 @@ class ManyReloadsIT {
     private static final int ROUNDS = 5;
     private static final int ROUND = 200;
     /**
-     * What a heap may wander by that does not grow: less than a kilobyte for each reload. Over eight hundred it was seen to wander by
-     * 180 kB, up and down.
+     * What a heap may wander by that does not grow: less than a kilobyte for each reload. Over eight hundred
+     * it was seen to wander by 180 kB, up and down.
      */
     private static final long SLACK_BYTES = 1_000L * ROUND;
 
@@ -132,7 +132,10 @@ class ManyReloadsIT {
                 && gateway.bean(RetiredGenerations.class).past() == 0);
     }
 
-    /** No name comes twice, so that whatever keeps names grows; but a round ends with what the gateway has been started with. */
+    /**
+     * No name comes twice, so that whatever keeps names grows; but a round ends with what the gateway has
+     * been started with.
+     */
     private static String yaml(int i) {
         named += i == 0 ? 0 : 1;
         String visitor = visitor(i);

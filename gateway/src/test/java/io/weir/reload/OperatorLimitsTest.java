@@ -17,7 +17,7 @@ class OperatorLimitsTest {
     private final List<String> problems = new ArrayList<>();
 
     private void ask(String backend, Map<String, String> limits) {
-        OperatorLimits.paths(backend, limits, paths, problems);
+        OperatorLimits.resolve(backend, limits, paths, problems);
     }
 
     @ParameterizedTest
@@ -65,7 +65,7 @@ class OperatorLimitsTest {
     void areSome() {
         ask("orders", Map.of());
 
-        assertThat(problems).containsExactly("limits: none (expected: some, such as max-concurrent-calls)");
+        assertThat(problems).containsExactly("limits: none (expected: at least one, such as max-concurrent-calls)");
     }
 
     @ParameterizedTest
@@ -74,6 +74,6 @@ class OperatorLimitsTest {
         ask(backend, Map.of("deadline", "1s"));
 
         assertThat(paths).isEmpty();
-        assertThat(problems).containsExactly("backend: " + backend + " (expected: a configured one)");
+        assertThat(problems).containsExactly("backend: " + backend + " (expected: a configured backend)");
     }
 }

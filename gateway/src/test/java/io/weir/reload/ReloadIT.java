@@ -50,7 +50,9 @@ import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ApplicationEventMulticaster;
 
-/** What a change of the configuration changes, what it leaves alone, and what becomes of requests meanwhile. */
+/**
+ * What a change of the configuration changes, what it leaves alone, and what becomes of requests meanwhile.
+ */
 class ReloadIT {
 
     private static final String SMALL =
@@ -218,7 +220,8 @@ class ReloadIT {
         assertThat(gateway.backend("orders").pool()).isNotSameAs(before.pool());
         assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
         assertThat(get(door).text()).isEqualTo("other");
-        // The old pool drains: its idle connection is closed, long before it would have been idle for too long.
+        // The old pool drains: its idle connection is closed, long before it would have been idle for too
+        // long.
         await().until(() -> backend.connections() == 0);
     }
 
@@ -339,7 +342,10 @@ class ReloadIT {
         assertThat(registered("orders").getState()).isEqualTo(state);
     }
 
-    /** The registry tells of the new breaker once it has taken over what was forced, and before requests go by it. */
+    /**
+     * The registry tells of the new breaker once it has taken over what was forced, and before requests go by
+     * it.
+     */
     @ParameterizedTest
     @CsvSource({"open, FORCED_OPEN", "closed, DISABLED"})
     void forcesTheBreakerThatComesIntoForceMeanwhile(String word, CircuitBreaker.State state) throws Exception {
@@ -570,11 +576,11 @@ class ReloadIT {
         assertThat(change.problems().get(1)).contains("gateway.yml:5", "did you mean max-concurrent-calls?");
         assertThat(change.problems().getLast()).contains("gateway.yml:5", "deadline: 0ms");
         assertThat(gateway.backend("orders")).isSameAs(before);
-        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isEqualTo(change);
+        assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected()).isEqualTo(change);
         assertThat(gauge("weir.reload.refused")).isEqualTo(1);
 
         reloaded(yaml(backend, SMALL, PATIENT));
-        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isNull();
+        assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected()).isNull();
         assertThat(gauge("weir.reload.refused")).isZero();
     }
 
@@ -603,11 +609,14 @@ class ReloadIT {
                                 + "\n");
 
         assertThat(change.problems()).hasSize(1);
-        assertThat(change.problems().getFirst()).contains("gateway.yml:", "it takes a restart to change this");
+        assertThat(change.problems().getFirst()).contains("gateway.yml:", "a change needs a restart");
         assertThat(gateway.backend("orders")).isSameAs(before);
     }
 
-    /** A backend and a route that are new, and of the backend that is there all that can be changed; a part of it cannot be made. */
+    /**
+     * A backend and a route that are new, and of the backend that is there all that can be changed; a part of
+     * it cannot be made.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"bulkhead", "backend", "route"})
     void changesNothingIfAPartOfItCannotBeMade(String part) {
@@ -626,7 +635,7 @@ class ReloadIT {
 
         ConfigurationChange change = reload(next);
 
-        assertThat(change.problems()).hasSize(1).first().asString().contains("cannot be put in force: no " + part);
+        assertThat(change.problems()).hasSize(1).first().asString().contains("cannot be applied: no " + part);
         assertThat(gateway.bean(LiveRoutes.class).get()).isSameAs(before);
         assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(2);
         assertThat(limitOfRoute()).isEqualTo(1);
@@ -684,7 +693,10 @@ class ReloadIT {
                 "spring.cloud", "  routes: { orders-compiled: { max-concurrent-calls: " + calls + " } }\nspring.cloud");
     }
 
-    /** From now on somebody who takes part in making this for what is called {@code parcels} throws, as long as this is true. */
+    /**
+     * From now on somebody who takes part in making this for what is called {@code parcels} throws, as long
+     * as this is true.
+     */
     private AtomicBoolean failing(String part) {
         AtomicBoolean fails = new AtomicBoolean(true);
         Consumer<@Nullable String> check = name -> {

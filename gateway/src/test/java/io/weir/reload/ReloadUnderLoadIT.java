@@ -20,7 +20,10 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Under load, a file that is swapped again and again costs no request. How long they take is measured by {@code perf/reload}. */
+/**
+ * Under load, a file that is swapped again and again costs no request. How long they take is measured by
+ * {@code perf/reload}.
+ */
 class ReloadUnderLoadIT {
 
     private static final int CALLERS = 8;
@@ -50,7 +53,7 @@ class ReloadUnderLoadIT {
                 assertThat(callers.lost).isEmpty();
                 assertThat(callers.answered.get()).isEqualTo(callers.sent.get()).isGreaterThan(RELOADS * CALLERS);
                 await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0);
-                assertThat(gateway.bean(LiveConfiguration.class).history().refused())
+                assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected())
                         .isNull();
                 gateway.assertNothingHeld();
             }

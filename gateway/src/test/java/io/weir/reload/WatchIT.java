@@ -96,7 +96,10 @@ class WatchIT {
         awaitLimit(5);
     }
 
-    /** As the kubelet does it: files in a directory of their own, a link to that, and one from each file's name through it. */
+    /**
+     * As the kubelet does it: files in a directory of their own, a link to that, and one from each file's
+     * name through it.
+     */
     @Test
     void followsAConfigMapThatIsSwapped() throws IOException {
         publish(yaml(4));
@@ -109,10 +112,10 @@ class WatchIT {
         awaitLimit(6);
         // What is not sound does not get in by this way either.
         publish(yaml(0));
-        await().until(() -> history().refused() != null);
+        await().until(() -> history().lastRejected() != null);
         publish(yaml(7));
         awaitLimit(7);
-        await().until(() -> history().refused() == null);
+        await().until(() -> history().lastRejected() == null);
     }
 
     private void publish(String yaml) throws IOException {
@@ -147,7 +150,7 @@ class WatchIT {
         int half = next.indexOf("Path=");
 
         Files.writeString(gateway().file(), next.substring(0, half));
-        await().until(() -> history().refused() != null);
+        await().until(() -> history().lastRejected() != null);
         assertThat(gateway().backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(4);
         assertThat(gateway()
                         .bean(MeterRegistry.class)
@@ -158,7 +161,7 @@ class WatchIT {
 
         Files.writeString(gateway().file(), next.substring(half), StandardOpenOption.APPEND);
         awaitLimit(5);
-        await().until(() -> history().refused() == null);
+        await().until(() -> history().lastRejected() == null);
     }
 
     @Test
@@ -166,7 +169,7 @@ class WatchIT {
         started = TestGateway.start(yaml(4));
 
         Files.delete(gateway().file());
-        await().until(() -> history().refused() != null);
+        await().until(() -> history().lastRejected() != null);
         assertThat(TestCaller.get(gateway().port(), "/orders/1").status()).isEqualTo(200);
 
         gateway().rewrite(yaml(5));
@@ -177,7 +180,8 @@ class WatchIT {
     void looksWhereNoEventComes() throws IOException {
         started = TestGateway.start(yaml(4, "100ms"));
 
-        // Into a hard link from a directory that nobody watches: the name's own directory does not hear of it.
+        // Into a hard link from a directory that nobody watches: the name's own directory does not hear of
+        // it.
         Path elsewhere =
                 Files.createLink(mount.resolve("elsewhere.yml"), gateway().file());
         Files.writeString(elsewhere, yaml(5, "100ms"));
@@ -198,7 +202,7 @@ class WatchIT {
         assertThat(refused()).contains("more.yml:1");
         importing(limit(6));
         awaitLimit(6);
-        await().until(() -> history().refused() == null);
+        await().until(() -> history().lastRejected() == null);
         importing("# nothing yet");
         awaitLimit(4);
         importing(limit(7));
@@ -214,12 +218,12 @@ class WatchIT {
             importing(wrong);
         }
         gateway().rewrite(yaml(5) + "spring.config.import: more.yml\n");
-        await().until(() -> history().refused() != null);
-        assertThat(refused()).doesNotContain("it takes a restart");
+        await().until(() -> history().lastRejected() != null);
+        assertThat(refused()).doesNotContain("a change needs a restart");
 
         importing(limit(6));
 
-        await().until(() -> refused().contains("it takes a restart"));
+        await().until(() -> refused().contains("a change needs a restart"));
         assertThat(gateway().backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(4);
     }
 
@@ -239,7 +243,7 @@ class WatchIT {
 
     /** What is wrong with what is written now. */
     private String refused() {
-        ConfigurationChange refused = history().refused();
+        ConfigurationChange refused = history().lastRejected();
         return refused == null ? "" : String.join("\n", refused.problems());
     }
 

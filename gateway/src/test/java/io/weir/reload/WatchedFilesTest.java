@@ -24,7 +24,7 @@ class WatchedFilesTest {
     }
 
     private static Map<Path, String> contents(Path file) {
-        return WatchedFiles.contents(Set.of(file));
+        return WatchedFiles.hashes(Set.of(file));
     }
 
     @Test

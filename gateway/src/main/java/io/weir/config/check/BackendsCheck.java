@@ -10,14 +10,17 @@ import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Checks what cannot be said of backends by constraints: their names, their URIs, and what Resilience4j is told of them. */
+/**
+ * Checks the rules for backends that annotations cannot express: names, URIs, TLS bundles, and properties of
+ * Resilience4j that have no effect.
+ */
 final class BackendsCheck {
 
     private static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
     private static final int LARGEST_PORT = 65_535;
     private static final String EXAMPLE = "http://<host>:<port> or https://<host>:<port>";
 
-    /** What Weir has for Resilience4j's modules; {@code %s} is the backend. */
+    /** Weir's equivalents of Resilience4j's modules; {@code %s} is the backend. */
     private static final Map<String, String> EQUIVALENTS = Map.of(
             "circuitbreaker", "weir.backends.%s.circuit-breaker",
             "bulkhead", "weir.backends.%s.bulkhead",
@@ -41,7 +44,7 @@ final class BackendsCheck {
             String path = "weir.backends." + name;
             if (!NAME.matcher(name).matches()) {
                 problems.accept(ConfigurationProblem.expected(
-                        location, path, null, "1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit"));
+                        location, path, null, "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
             }
             validValues.get(path + ".uri").ifPresent(entry -> checkUri(entry, (URI) entry.value()));
             validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
@@ -72,7 +75,7 @@ final class BackendsCheck {
     }
 
     private void checkSslBundle(String backend, Entry bundle) {
-        boolean clear = validValues.value(backend + ".uri", URI.class)
+        boolean isClearText = validValues.value(backend + ".uri", URI.class)
                 .filter(uri -> "http".equalsIgnoreCase(uri.getScheme()))
                 .isPresent();
         Collection<String> bundles = new TreeSet<>();
@@ -80,8 +83,8 @@ final class BackendsCheck {
                 .flatMap(kind -> RawTree.at(root, "spring.ssl.bundle." + kind).stream())
                 .flatMap(RawTree::children)
                 .forEach(child -> bundles.add(child.name()));
-        if (clear) {
-            report(bundle, "an https backend, if there is a bundle for it");
+        if (isClearText) {
+            report(bundle, "an https backend, because an SSL bundle is configured");
         } else if (!bundles.contains(String.valueOf(bundle.value()))) {
             problems.accept(new ConfigurationProblem(
                     bundle.location(),

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.logging.LoggingSystem;
 
 /**
- * What the gateway is asked to do on the command line: to run with some files, to check files, or to say how it is used.
+ * The command line: starts the gateway with configuration files, validates files, or prints the usage.
  */
 public final class CommandLine {
 
@@ -21,18 +21,18 @@ public final class CommandLine {
             Usage: java -jar weir-gateway.jar [FILE...] [--property=value...]
                    java -jar weir-gateway.jar --validate FILE... [--property=value...]
 
-              FILE               configuration: YAML (.yml, .yaml) or .properties; the last one wins
-              --validate         check each file by itself, without starting: exit code 0 if all are sound, 1 if not
-              --help             say this
+              FILE               configuration: YAML (.yml, .yaml) or .properties; later files override earlier ones
+              --validate         check each file separately, without starting; exit code 0 if all are valid, else 1
+              --help             print this
               --debug, --trace   log more
-              --property=value   a property that wins over files, such as --server.port=8080
+              --property=value   a property that overrides the files, such as --server.port=8080
             """;
 
     private static final int BAD_CONFIGURATION = 1;
     private static final int BAD_USAGE = 2;
     private static final String VALIDATE = "--validate";
     private static final String HELP = "--help";
-    /** Spring Boot's own. */
+    /** Options of Spring Boot. */
     private static final Set<String> FLAGS = Set.of("--debug", "--trace");
 
     private static final String FILES_PROPERTY = "spring.config.additional-location";
@@ -43,7 +43,7 @@ public final class CommandLine {
     private boolean help;
     private @Nullable String usageError;
 
-    /** Reads a command line. */
+    /** Parses a command line. */
     public CommandLine(String... arguments) {
         for (String argument : arguments) {
             read(argument);
@@ -87,9 +87,9 @@ public final class CommandLine {
     }
 
     /**
-     * Does what a command line asks for, and ends the process unless that is to run the gateway.
+     * Executes a command line. Ends the process, unless the command is to start the gateway.
      *
-     * @param gateway runs the gateway, with arguments for Spring Boot
+     * @param gateway starts the gateway with arguments for Spring Boot
      */
     public static void run(String[] arguments, Consumer<String[]> gateway) {
         CommandLine line = new CommandLine(arguments);
@@ -101,9 +101,9 @@ public final class CommandLine {
     }
 
     /**
-     * Does what is asked, short of running the gateway, whose configuration it checks.
+     * Executes the command. For a start, only checks the configuration; the caller then starts the gateway.
      *
-     * @return the exit code; empty if the gateway is to run, with {@link #springArguments}
+     * @return the exit code; empty if the caller must start the gateway with {@link #springArguments}
      */
     public OptionalInt execute(PrintStream out, PrintStream err) {
         if (usageError != null) {
@@ -116,7 +116,7 @@ public final class CommandLine {
             return OptionalInt.of(0);
         }
         LoggingSystem logging = LoggingSystem.get(CommandLine.class.getClassLoader());
-        // Until Spring Boot has configured it, everything would be logged.
+        // Without this call, everything is logged until Spring Boot configures logging.
         logging.beforeInitialize();
         try {
             return validate ? OptionalInt.of(new ValidateCommand(out, properties).run(files)) : start(err);
@@ -137,7 +137,7 @@ public final class CommandLine {
         return OptionalInt.of(BAD_CONFIGURATION);
     }
 
-    /** The command line as Spring Boot reads it. */
+    /** The arguments in Spring Boot's format. */
     public String[] springArguments() {
         return springArguments(files, properties);
     }

@@ -15,37 +15,45 @@ import org.springframework.util.function.SingletonSupplier;
 import org.springframework.validation.beanvalidation.SpringValidatorAdapter;
 
 /**
- * Finds everything that is wrong in a configuration, before anything is started with it.
+ * Finds all problems of a configuration before the gateway starts or reloads with it.
  *
- * <p>Checked are all of {@code weir.}, Spring Cloud Gateway's routes and default filters, and what contradicts a backend
- * elsewhere. Other properties are not looked at.
+ * <p>It checks all properties below {@code weir.}, Spring Cloud Gateway's routes and default filters, and
+ * other properties that contradict a backend. It ignores the rest.
  */
 public final class ConfigurationCheck {
 
-    /** Made once, since that takes longer than a check: a gateway that serves is not to notice a reload. */
+    /**
+     * Created once, because its creation takes longer than a check and a reload must not slow down requests.
+     */
     private static final SingletonSupplier<ValidatorFactory> VALIDATION =
             SingletonSupplier.of(() -> Validation.byDefaultProvider()
                     .configure()
                     .messageInterpolator(new ParameterMessageInterpolator())
                     .buildValidatorFactory());
 
-    /** Made once too: to read the annotations of all properties allocates more than anything else in a check. */
+    /**
+     * Created once, because reading the annotations of all properties allocates more than the rest of a
+     * check.
+     */
     static final PropertySchema.GroupSchema WEIR_SCHEMA = PropertySchema.of(WeirProperties.class);
 
-    /** Below them, names are checked one by one. */
+    /** The prefixes below which each property name is checked. */
     private static final List<String> PREFIXES = List.of("weir", RoutesCheck.PREFIX);
 
     private ConfigurationCheck() {}
 
-    /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
+    /**
+     * Checks the configuration of a start with these arguments: files, environment variables and the
+     * arguments.
+     */
     public static ValidationReport ofArguments(String... arguments) {
         return check(ConfigurationSources.read(arguments)).report();
     }
 
     /**
-     * What was found in a configuration.
+     * The result of a check.
      *
-     * @param validValues the values that are sound
+     * @param validValues the values without a problem of their own
      */
     record CheckResult(ValidationReport report, ValidValues validValues) {}
 
@@ -82,7 +90,10 @@ public final class ConfigurationCheck {
         return new CheckResult(report, validValues);
     }
 
-    /** Spring Boot binds what is below a name with characters that it leaves out; here nothing of it would be found, and nothing checked. */
+    /**
+     * Reports prefixes with characters that Spring Boot ignores, such as {@code weir!}. Spring Boot binds the
+     * properties below such a prefix, but this check would not find them.
+     */
     private static void reportMalformedPrefixes(RawTree root, String path, List<ConfigurationProblem> problems) {
         List<RawTree> nodes = List.of(root);
         for (String element : path.split("\\.", -1)) {
@@ -97,7 +108,7 @@ public final class ConfigurationCheck {
         }
     }
 
-    /** Says nothing: what was expected is said by {@link ExpectedValue}. */
+    /** Returns the template unchanged, because {@link ExpectedValue} describes the expected value. */
     private static final class SilentInterpolator implements MessageInterpolator {
 
         @Override

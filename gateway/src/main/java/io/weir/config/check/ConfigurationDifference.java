@@ -8,12 +8,12 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** What is not written as it was: which values, and whether a running gateway can follow. */
+/** The changed values between two configurations, and the changes that a running gateway cannot apply. */
 public final class ConfigurationDifference {
 
     /**
-     * What a running gateway follows: backends, routes, and what is checked only. All else was built into servers, meters and
-     * threads when it started.
+     * The properties that a running gateway can change: backends, routes, and properties that only the check
+     * uses. All other properties were built into servers, meters and threads at startup.
      */
     private static final Pattern RELOADABLE = Pattern.compile(
             "weir\\.(backends|routes)\\b.*|weir\\.allow-?unprotected-?routes"
@@ -21,19 +21,30 @@ public final class ConfigurationDifference {
             Pattern.CASE_INSENSITIVE);
 
     /**
-     * A value that is not what it was; secrets are masked.
+     * A changed value; secrets are masked.
      *
      * @param path the property
-     * @param before what it was; null: it was not written
-     * @param after what it is; null: it is not written any more
+     * @param before the old value; null if the property was not set
+     * @param after the new value; null if the property is no longer set
      */
     public record ChangedValue(
-            String path, @Nullable String before, @Nullable String after) {}
+            String path, @Nullable String before, @Nullable String after) {
+
+        /** {@code weir.backends.orders.deadline: 800ms -> 1s}. */
+        @Override
+        public String toString() {
+            return path + ": " + orDefault(before) + " -> " + orDefault(after);
+        }
+
+        private static String orDefault(@Nullable String value) {
+            return value == null ? "(default)" : value;
+        }
+    }
 
     private final List<ChangedValue> changedValues = new ArrayList<>();
     private final List<ConfigurationProblem> problems = new ArrayList<>();
 
-    /** The difference from one configuration to the next. */
+    /** The difference between two configurations. */
     public ConfigurationDifference(ConfigurationSnapshot from, ConfigurationSnapshot to) {
         Map<String, Setting> before = from.changeable();
         Map<String, Setting> after = to.changeable();
@@ -55,7 +66,7 @@ public final class ConfigurationDifference {
         }
     }
 
-    /** Whether a running gateway follows a change of this property. */
+    /** Whether a running gateway can apply a change of this property. */
     static boolean isReloadable(String path) {
         return RELOADABLE.matcher(path).matches();
     }
@@ -75,26 +86,26 @@ public final class ConfigurationDifference {
                     location,
                     changed.path(),
                     after == null ? "removed" : after,
-                    "it takes a restart to change this; expected, as long as this gateway runs: " + current));
+                    "a change needs a restart; expected until then: " + current));
         }
     }
 
-    /** The values that are different, by path. */
+    /** The changed values, sorted by path. */
     public List<ChangedValue> changedValues() {
         return List.copyOf(changedValues);
     }
 
-    /** Those that a running gateway cannot follow. */
+    /** The changes that need a restart. */
     public List<ConfigurationProblem> problems() {
         return List.copyOf(problems);
     }
 
-    /** Whether Spring Cloud Gateway's routes and filters are other ones, for all that is known. */
+    /** Whether Spring Cloud Gateway's routes or filters may have changed. */
     public boolean affectsGatewayRoutes() {
         return changedValues.stream().anyMatch(value -> !value.path().startsWith("weir."));
     }
 
-    /** Whether all is written as it was. */
+    /** Whether nothing changed. */
     public boolean isEmpty() {
         return changedValues.isEmpty();
     }

@@ -6,13 +6,13 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.PlaceholderResolutionException;
 
 /**
- * One thing that is wrong in the configuration.
+ * A problem of the configuration.
  *
- * @param location where it is written
- * @param path the property, as it is written; empty if it is the file
- * @param value what is written there; null if that is nothing, or not the point
- * @param why what is wrong, or what was expected
- * @param nearest the known name that comes nearest to an unknown one; null if none does
+ * @param location the file and line, or another source
+ * @param path the property, in its original spelling; empty if the problem concerns the whole file
+ * @param value the configured value; null if there is none, or if it does not matter
+ * @param why the cause of the problem, or the expected value
+ * @param nearest the known name that is most similar to an unknown one; null if none is similar
  */
 public record ConfigurationProblem(
         SourceLocation location,
@@ -27,23 +27,26 @@ public record ConfigurationProblem(
             .thenComparing(problem -> String.valueOf(problem.value()))
             .thenComparing(ConfigurationProblem::why);
 
-    /** Hides secrets, and keeps everything on one line. */
+    /** Masks secrets, and joins lines. */
     public ConfigurationProblem {
         value = value == null ? null : shortened(oneLine(SecretMasking.mask(path, value)));
         why = oneLine(why);
     }
 
-    /** A problem without a nearest name. */
+    /** A problem without a similar name. */
     static ConfigurationProblem of(SourceLocation location, String path, @Nullable String value, String why) {
         return new ConfigurationProblem(location, path, value, why, null);
     }
 
-    /** A value that is not what was expected. */
+    /** A value that differs from the expected one. */
     static ConfigurationProblem expected(SourceLocation location, String path, @Nullable String value, String expected) {
         return of(location, path, value, "expected: " + expected);
     }
 
-    /** A value with a placeholder that has no value; it is named, since the value may be a secret's. */
+    /**
+     * A value with a placeholder that cannot be resolved. Names only the placeholder, because the value may
+     * be secret.
+     */
     static ConfigurationProblem unresolved(Setting setting, String text, IllegalArgumentException unresolved) {
         String which = unresolved instanceof PlaceholderResolutionException one
                 ? "the placeholder " + one.getPlaceholder()

@@ -16,7 +16,7 @@ import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.PropertySource;
 
 /**
- * Reads what a gateway would be started with now, again and again.
+ * Reads the current configuration: the one that a start at this moment would use.
  *
  * <p>Thread-safe.
  */
@@ -34,8 +34,9 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
     /**
      * A reader.
      *
-     * @param running the environment of the gateway that runs, for what its application sets itself
-     * @param arguments the arguments that it was started with
+     * @param running the environment of the running gateway; provides the application's own default
+     *     properties
+     * @param arguments the command line arguments of the running gateway
      */
     public ConfigurationReader(ConfigurableEnvironment running, String... arguments) {
         this.running = running;
@@ -44,7 +45,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
 
     @Override
     public synchronized ConfigurationSnapshot get() {
-        // Before they are read: Spring Boot takes a directory for a file that says nothing.
+        // Checked before loading, because Spring Boot treats a directory as an empty file.
         List<ConfigurationProblem> unreadable = configuredLocations(running)
                 .filter(location -> !location.startsWith(OPTIONAL))
                 .map(ConfigurationReader::toPath)
@@ -71,7 +72,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         return LoadedConfiguration.load(own, arguments);
     }
 
-    /** The files that the gateway was given, as they were written. */
+    /** The configured file locations, in their original spelling. */
     static Stream<String> configuredLocations(ConfigurableEnvironment environment) {
         return LOCATIONS.stream()
                 .flatMap(property ->
@@ -86,13 +87,13 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
 
     private static Optional<ConfigurationProblem> unreadable(Path file) {
         try {
-            String why = !Files.exists(file)
+            String error = !Files.exists(file)
                     ? "no such file"
                     : !Files.isRegularFile(file)
                             ? "not a file"
                             : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
-            return Optional.ofNullable(why)
-                    .map(enumerable -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, enumerable));
+            return Optional.ofNullable(error)
+                    .map(why -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
         } catch (IOException e) {
             return Optional.of(
                     ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, "not readable: " + e));

@@ -16,26 +16,26 @@ import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.core.io.DescriptiveResource;
 import org.springframework.core.io.Resource;
 
-/** Hands out resources to Spring Boot, looks at those that are YAML files before, and remembers what it was asked for. */
+/** Provides resources to Spring Boot, checks YAML files first, and records every requested location. */
 final class ConfigurationResourceLoader extends DefaultResourceLoader {
 
     /**
-     * What is not on the class path, and never will be: Spring Boot asks for a dozen names each time, and to find that the
-     * jars do not have them takes a good part of a reading.
+     * Locations without a resource on the class path. Spring Boot requests a dozen such names in each load,
+     * and the search through the jars takes a large part of the load's time. The class path does not change.
      */
     private static final Set<String> NOT_ON_CLASS_PATH = ConcurrentHashMap.newKeySet();
 
     private static final int MAX_NOT_ON_CLASS_PATH = 100;
 
-    /** Of this one, Spring Boot only wants to know whether it is there. */
+    /** Spring Boot only checks whether this directory exists. */
     private static final String WORKING_DIRECTORY = "file:./";
 
-    /** What is at a place outside of the class path. */
+    /** The content of a location outside the class path. */
     private enum LocationContent {
         ABSENT,
         YAML,
         DIRECTORY,
-        /** What is read of it is not known here: files of another kind, and those in a directory's directories. */
+        /** Not tracked: files that are not YAML, and files in subdirectories. */
         OTHER
     }
 
@@ -44,24 +44,29 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
     private final Map<String, Resource> resources = new LinkedHashMap<>();
     private final Map<String, LocationContent> requested = new LinkedHashMap<>();
 
-    /** The YAML files, by what Spring Boot was given to read in their place. */
+    /** The YAML files, by the resource that Spring Boot receives instead. */
     Map<LoadedFile, YamlFile> yamlFiles() {
         return Collections.unmodifiableMap(yamlFiles);
     }
 
-    /** Why files could not be read at all. */
+    /** The problems of unreadable files. */
     List<ConfigurationProblem> problems() {
         return Collections.unmodifiableList(problems);
     }
 
-    /** Whether there are files where there were, and none elsewhere. */
+    /**
+     * Whether every requested location has the same kind of content as before, and all content is tracked.
+     */
     boolean areUnchanged() {
         return requested.entrySet().stream()
                 .allMatch(entry -> entry.getValue() != LocationContent.OTHER
                         && entry.getValue() == contentOf(entry.getKey(), super.getResource(entry.getKey())));
     }
 
-    /** The files outside of the class path, and where others would be read from if they were there. */
+    /**
+     * The files outside the class path, including the absent files that Spring Boot would load if they
+     * existed.
+     */
     Set<Path> searchedFiles() {
         Set<Path> searchedFiles = new LinkedHashSet<>();
         requested.forEach((location, content) -> {
@@ -70,7 +75,7 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
                 try {
                     searchedFiles.add(resource.getFile().toPath());
                 } catch (IOException e) {
-                    // It says that it is one, and is none: there is nothing to look at.
+                    // The resource claims to be a file but has none; there is nothing to watch.
                 }
             }
         });
@@ -113,7 +118,9 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
         return location.endsWith(".yml") || location.endsWith(".yaml");
     }
 
-    /** Whether there are such as Spring Boot looks into, for a pattern such as its own {@code ./config/*}. */
+    /**
+     * Whether Spring Boot would search subdirectories here, for a pattern such as its own {@code ./config/*}.
+     */
     private static boolean hasDirectories(File directory) {
         File[] directories = directory.listFiles(
                 file -> file.isDirectory() && !file.getName().startsWith(".."));

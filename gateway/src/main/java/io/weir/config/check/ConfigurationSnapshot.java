@@ -29,21 +29,23 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.util.function.SingletonSupplier;
 
-/** A whole configuration as it was at one moment: what is wrong in it, what it says, and where that is written. Thread-safe. */
+/**
+ * A complete configuration at one moment: its problems, its values and the origin of each value. Thread-safe.
+ */
 public final class ConfigurationSnapshot {
 
-    /** Who has set the values that {@link #with} adds. */
+    /** The origin of the values that {@link #withOperatorValues} adds. */
     public static final String OPERATOR = "operator";
 
     private static final String DEFAULT = "default";
     private static final Pattern ARGUMENT = Pattern.compile("(.*\\[\\d+])\\.args\\b.*");
 
     /**
-     * A value.
+     * The effective value of a property.
      *
      * @param path the property
-     * @param text what it is
-     * @param origin where it is written: {@code file:line}, {@code default}, {@code operator}, or another source's name
+     * @param text the value; secrets are masked
+     * @param origin {@code file:line}, {@code default}, {@code operator}, or the name of another source
      */
     public record EffectiveValue(String path, String text, String origin) {}
 
@@ -53,7 +55,7 @@ public final class ConfigurationSnapshot {
     private final Supplier<Set<String>> secretArguments = SingletonSupplier.of(this::findSecretArguments);
     private final Set<Path> searchedFiles;
 
-    /** A configuration of which it is not known where files were looked for. */
+    /** A configuration without known search locations. */
     ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable) {
         this(sources, unreadable, Set.of());
     }
@@ -61,8 +63,8 @@ public final class ConfigurationSnapshot {
     /**
      * A configuration.
      *
-     * @param unreadable why it could not be read; then nothing else is said of it
-     * @param searchedFiles where files were looked for
+     * @param unreadable the reasons why it cannot be read; if there are any, the report contains only these
+     * @param searchedFiles the files that were read, or searched for without success
      */
     ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> searchedFiles) {
         this.sources = sources;
@@ -73,27 +75,27 @@ public final class ConfigurationSnapshot {
         this.changeable = SingletonSupplier.of(() -> changeable(sources.rawTree()));
     }
 
-    /** What a running gateway has been started with. */
+    /** The configuration with which the running gateway started. */
     public static ConfigurationSnapshot of(ConfigurableEnvironment running) {
         return new ConfigurationSnapshot(ConfigurationSources.of(running), List.of());
     }
 
-    /** The same with values that win over all others. */
+    /** This configuration with values of an operator, which override all other sources. */
     public ConfigurationSnapshot withOperatorValues(Map<String, String> values) {
         return new ConfigurationSnapshot(sources.withOverrides(OPERATOR, new LinkedHashMap<>(values)), List.of());
     }
 
-    /** All that is wrong in it. */
+    /** All problems of this configuration. */
     public ValidationReport report() {
         return result.get().report();
     }
 
-    /** Weir's part; only of one without problems. */
+    /** Weir's properties. Requires a configuration without problems. */
     public WeirProperties weir() {
         return new RecordBinder(result.get().validValues()).weir();
     }
 
-    /** Spring Cloud Gateway's part; only of one without problems. */
+    /** Spring Cloud Gateway's properties. Requires a configuration without problems. */
     public GatewayProperties gateway() {
         return Binder.get(sources.environment())
                 .bind(GatewayProperties.PREFIX, Bindable.of(GatewayProperties.class))
@@ -101,19 +103,19 @@ public final class ConfigurationSnapshot {
     }
 
     /**
-     * What is written in files or set by an operator, by path, and not overridden from elsewhere: all that can have
-     * changed since the start.
+     * The settings from files and from an operator that no other source overrides, by path. Only these can
+     * change after the start.
      */
     Map<String, Setting> changeable() {
         return changeable.get();
     }
 
-    /** A setting's text, with placeholders resolved. */
+    /** The text of a setting, with placeholders resolved. */
     String text(Setting setting) {
         return sources.environment().resolvePlaceholders(setting.text());
     }
 
-    /** What may be shown of a setting. */
+    /** The text of a setting with secrets masked. */
     String displayText(String path, Setting setting) {
         return secretArguments.get().contains(path) ? SecretMasking.MASK : SecretMasking.mask(path, setting.text(), text(setting));
     }
@@ -139,7 +141,10 @@ public final class ConfigurationSnapshot {
         return setting.location().isFile() || setting.location().source().equals(OPERATOR);
     }
 
-    /** What is in force of all that is written in a file, set by an operator, or given on the command line, whoever has said it last. */
+    /**
+     * The effective settings, by path, of all properties that appear in a file, on the command line, or in an
+     * operator's change. The effective setting itself can have any source.
+     */
     private static Map<String, Setting> effectiveSettings(RawTree root) {
         Map<String, Setting> effective = new HashMap<>();
         root.leaves()
@@ -158,12 +163,15 @@ public final class ConfigurationSnapshot {
         return effectiveSettings;
     }
 
-    /** Of environment variables and the JVM's properties most are about something else. */
+    /** Most environment variables and system properties do not concern the gateway. */
     private static boolean isReportable(Setting setting) {
         return isChangeable(setting) || setting.location().source().equals(RawTreeReader.COMMAND_LINE);
     }
 
-    /** The arguments of predicates and filters that are written in full, and are not to be shown since another one says what they are. */
+    /**
+     * The paths of arguments, in expanded notation, of predicates and filters whose arguments contain a
+     * secret. One secret argument hides the others too.
+     */
     private Set<String> findSecretArguments() {
         Map<String, List<String>> arguments = new HashMap<>();
         changeable().forEach((path, setting) -> {
@@ -191,7 +199,7 @@ public final class ConfigurationSnapshot {
         return secretArguments;
     }
 
-    /** What holds, defaults included, by path; secrets are masked. */
+    /** All effective values, including defaults, sorted by path; secrets are masked. */
     public List<EffectiveValue> values() {
         Map<String, EffectiveValue> values = new TreeMap<>();
         effectiveSettings(sources.rawTree()).forEach((path, setting) -> {
@@ -231,14 +239,14 @@ public final class ConfigurationSnapshot {
     }
 
     /**
-     * Where files were looked for: those that say nothing or nothing sound, and that are not there, too. Only of one that was read from
-     * files.
+     * The files that were searched for, including empty, invalid and absent ones. Empty if this configuration
+     * was not read from files.
      */
     public Set<Path> searchedFiles() {
         return searchedFiles;
     }
 
-    /** The files that it was read from, or should have been. */
+    /** The files of this configuration: those with settings, and those that the command line names. */
     public Set<Path> files() {
         Set<Path> files = new LinkedHashSet<>();
         ConfigurationReader.configuredLocations(sources.environment())

@@ -27,11 +27,11 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
- * All that is configured, read as a start would read it and by Spring Boot's own means: files, profiles, imports,
- * environment variables and the command line, in their order.
+ * All configuration sources, loaded by Spring Boot as at startup: files, profiles, imports, environment
+ * variables and the command line, in order of precedence.
  *
- * <p>The YAML files that Spring Boot asks for are looked at on the way, because of one that does not parse it tells neither
- * name nor more than one fault.
+ * <p>Each YAML file that Spring Boot requests is checked first, because for a file that does not parse Spring
+ * Boot reports only one problem and no file name.
  */
 final class ConfigurationSources {
 
@@ -48,21 +48,21 @@ final class ConfigurationSources {
         ConfigurationPropertySources.attach(environment);
     }
 
-    /** Reads what a start with these arguments would read. */
+    /** Loads the configuration that a start with these arguments would load. */
     static ConfigurationSources read(String... arguments) {
         return read(new ConfigurationResourceLoader(), Map.of(), arguments);
     }
 
     /**
-     * Reads what a start with these arguments would read.
+     * Loads the configuration that a start with these arguments would load.
      *
-     * @param files hands them out
-     * @param defaults what the application sets where nobody else does
+     * @param files provides the files
+     * @param defaults the application's own default properties
      */
     static ConfigurationSources read(ConfigurationResourceLoader files, Map<String, Object> defaults, String... arguments) {
         ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
         environment.setConversionService(new ApplicationConversionService());
-        // What has no value is a problem among others.
+        // A placeholder without a value is reported together with the other problems.
         environment.setIgnoreUnresolvableNestedPlaceholders(true);
         if (arguments.length > 0) {
             environment.getPropertySources().addFirst(new SimpleCommandLinePropertySource(arguments));
@@ -75,15 +75,15 @@ final class ConfigurationSources {
         return sources;
     }
 
-    /** What an environment has, whoever has read it. */
+    /** The sources of an existing environment. */
     static ConfigurationSources of(ConfigurableEnvironment environment) {
         return new ConfigurationSources(environment, Map.of());
     }
 
     /**
-     * The same, with values that win over all others.
+     * These sources with values that override all others.
      *
-     * @param name who has set them
+     * @param name the name of the overriding source
      */
     ConfigurationSources withOverrides(String name, Map<String, Object> values) {
         ConfigurableEnvironment over = copy(source -> source.getName().equals(name) ? null : source);
@@ -92,9 +92,9 @@ final class ConfigurationSources {
     }
 
     /**
-     * The same with other files.
+     * These sources with other files.
      *
-     * @param replaced what takes a source's place; itself, if that is as it was
+     * @param replaced maps a source to its replacement, or to itself if it is unchanged
      */
     ConfigurationSources withFiles(
             Map<LoadedFile, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
@@ -120,7 +120,7 @@ final class ConfigurationSources {
         return copy;
     }
 
-    /** The YAML files, by what Spring Boot has read. */
+    /** The YAML files, by the resource that Spring Boot read. */
     Map<LoadedFile, YamlFile> files() {
         return files;
     }
@@ -129,17 +129,17 @@ final class ConfigurationSources {
         return environment;
     }
 
-    /** What is wrong with the files themselves. */
+    /** The problems of the files themselves. */
     List<ConfigurationProblem> problems() {
         return List.copyOf(problems);
     }
 
-    /** Whether the properties could be read, in spite of the problems. */
+    /** Whether the properties were loaded in spite of the problems. */
     boolean areReadable() {
         return readable;
     }
 
-    /** The tree of all names in them. */
+    /** The tree of all property names in these sources. */
     RawTree rawTree() {
         return rawTree.get();
     }
@@ -155,7 +155,7 @@ final class ConfigurationSources {
                 processor.postProcessEnvironment(environment, application);
             }
         } catch (RuntimeException | StackOverflowError e) {
-            // The stack overflows at an alias that contains itself.
+            // A YAML alias that contains itself overflows the stack.
             failure = e;
             readable = false;
         }
@@ -192,7 +192,7 @@ final class ConfigurationSources {
                 : SourceLocation.outsideFiles("command line");
     }
 
-    /** The line of a value, from 1; 0 if it is not known. */
+    /** The line of a value, starting at 1; 0 if unknown. */
     static int lineOf(TextResourceOrigin origin) {
         TextResourceOrigin.Location location = origin.getLocation();
         return location == null ? 0 : location.getLine() + 1;

@@ -23,13 +23,13 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
 
 /**
- * Finds values that are sound by themselves and contradict each other. Only what is written contradicts: a default that is
- * larger than a limit that somebody has written simply never applies.
+ * Finds valid values that contradict each other. Only explicit values can contradict: a default that exceeds
+ * an explicit limit is no mistake and simply never applies.
  */
 final class ConsistencyCheck {
 
     private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
-    /** Fields of the fallback's answer that are the gateway's own. */
+    /** Header fields of a fallback's answer that the gateway sets itself. */
     private static final Set<String> GATEWAY_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
@@ -37,7 +37,7 @@ final class ConsistencyCheck {
     private static final int DELETE = 0x7f;
 
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
-    /** They come up before there is a route, or when nobody is left to be answered. */
+    /** No fallback is possible: there is no route yet, or the caller has disconnected. */
     private static final Set<Reason> WITHOUT_FALLBACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
 
     private final Environment environment;
@@ -79,7 +79,7 @@ final class ConsistencyCheck {
         });
     }
 
-    /** The id as a key that Spring Boot leaves as it is. */
+    /** The id as a YAML key that Spring Boot does not change. */
     private static String key(String id) {
         return id.chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_') ? id : "\"[" + id + "]\"";
     }
@@ -95,7 +95,7 @@ final class ConsistencyCheck {
         validValues.explicit(backend + ".bulkhead.scope")
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
                         && validValues.get("weir.cluster.gateways").isEmpty())
-                .ifPresent(scope -> report(scope, "weir.cluster.gateways, the name that counts them"));
+                .ifPresent(scope -> report(scope, "weir.cluster.gateways, the DNS name of all gateways"));
     }
 
     private void breaker(String backend) {
@@ -116,7 +116,7 @@ final class ConsistencyCheck {
                 report(minimum, "at most the sliding window, " + window + " calls");
             }
         } catch (BindException e) {
-            // A value of it does not convert, which is said already.
+            // PropertiesCheck has reported the value that does not convert.
         }
     }
 
@@ -180,9 +180,9 @@ final class ConsistencyCheck {
         if (!TOKEN.matcher(header).matches()) {
             problems.accept(ConfigurationProblem.of(location, path, null, "not the name of a header field"));
         } else if ("content-type".equals(lower)) {
-            problems.accept(ConfigurationProblem.of(location, path, null, "use content-type beside it"));
+            problems.accept(ConfigurationProblem.of(location, path, null, "use fallback.content-type"));
         } else if (GATEWAY_FIELDS.contains(lower)) {
-            problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets it itself"));
+            problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets this field"));
         } else {
             validValues.get(path)
                     .filter(entry -> hasControlCharacter(entry.value()))
@@ -199,11 +199,11 @@ final class ConsistencyCheck {
             WITHOUT_FALLBACK.stream()
                     .filter(reasons::contains)
                     .forEach(reason -> problems.accept(ConfigurationProblem.of(
-                            list.location(), list.path(), reason.word(), "no fallback can be given for it")));
+                            list.location(), list.path(), reason.word(), "no fallback is possible for this reason")));
         }
     }
 
-    /** A value that is written is at most another one, which may be a default. */
+    /** Reports an explicit value that exceeds a limit; the limit may be a default. */
     private void atMost(String path, String limitPath, String limitName) {
         validValues.explicit(path)
                 .ifPresent(entry -> validValues.get(limitPath).ifPresent(limit -> {

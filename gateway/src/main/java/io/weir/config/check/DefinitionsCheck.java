@@ -18,10 +18,10 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 
-/** Checks the predicates and filters of Spring Cloud Gateway's routes, by its own factories. */
+/** Checks the predicates and filters of routes with Spring Cloud Gateway's own factories. */
 final class DefinitionsCheck {
 
-    /** What Weir does instead of these filters; {@code %1$s} is the backend, {@code %2$s} the route. */
+    /** Weir's replacements for these filters; {@code %1$s} is the backend, {@code %2$s} the route. */
     private static final Map<String, String> REPLACEMENTS = Map.of(
             "Retry", "weir.routes.%2$s.retry and weir.backends.%1$s.retry-budget",
             "CircuitBreaker", "weir.backends.%1$s.circuit-breaker and weir.routes.%2$s.fallback",
@@ -29,7 +29,7 @@ final class DefinitionsCheck {
             "FallbackHeaders", "weir.routes.%2$s.fallback",
             "RequestSize", "weir.edge.max-body-size");
 
-    /** Where Spring Cloud Gateway has the factories of predicates and filters. */
+    /** The class names of Spring Cloud Gateway's factories of predicates and filters. */
     private static final List<String> FACTORIES = List.of(
             "org.springframework.cloud.gateway.handler.predicate.%sRoutePredicateFactory",
             "org.springframework.cloud.gateway.filter.factory.%sGatewayFilterFactory",
@@ -50,13 +50,13 @@ final class DefinitionsCheck {
     }
 
     /**
-     * A predicate or filter whose arguments are as they should be.
+     * A predicate or filter with valid arguments.
      *
-     * @param config the arguments as its factory has read them
+     * @param config the arguments that its factory has bound
      */
     record ValidDefinition(Definition definition, Object config) {}
 
-    /** Checks a list of predicates; all of them, or nothing if one is not sound. */
+    /** Checks a list of predicates. Returns all of them, or nothing if one is invalid. */
     Optional<List<ValidDefinition>> predicates(RawTree list) {
         List<Definition> definitions = definitions(list);
         List<ValidDefinition> valid = new ArrayList<>();
@@ -74,14 +74,17 @@ final class DefinitionsCheck {
         return valid.size() == definitions.size() ? Optional.of(valid) : Optional.empty();
     }
 
-    /** Checks a list of filters of a route to this backend, if it is one; those that are sound. */
+    /**
+     * Checks a route's list of filters and returns the valid ones. {@code backend} is null for routes without
+     * backend.
+     */
     List<ValidDefinition> filters(RawTree list, @Nullable String backend, String route) {
         return definitions(list).stream()
                 .flatMap(definition -> filter(definition, backend, route).stream())
                 .toList();
     }
 
-    /** Checks one filter; it, if it is sound. */
+    /** Checks one filter and returns it if it is valid. */
     Optional<ValidDefinition> filter(RawTree node, @Nullable String backend, String route) {
         return definition(node).flatMap(definition -> filter(definition, backend, route));
     }
@@ -97,7 +100,7 @@ final class DefinitionsCheck {
         return Optional.empty();
     }
 
-    /** Checks what a filter makes of the variables that there are on a route: Spring Cloud Gateway fails at each request otherwise. */
+    /** Checks that a route provides the variables of a filter. Otherwise the filter fails at each request. */
     void checkVariables(ValidDefinition filter, TemplateVariables variables, String route) {
         variables
                 .problem(filter.config())
@@ -119,7 +122,7 @@ final class DefinitionsCheck {
         if (others.contains(name)) {
             report(definition, (kind.equals("filter") ? "a predicate" : "a filter") + ", not a " + kind, null);
         } else if (FACTORIES.stream().anyMatch(type -> ClassUtils.isPresent(type.formatted(name), null))) {
-            report(definition, name + " is switched off, or lacks something that this gateway does not have", null);
+            report(definition, name + " is disabled, or needs a library that this gateway does not contain", null);
         } else {
             report(definition, "unknown " + kind, PropertyNames.nearest(name, known));
         }
@@ -146,7 +149,7 @@ final class DefinitionsCheck {
     /**
      * A predicate or filter.
      *
-     * @param text how it is written, if that is in short
+     * @param text its shortcut notation; null if it uses the expanded notation
      */
     record Definition(
             String name, Map<String, String> args, @Nullable String text, String path, SourceLocation location) {
@@ -188,7 +191,7 @@ final class DefinitionsCheck {
     }
 
     private Definition parseShortcut(String text, Setting setting) {
-        // For a predicate and a filter alike, but that a predicate has to have arguments.
+        // Both kinds have the same syntax, except that a predicate requires arguments.
         FilterDefinition parsed = new FilterDefinition(environment.resolvePlaceholders(text));
         return new Definition(
                 String.valueOf(parsed.getName()), parsed.getArgs(), text, setting.path(), setting.location());

@@ -22,11 +22,11 @@ import org.springframework.util.unit.DataSize;
 import org.springframework.util.unit.DataUnit;
 
 /**
- * What a value is expected to be, in words that are made of its type and constraints.
+ * A description of the valid values of a property, derived from its type and constraints.
  *
- * @param type what can be read at all: {@code a duration}
- * @param range what is allowed of that: {@code 1ms to 10m}; empty if all is
- * @param choices the words that it may be; empty if it is not a choice
+ * @param type the type in words: {@code a duration}
+ * @param range the valid range: {@code 1ms to 10m}; empty if there is none
+ * @param choices the valid words of an enumeration; empty for other types
  */
 public record ExpectedValue(String type, String range, List<String> choices) {
 
@@ -35,9 +35,9 @@ public record ExpectedValue(String type, String range, List<String> choices) {
     private static final List<String> SIZES = List.of("TB", "GB", "MB", "KB");
 
     /**
-     * The expectation of a property.
+     * The description for a property.
      *
-     * @param defaults its default, which shows how the words of a choice are spelt
+     * @param defaults its default, which determines the spelling of an enumeration's words
      */
     static ExpectedValue of(Class<?> type, Annotation[] constraints, List<String> defaults) {
         if (type.isEnum()) {
@@ -47,12 +47,12 @@ public record ExpectedValue(String type, String range, List<String> choices) {
         return new ExpectedValue(type(type), range(type, constraints), List.of());
     }
 
-    /** In place of a value that cannot be read. */
+    /** For a value that does not convert to the type. */
     String typeAndRange() {
         return range.isEmpty() ? type : type + ", " + range;
     }
 
-    /** In place of a value that can be read, but is not allowed. */
+    /** For a value of the right type that violates a constraint. */
     String rangeOrType() {
         return range.isEmpty() ? type : range;
     }
@@ -98,7 +98,7 @@ public record ExpectedValue(String type, String range, List<String> choices) {
         if (type == String.class) {
             return "text";
         }
-        throw new IllegalStateException("no words for a property of type " + type);
+        throw new IllegalStateException("unsupported type of a property: " + type);
     }
 
     private static String range(Class<?> type, Annotation[] constraints) {
@@ -106,7 +106,7 @@ public record ExpectedValue(String type, String range, List<String> choices) {
         for (Annotation constraint : constraints) {
             String message = String.valueOf(AnnotationUtils.getValue(constraint, "message"));
             if (isConstraint(constraint) && !message.startsWith("{")) {
-                // Said in words where the numbers do not say it.
+                // An explicit message replaces the generated range.
                 return message;
             }
             bounds.add(constraint);
@@ -118,7 +118,7 @@ public record ExpectedValue(String type, String range, List<String> choices) {
         return annotation.annotationType().isAnnotationPresent(Constraint.class);
     }
 
-    /** {@code 250ms}: the largest unit that needs no fraction. */
+    /** {@code 250ms}: uses the largest unit that needs no fraction. */
     static String duration(Duration duration) {
         if (duration.isZero()) {
             return "0";
@@ -142,7 +142,7 @@ public record ExpectedValue(String type, String range, List<String> choices) {
         return bytes + "B";
     }
 
-    /** The bounds that the constraints set. */
+    /** The bounds set by the constraints. */
     private static final class Bounds {
 
         private final LongFunction<String> display;

@@ -16,7 +16,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
-/** Checks what cannot be said of the gateway as a whole by constraints. */
+/**
+ * Checks the rules for the whole gateway that annotations cannot express: networks, the DNS server, the
+ * management port, and placeholders without a value.
+ */
 final class GatewayCheck {
 
     private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
@@ -26,11 +29,15 @@ final class GatewayCheck {
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
     private static final String SERVER_PORT = "server.port";
     private static final int DEFAULT_SERVER_PORT = 8080;
-    /** What Spring Boot reads at a start, and ends it with a stack trace, or takes for a text. Routes and filters may mean such a text. */
+    /**
+     * Properties that Spring Boot reads at startup. A placeholder without a value there ends the start with a
+     * stack trace, or is used as text. Routes and filters are excluded, because their text may contain {@code
+     * ${}} literally.
+     */
     private static final Pattern READ_AT_STARTUP = Pattern.compile(
             "(spring\\.(?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.)|server\\.|management\\.server\\.).*",
             Pattern.CASE_INSENSITIVE);
-    /** How other packages say what is wrong: the property, its value, and what was expected. */
+    /** The format of error messages from other packages: property, value, expected value. */
     private static final Pattern SENTENCE = Pattern.compile("([^:]+): (.*) \\((expected: .*)\\)");
 
     private final Environment environment;
@@ -94,7 +101,7 @@ final class GatewayCheck {
         if (!readable) {
             return;
         }
-        // One that is too short is reported by itself.
+        // PropertiesCheck reports a token that is too short.
         @Nullable
         String token =
                 RawTree.effective(RawTree.at(root, TOKEN)).map(Setting::text).orElse(null);
@@ -129,14 +136,17 @@ final class GatewayCheck {
         }
     }
 
-    /** What is not readable is reported, although it is not the gateway's own, since it decides who gets at it. */
+    /**
+     * Whether the property converts; reports it if not. These properties are Spring Boot's, but they decide
+     * who can reach the management port.
+     */
     private boolean isReadable(String property, Optional<?> value) {
         Setting setting = RawTree.effective(RawTree.at(root, property)).orElse(null);
         if (value.isPresent() || setting == null || setting.text().isEmpty()) {
             return true;
         }
         if (unresolved(setting).isPresent()) {
-            // Reported by itself.
+            // Reported by check().
             return false;
         }
         problems.accept(ConfigurationProblem.expected(
@@ -147,7 +157,10 @@ final class GatewayCheck {
         return false;
     }
 
-    /** Takes a sentence apart; {@code path} is the property as it is written, if that is known. */
+    /**
+     * Splits an error message into a problem; {@code path} is the original spelling of the property, null if
+     * unknown.
+     */
     private void reportSentence(String sentence, SourceLocation location, @Nullable String path) {
         Matcher parts = SENTENCE.matcher(sentence);
         problems.accept(

@@ -50,11 +50,11 @@ import org.springframework.http.codec.ServerCodecConfigurer;
 import org.springframework.validation.Validator;
 
 /**
- * Spring Cloud Gateway's own predicates and filters, to try arguments on.
+ * Spring Cloud Gateway's factories of predicates and filters, to validate arguments with.
  *
- * <p>They come from its own configuration, conditions and all, but out of a bean factory that is never refreshed: nothing
- * is started, no event is published, and a factory is made when it is asked for. To gather them takes longer than all the rest of a check,
- * so they are kept for the next one.
+ * <p>They come from Spring Cloud Gateway's own auto-configuration, including its conditions, but from a bean
+ * factory that is never refreshed: it starts nothing, publishes no event, and creates a factory at its first
+ * use. Collecting the factories takes longer than the rest of a check, so the next check reuses them.
  */
 final class GatewayFactories {
 
@@ -71,19 +71,25 @@ final class GatewayFactories {
     private final ConfigurationService configuration;
     private final Map<String, String> predicates;
     private final Map<String, String> filters;
-    /** What has been made without a complaint, and its arguments as they were read: to make it again would say the same. */
+    /** Bound arguments of successful calls. A repeated call would have the same result. */
     private volatile Map<FactoryCall, Object> created = new ConcurrentHashMap<>();
-    /** The same of the check before this one: what this one does not ask for is forgotten with the next. */
+    /** Results of the previous check; the next check evicts those that this check does not use. */
     private volatile Map<FactoryCall, Object> createdByPreviousCheck = Map.of();
 
     private record FactoryCall(boolean isFilter, String name, Map<String, String> args) {}
 
-    /** What all of Spring's properties but the routes were, and the factories that there were with these. */
+    /**
+     * Factories with the values of all Spring properties, except routes, on which their conditions may
+     * depend.
+     */
     private record CachedFactories(Map<String, Object> properties, GatewayFactories factories) {}
 
     private static final AtomicReference<@Nullable CachedFactories> LAST = new AtomicReference<>();
 
-    /** The factories for a check in an environment; those of before if nothing is different on which they depend. */
+    /**
+     * The factories for an environment; reuses the previous ones if no property that they depend on has
+     * changed.
+     */
     static GatewayFactories of(ConfigurableEnvironment environment, Validator validator) {
         Map<String, Object> properties = conditionProperties(environment);
         CachedFactories last = LAST.get();
@@ -138,7 +144,7 @@ final class GatewayFactories {
                 BeanDefinitionBuilder.genericBeanDefinition(type, supplier).getBeanDefinition());
     }
 
-    /** The names by which definitions ask for the factories, and those of their beans. */
+    /** The bean names of the factories, by the name that routes use. */
     private Map<String, String> names(Class<?> factory, Function<Class<?>, String> normalize) {
         Map<String, String> names = new TreeMap<>();
         for (String bean : beans.getBeanNamesForType(factory, true, false)) {
@@ -158,7 +164,7 @@ final class GatewayFactories {
         return filters.keySet();
     }
 
-    /** How the arguments of a predicate or filter are written in short. */
+    /** The shortcut notation of a predicate or filter. */
     String usage(String name) {
         ShortcutConfigurable factory = predicates.containsKey(name) ? predicate(name) : filter(name);
         List<String> fields = factory.shortcutFieldOrder().stream()
@@ -168,9 +174,9 @@ final class GatewayFactories {
     }
 
     /**
-     * Makes a predicate that there is, and returns its arguments as they were read.
+     * Creates a predicate of a known name, and returns its bound arguments.
      *
-     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
+     * @throws RuntimeException from Spring or Spring Cloud Gateway, if the arguments are invalid
      */
     Object makePredicate(String name, Map<String, String> args) {
         return cached(new FactoryCall(false, name, Map.copyOf(args)), () -> {
@@ -182,10 +188,10 @@ final class GatewayFactories {
     }
 
     /**
-     * Makes a filter that there is, and returns its arguments as they were read.
+     * Creates a filter of a known name, and returns its bound arguments.
      *
-     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like, and at a
-     *     request if they do so at each
+     * @throws RuntimeException from Spring or Spring Cloud Gateway, if the arguments are invalid or would
+     *     fail at each request
      */
     Object makeFilter(String name, Map<String, String> args) {
         return cached(new FactoryCall(true, name, Map.copyOf(args)), () -> {
@@ -204,8 +210,11 @@ final class GatewayFactories {
         });
     }
 
-    /** Replaces what matches, which is at least nothing, as Spring Cloud Gateway would: a group that there is not is found out then. */
-    @SuppressWarnings({"CheckReturnValue", "ReturnValueIgnored"}) // Whether it throws is all.
+    /**
+     * Applies the replacement as Spring Cloud Gateway does, which throws if it refers to a missing group. The
+     * added empty alternative makes the expression match.
+     */
+    @SuppressWarnings({"CheckReturnValue", "ReturnValueIgnored"}) // Only the exception matters.
     private static void checkReplacement(@Nullable String regexp, @Nullable String replacement) {
         if (regexp != null && replacement != null) {
             Pattern.compile(regexp + '|').matcher("").replaceAll(replacement.replace("$\\", "$"));
@@ -217,7 +226,7 @@ final class GatewayFactories {
         return created.computeIfAbsent(call, any -> cached == null ? make.get() : cached);
     }
 
-    /** Where two checks are made at once, one forgets what the other would have needed, which is made again. */
+    /** Two concurrent checks may evict results of each other; these are then computed again. */
     private void evictUnused() {
         createdByPreviousCheck = created;
         created = new ConcurrentHashMap<>();
@@ -243,7 +252,9 @@ final class GatewayFactories {
         return configuration.with(factory).name(name).properties(args).bind();
     }
 
-    /** Spring Cloud Gateway ignores arguments that it does not know, unless it gathers all of them into a list. */
+    /**
+     * Spring Cloud Gateway ignores unknown arguments, unless the factory collects all arguments into a list.
+     */
     private <F extends Configurable<Object> & ShortcutConfigurable> void rejectUnknownArguments(
             F factory, Map<String, String> args) {
         if (factory.shortcutType() == ShortcutType.DEFAULT) {

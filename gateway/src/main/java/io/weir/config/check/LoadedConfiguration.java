@@ -26,17 +26,18 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.core.io.Resource;
 
 /**
- * A configuration as it was read, from which the next one is read for a tenth of what a whole reading takes.
+ * A loaded configuration. Reloading only its changed files costs a tenth of a complete load.
  *
- * <p>Nearly always only backends, routes and limits have changed, of which Spring Boot's own reading takes no notice: they name no profile,
- * no import, and nothing that it derives properties from. Then the files in which they stand are parsed by its own loader, and take the
- * place of those before. With anything else, all is read by its own means, as at a start.
+ * <p>Usually only backends, routes and limits change. Spring Boot's own loading does not depend on them: they
+ * select no profile and no import, and Spring Boot derives no properties from them. In this case Spring
+ * Boot's YAML loader parses the changed files, and the new property sources replace the old ones. Any other
+ * change needs a complete load, as at startup.
  *
- * @param files what Spring Boot was given, and asked for
+ * @param files the files that Spring Boot requested and received
  */
 record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLoader files) {
 
-    /** Sources that no file changes. What Spring Cloud decrypts is none of them. */
+    /** Property sources that no file changes. The values that Spring Cloud decrypts are not among them. */
     private static final Set<String> IMMUTABLE_SOURCES = Set.of(
             StandardEnvironment.SYSTEM_PROPERTIES_PROPERTY_SOURCE_NAME,
             StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
@@ -47,21 +48,21 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
             "springCloudClientHostInfo",
             "gateway-properties");
 
-    /** Properties that say which files are read, uniform and without dots. */
+    /** Properties that select the files to load; in uniform spelling, without dots. */
     private static final List<String> FILE_SELECTING_PROPERTIES = List.of("springconfig", "springprofiles");
 
-    /** What is in their values where files may come unseen, or where a followed property may have a say. */
+    /** A value with one of these can select untracked files, or depend on a reloadable property. */
     private static final List<String> UNTRACKED_MARKERS = List.of("*", "configtree:", "${");
 
     private static final String ENCRYPTED = "{cipher}";
 
-    /** Reads all, by Spring Boot's own means. */
+    /** Loads everything through Spring Boot. */
     static LoadedConfiguration load(Map<String, Object> defaults, String... arguments) {
         ConfigurationResourceLoader files = new ConfigurationResourceLoader();
         return new LoadedConfiguration(ConfigurationSources.read(files, defaults, arguments), files);
     }
 
-    /** What is written now; empty if that takes a whole reading. */
+    /** The configuration with its changed files reloaded; empty if a complete load is necessary. */
     Optional<LoadedConfiguration> reloadChangedFiles() {
         if (!files.areUnchanged() || mayReadUntrackedFiles()) {
             return Optional.empty();
@@ -69,15 +70,15 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         Map<Resource, PropertySource<?>> sourcesOf = new LinkedHashMap<>();
         for (PropertySource<?> source : sources.environment().getPropertySources()) {
             Resource file = fileOf(source);
-            boolean enumerable = file == null ? isImmutable(source) : sources.files().containsKey(file);
-            if (!enumerable || (file != null && sourcesOf.put(file, source) != null)) {
+            boolean isTracked = file == null ? isImmutable(source) : sources.files().containsKey(file);
+            if (!isTracked || (file != null && sourcesOf.put(file, source) != null)) {
                 return Optional.empty();
             }
         }
         try {
             return reloadChangedFiles(sourcesOf);
         } catch (IOException | RuntimeException e) {
-            // A whole reading tells what is wrong.
+            // A complete load reports the problem.
             return Optional.empty();
         }
     }
@@ -127,7 +128,7 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
                 || ConfigurationPropertySources.isAttachedConfigurationPropertySource(source);
     }
 
-    /** The file that a source was read from; null: it was not read from one, or says nothing. */
+    /** The file of a property source; null if the source has no file or no properties. */
     private static @Nullable Resource fileOf(PropertySource<?> source) {
         Resource resource = resourceOf(source);
         return resource instanceof OriginTrackedResource tracked ? tracked.getResource() : resource;
@@ -141,7 +142,7 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         return null;
     }
 
-    /** What is in its file now; null if that is not one document. */
+    /** The current content of the source's file; null if the file has several documents. */
     private static @Nullable PropertySource<?> load(PropertySource<?> source, LoadedFile text) throws IOException {
         Resource resource = resourceOf(source) instanceof OriginTrackedResource tracked
                 ? OriginTrackedResource.of(text, Origin.from(tracked))
@@ -150,7 +151,7 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         return documents.size() == 1 ? documents.getFirst() : null;
     }
 
-    /** Whether nothing else is different than what a running gateway follows. */
+    /** Whether only reloadable properties differ. */
     private static boolean isReloadable(PropertySource<?> before, PropertySource<?> now) {
         Set<String> names = new HashSet<>(Set.of(((EnumerablePropertySource<?>) before).getPropertyNames()));
         names.addAll(Set.of(((EnumerablePropertySource<?>) now).getPropertyNames()));

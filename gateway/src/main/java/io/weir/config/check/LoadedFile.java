@@ -11,7 +11,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.AbstractResource;
 import org.springframework.core.io.Resource;
 
-/** A file with its text as it was read once, so that all who look at it see the same, whatever is written meanwhile. */
+/**
+ * A file with the text of one read, so that all readers see the same text even if the file changes meanwhile.
+ */
 final class LoadedFile extends AbstractResource {
 
     private final Resource file;
@@ -22,7 +24,7 @@ final class LoadedFile extends AbstractResource {
         this.text = text;
     }
 
-    /** Where it is read anew. */
+    /** The resource to read the file again from. */
     Resource file() {
         return file;
     }
@@ -67,7 +69,7 @@ final class LoadedFile extends AbstractResource {
         return file.getDescription();
     }
 
-    /** The file is what counts. */
+    /** Equal if the files are equal; the text does not matter. */
     @Override
     public boolean equals(@Nullable Object other) {
         return other instanceof LoadedFile that && file.equals(that.file);

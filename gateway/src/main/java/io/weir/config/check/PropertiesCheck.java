@@ -29,12 +29,12 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 
 /**
- * Checks what is written against a schema: names that it does not have, values that do not convert or are out of range,
- * and values that are missing. What it finds sound it makes {@link ValidValues}.
+ * Checks settings against a schema: unknown names, values that do not convert or are out of range, and
+ * missing values. Collects the valid ones as {@link ValidValues}.
  */
 final class PropertiesCheck {
 
-    /** A default as it is written in the records. */
+    /** The default of a property, as text. */
     private record DefaultKey(Class<?> type, String text) {}
 
     private static final Map<DefaultKey, Object> DEFAULTS = new ConcurrentHashMap<>();
@@ -60,7 +60,10 @@ final class PropertiesCheck {
         return validValues;
     }
 
-    /** Checks the properties of a group; {@code path} is canonical, {@code nodes} are all that is written under that name. */
+    /**
+     * Checks the properties of a group; {@code path} is canonical, {@code nodes} are all spellings of that
+     * path.
+     */
     void group(String path, GroupSchema group, List<RawTree> nodes, SourceLocation location) {
         for (RawTree node : nodes) {
             node.settings().stream()
@@ -85,7 +88,7 @@ final class PropertiesCheck {
 
     private void unknown(RawTree child, GroupSchema group) {
         if (child.isEnvironmentOnly()) {
-            // Kubernetes puts WEIR_PORT and the like there for a service that is called weir.
+            // Kubernetes sets variables such as WEIR_PORT for a service named weir.
             return;
         }
         @Nullable String nearest = PropertyNames.nearest(child.name(), group.names());
@@ -112,7 +115,7 @@ final class PropertiesCheck {
         SourceLocation location = nodes.isEmpty() ? around : nodes.getFirst().location();
         switch (property.schema()) {
             case GroupSchema group -> {
-                // What has no default is there only if it is written: a retry, a fallback.
+                // A group without default, such as retry or fallback, exists only if it is configured.
                 if (!nodes.isEmpty() || property.defaults() != null) {
                     group(path, group, nodes, location);
                 }
@@ -123,7 +126,7 @@ final class PropertiesCheck {
         }
     }
 
-    // ---------------------------------------------------------------- names that the user chooses
+    // ---------------------------------------------------------------- user-defined names
 
     private void map(String path, MapSchema map, List<RawTree> nodes) {
         Map<String, List<RawTree>> byName = new LinkedHashMap<>();
@@ -132,7 +135,7 @@ final class PropertiesCheck {
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(ConfigurationProblem.expected(
                             setting.location(), setting.path(), setting.text(), "names with properties of their own")));
-            // The node is its own leaf if nothing is below it.
+            // A node without children is its own leaf.
             Stream<RawTree> children =
                     map.element() instanceof ValueSchema ? node.leaves().filter(leaf -> leaf != node) : node.children();
             children.forEach(child -> byName.computeIfAbsent(key(node, child), any -> new ArrayList<>())
@@ -144,7 +147,7 @@ final class PropertiesCheck {
             String other = uniform.putIfAbsent(PropertyNames.uniform(name), name);
             if (other != null && written.stream().noneMatch(RawTree::isBracketed)) {
                 problems.accept(ConfigurationProblem.of(
-                        location, written.getFirst().path(), null, "Spring Boot takes it for the same name as " + other));
+                        location, written.getFirst().path(), null, "Spring Boot reads it as the same name as " + other));
             }
             validValues.addName(path, name, location);
             String child = path + '.' + name;
@@ -156,7 +159,7 @@ final class PropertiesCheck {
         });
     }
 
-    /** The name as Spring Boot has it. */
+    /** The user-defined name as Spring Boot reads it. */
     private String key(RawTree parent, RawTree child) {
         if (child.isBracketed()) {
             return child.name();
@@ -233,7 +236,7 @@ final class PropertiesCheck {
         reportDuplicates(nodes);
         Setting setting = effective(path, nodes).orElse(null);
         if (setting != null) {
-            // A text may be empty where that is its default, or where the user chooses the name, as for a header.
+            // Text may be empty if it has a default, or a user-defined name such as that of a header.
             boolean text = value.type() == String.class && (property == null || property.defaults() != null);
             convertOrReport(value, setting, setting.text(), text)
                     .filter(converted -> property == null || isAllowed(property, converted, value, setting, setting.text()))
@@ -250,7 +253,7 @@ final class PropertiesCheck {
         }
     }
 
-    /** Nothing can stand below a value; Spring Boot would leave it, and take the default. */
+    /** Reports properties below a single value. Spring Boot would ignore them and use the default. */
     private void reportChildren(List<RawTree> nodes, ValueSchema value) {
         nodes.stream()
                 .flatMap(RawTree::children)
@@ -263,7 +266,7 @@ final class PropertiesCheck {
                         "a single value, " + value.expected().typeAndRange())));
     }
 
-    /** The same property in two spellings in one file; which one wins would be chance. */
+    /** Reports two spellings of one property in one file, because their precedence would be arbitrary. */
     private void reportDuplicates(List<RawTree> nodes) {
         Map<Integer, Setting> first = new HashMap<>();
         for (RawTree node : nodes) {
@@ -274,7 +277,7 @@ final class PropertiesCheck {
                             setting.location(),
                             setting.path(),
                             setting.text(),
-                            "written twice, also as " + other.path() + " in " + other.location()));
+                            "duplicate of " + other.path() + " in " + other.location()));
                 }
             }
         }
@@ -285,7 +288,10 @@ final class PropertiesCheck {
                 .min(Comparator.comparingInt(Setting::precedence));
     }
 
-    /** The value, with placeholders resolved and converted; empty if that is not possible, which is reported. */
+    /**
+     * The converted value with placeholders resolved. Reports a value that does not convert, and returns
+     * empty.
+     */
     private Optional<Object> convertOrReport(ValueSchema value, Setting setting, String text, boolean mayBeEmpty) {
         String resolved = text;
         try {
@@ -299,7 +305,7 @@ final class PropertiesCheck {
             try {
                 return Optional.of(convert(value, resolved));
             } catch (BindException | IllegalArgumentException e) {
-                // Said below.
+                // Reported below.
             }
         }
         List<String> words = value.expected().choices();
@@ -331,12 +337,15 @@ final class PropertiesCheck {
         return text.equals(resolved) || SecretMasking.hasSecretPlaceholder(text) ? text : text + " = " + resolved;
     }
 
-    /** A default, which is the same each time. */
+    /** Converts a default; cached, because defaults never change. */
     private static Object convertDefault(ValueSchema value, String text) {
         return DEFAULTS.computeIfAbsent(new DefaultKey(value.type(), text), any -> convert(value, text));
     }
 
-    /** As Spring Boot converts, but that it would make 64 of 64.7, and escape what is no URI. */
+    /**
+     * Converts as Spring Boot does, but without its leniency: Spring Boot would convert 64.7 to 64 and escape
+     * invalid characters of a URI.
+     */
     static Object convert(ValueSchema value, String text) {
         if (value.type() == String.class) {
             return text;

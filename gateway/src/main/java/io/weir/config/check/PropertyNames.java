@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Names of properties: as they are written, as they are compared, and the known one that is nearest. */
+/** Names of properties: spellings, comparison, and the most similar known name. */
 public final class PropertyNames {
 
     private static final int SHORT_LENGTH = 3;
@@ -27,7 +27,7 @@ public final class PropertyNames {
         return kebabCase.toString();
     }
 
-    /** What Spring Boot reads of a name that is not in brackets: it leaves other characters out. */
+    /** A name without brackets as Spring Boot reads it: Spring Boot ignores all other characters. */
     static String withoutIgnoredCharacters(String name) {
         return name.codePoints()
                 .filter(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_' || c == '.')
@@ -35,12 +35,14 @@ public final class PropertyNames {
                 .toString();
     }
 
-    /** As Spring Boot compares names: without dashes, underscores and case. */
+    /**
+     * The uniform spelling in which Spring Boot compares names: lower case, without dashes and underscores.
+     */
     public static String uniform(String name) {
         return name.replace("-", "").replace("_", "").toLowerCase(Locale.ROOT);
     }
 
-    /** The known name that was most likely meant, or null. */
+    /** The most similar known name; null if none is similar. */
     static @Nullable String nearest(String written, Collection<String> known) {
         String uniform = uniform(written);
         return known.stream()
@@ -58,7 +60,7 @@ public final class PropertyNames {
                 || (known.length() >= MIN_SUBSTRING_LENGTH && written.contains(known));
     }
 
-    /** Insertions, deletions, substitutions and swaps of neighbours from one to the other. */
+    /** The number of insertions, deletions, substitutions and transpositions from one name to the other. */
     static int editDistance(String a, String b) {
         int[][] cost = new int[a.length() + 1][b.length() + 1];
         for (int i = 0; i <= a.length(); i++) {

@@ -18,13 +18,13 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
 
-/** What a property may be, as the records say that the configuration is bound to. */
+/** The valid structure of the configuration, derived by reflection from the configuration records. */
 public sealed interface PropertySchema {
 
     /**
-     * Properties with names.
+     * A record with named properties.
      *
-     * @param constructor makes the record of them, in their order
+     * @param constructor the canonical constructor, with the properties in their order
      */
     record GroupSchema(Constructor<? extends Record> constructor, List<Property> properties) implements PropertySchema {
 
@@ -32,7 +32,7 @@ public sealed interface PropertySchema {
             return properties.stream().map(Property::name).toList();
         }
 
-        /** The relative paths of all properties, at any depth but below maps. */
+        /** The relative paths of all properties at any depth, except below maps. */
         Stream<String> paths() {
             return properties.stream()
                     .flatMap(property -> property.schema() instanceof GroupSchema group
@@ -42,23 +42,23 @@ public sealed interface PropertySchema {
         }
     }
 
-    /** Anything under names that the user chooses. */
+    /** A map with user-defined names. */
     record MapSchema(PropertySchema element) implements PropertySchema {}
 
-    /** Values in a row; a set if none may be there twice. */
+    /** A list of values; {@code isUnique} for a set. */
     record ListSchema(ValueSchema element, boolean isUnique) implements PropertySchema {}
 
-    /** One value. */
+    /** A single value. */
     record ValueSchema(Class<?> type, ExpectedValue expected) implements PropertySchema {}
 
     /**
      * A component of a record.
      *
-     * @param name with dashes
+     * @param name the property's name, in kebab case
      * @param owner the record
-     * @param component the component's own name
-     * @param defaults the default, in parts if there are several; null if there is none
-     * @param isRequired whether it has to be written
+     * @param component the component's name
+     * @param defaults the default; a list has one element for each value; null if there is none
+     * @param isRequired whether the property must be configured
      */
     record Property(
             String name,
@@ -68,7 +68,7 @@ public sealed interface PropertySchema {
             @Nullable List<String> defaults,
             boolean isRequired) {}
 
-    /** The shape of a record. */
+    /** The schema of a record. */
     static GroupSchema of(Class<? extends Record> type) {
         RecordComponent[] components = type.getRecordComponents();
         Constructor<? extends Record> constructor = canonicalConstructor(type, components);
@@ -91,7 +91,10 @@ public sealed interface PropertySchema {
         }
     }
 
-    /** The parameter has the annotations of the component, and the component those of its type's arguments. */
+    /**
+     * The constructor parameter carries the annotations of the component; the component those of its type
+     * arguments.
+     */
     private static Property property(Class<?> owner, RecordComponent component, Parameter parameter) {
         Name name = parameter.getAnnotation(Name.class);
         DefaultValue annotation = parameter.getAnnotation(DefaultValue.class);

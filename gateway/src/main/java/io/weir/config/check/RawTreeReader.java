@@ -15,14 +15,17 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.Resource;
 
-/** Gathers all names that are written in an environment's sources. */
+/** Collects all property names in an environment's sources. */
 final class RawTreeReader {
 
-    /** Those that show the others again, and variables, which are read otherwise. */
+    /**
+     * The source that repeats all others, and environment variables, which {@link EnvironmentVariables}
+     * reads.
+     */
     private static final Set<String> SKIPPED =
             Set.of("configurationProperties", StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
 
-    /** Where arguments are written. */
+    /** The location of command line arguments. */
     static final String COMMAND_LINE = "command line";
 
     private final RawTree root = RawTree.root();

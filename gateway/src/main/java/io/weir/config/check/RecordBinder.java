@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.BeanUtils;
 
 /**
- * Makes the configuration's records of values that a check has found sound, the same that Spring Boot's binder makes of the environment at a
- * start. It would convert all of them once more, and has Java read the annotations of all of a record's components anew for each of them: a quarter
- * of a reload's time, and half of what it allocated.
+ * Creates the configuration records from valid values. The result equals that of Spring Boot's binder at
+ * startup. Spring Boot's binder would convert all values again, and would read all annotations of a record
+ * again for each of its components: a quarter of a reload's time and half of its allocations.
  */
 final class RecordBinder {
 
@@ -31,15 +31,15 @@ final class RecordBinder {
         this.validValues = validValues;
     }
 
-    /** The whole. */
+    /** All properties below {@code weir}. */
     WeirProperties weir() {
         return (WeirProperties) Objects.requireNonNull(group("weir", ConfigurationCheck.WEIR_SCHEMA, true, new HashSet<>()));
     }
 
     /**
-     * A record; null if nothing of it is written and it need not be there.
+     * A record; null if it is optional and none of its properties is configured.
      *
-     * @param explicitPaths where the paths are put at and below which something is written
+     * @param explicitPaths collects the paths at or below which a property is configured
      */
     private @Nullable Record group(String path, GroupSchema group, boolean isRequired, Set<String> explicitPaths) {
         List<@Nullable Object> values = new ArrayList<>();

@@ -19,17 +19,19 @@ import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.core.env.Environment;
 
 /**
- * Checks Spring Cloud Gateway's routes: their properties, where they lead, and, through {@link DefinitionsCheck}, their
- * predicates and filters.
+ * Checks Spring Cloud Gateway's routes: their properties, their URIs, and, with {@link DefinitionsCheck},
+ * their predicates and filters.
  */
 final class RoutesCheck {
 
-    /** Where Spring Cloud Gateway 5 has its routes. */
+    /** The prefix of Spring Cloud Gateway 5's properties. */
     static final String PREFIX = "spring.cloud.gateway.server.webflux";
 
     private static final String BACKEND_SCHEME = "backend";
     private static final Set<String> UNPROTECTED = Set.of("http", "https", "ws", "wss");
-    /** They lead nowhere: to a handler in the gateway, or to a filter that answers by itself. */
+    /**
+     * Routes without a backend: to a handler in the gateway, or to a filter that answers the request itself.
+     */
     private static final Set<String> WITHOUT_BACKEND = Set.of("forward", "no");
 
     private static final List<String> PROPERTIES =
@@ -37,7 +39,7 @@ final class RoutesCheck {
     private static final String A_LIST = "a list";
     private static final int MAX_MISSPELLING_DISTANCE = 2;
     private static final String LOAD_BALANCED = "lb";
-    /** Spring Cloud Gateway's own names for it before version 5, and in its other servers. */
+    /** Prefixes of earlier versions of Spring Cloud Gateway, and of its other servers. */
     private static final List<String> OTHER_PREFIXES = List.of(
             "spring.cloud.gateway",
             "spring.cloud.gateway.mvc",
@@ -48,11 +50,11 @@ final class RoutesCheck {
      * A route.
      *
      * @param id its id; null if it has none
-     * @param backend the name of the backend that it leads to, known or not; null if it leads elsewhere
+     * @param backend the backend's name in its URI, which may be unknown; null if the URI has another scheme
      */
     record Route(@Nullable String id, @Nullable String backend, String path, SourceLocation location) {}
 
-    /** A route whose predicates are sound, and what they and its own filters come to. */
+    /** A route with valid predicates, its template variables and its valid filters. */
     private record ResolvedRoute(String id, TemplateVariables variables, List<DefinitionsCheck.ValidDefinition> filters) {}
 
     private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
@@ -76,7 +78,7 @@ final class RoutesCheck {
         this.problems = problems;
     }
 
-    /** Checks all routes and default filters, and returns the routes. */
+    /** Checks all routes and default filters. Returns the routes. */
     List<Route> check(RawTree root) {
         OTHER_PREFIXES.forEach(prefix -> reportOtherPrefix(root, prefix));
         RawTree.at(root, PREFIX).stream().flatMap(RawTree::children).forEach(this::reportMisspelling);
@@ -98,7 +100,7 @@ final class RoutesCheck {
         for (String property : List.of("routes", "default-filters")) {
             for (RawTree node : RawTree.at(root, prefix + '.' + property)) {
                 problems.accept(ConfigurationProblem.of(
-                        node.location(), node.path(), null, "not read here; expected: " + PREFIX + '.' + property));
+                        node.location(), node.path(), null, "not read by this version; expected: " + PREFIX + '.' + property));
             }
         }
     }
@@ -112,7 +114,7 @@ final class RoutesCheck {
         }
     }
 
-    /** The elements of a list, which is taken whole from the source that wins. */
+    /** The elements of a list. The source with the highest precedence provides the whole list. */
     private List<RawTree> elements(RawTree root, String property) {
         List<Setting> all = RawTree.at(root, PREFIX + '.' + property).stream()
                 .flatMap(RawTree::allSettings)
@@ -194,14 +196,14 @@ final class RoutesCheck {
         Setting setting = value(node, "id").orElse(null);
         if (setting == null) {
             problems.accept(ConfigurationProblem.of(
-                    node.location(), node.path() + ".id", null, "missing; expected: a name of its own"));
+                    node.location(), node.path() + ".id", null, "missing; expected: a unique name"));
             return null;
         }
         String id = environment.resolvePlaceholders(setting.text());
         SourceLocation first = ids.putIfAbsent(id, setting.location());
         if (first != null) {
             problems.accept(ConfigurationProblem.of(
-                    setting.location(), setting.path(), id, "already the id of the route in " + first));
+                    setting.location(), setting.path(), id, "also the id of the route in " + first));
         }
         return id;
     }
@@ -232,7 +234,7 @@ final class RoutesCheck {
                     cors.location(),
                     cors.path(),
                     null,
-                    "without effect here; use spring.cloud.gateway.server.webflux.globalcors"));
+                    "without effect; use spring.cloud.gateway.server.webflux.globalcors"));
         }
         for (String timeout : TIMEOUTS) {
             for (RawTree metadata : RawTree.find(RawTree.find(List.of(node), "metadata"), timeout)) {
@@ -248,9 +250,9 @@ final class RoutesCheck {
         }
     }
 
-    // ---------------------------------------------------------------- where it leads
+    // ---------------------------------------------------------------- URI
 
-    /** The name of the backend that a route leads to; null if it leads elsewhere. */
+    /** The backend's name in a route's URI; null if the URI is invalid or has another scheme. */
     private @Nullable String backend(RawTree node) {
         Setting setting = value(node, "uri").orElse(null);
         if (setting == null) {
@@ -313,7 +315,7 @@ final class RoutesCheck {
             why =
                     "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true";
         } else if (LOAD_BALANCED.equals(scheme)) {
-            why = "there is no load balancer here; expected: backend://<name>";
+            why = "no load balancer available; expected: backend://<name>";
         } else {
             why = "expected: backend://<name>";
             nearest = PropertyNames.nearest(scheme, List.of(BACKEND_SCHEME)) == null ? null : BACKEND_SCHEME + "://";

@@ -4,7 +4,10 @@ import java.util.Collection;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Keeps secrets out of reports. Rather too much is hidden than too little: what is hidden can be looked up where it is written. */
+/**
+ * Masks secrets in reports. It masks too much rather than too little, because the reader can find the value
+ * at its location.
+ */
 final class SecretMasking {
 
     static final String MASK = "******";
@@ -12,24 +15,27 @@ final class SecretMasking {
     private static final Pattern SECRET_NAME = Pattern.compile(
             "token|secret|passw|passphrase|credential|authorization|cookie|(?:api|access|private)[-_]?key",
             Pattern.CASE_INSENSITIVE);
-    /** The name of a property. */
+    /** A property name that ends with the word key. */
     private static final Pattern KEY_NAME = Pattern.compile("(?:^|[-_])key$", Pattern.CASE_INSENSITIVE);
-    /** All that is under them, so that a misspelt token is hidden too. */
+    /** All properties below these are masked, so that a misspelt token is masked too. */
     private static final Pattern SECRET_SUBTREE =
             Pattern.compile("weir\\.(management|tracing\\.headers)\\b.*", Pattern.CASE_INSENSITIVE);
 
-    /** The arguments of a predicate or filter. */
+    /** The shortcut notation of a predicate or filter: name and arguments. */
     private static final Pattern DEFINITION = Pattern.compile("^(\\w+)=(.*)$", Pattern.DOTALL);
 
-    /** A filter that gives a field or parameter a value, where a name that says so little is enough. */
+    /**
+     * A filter that sets a header or parameter. For these, even a vague name such as X-Auth marks the value
+     * as secret.
+     */
     private static final Pattern SECRET_FIELD_FILTER = Pattern.compile(
             "^(?:Add|Set)\\w*(?:Header|Parameter)\\w*=[^,:]*(?:auth|key|sign|session)", Pattern.CASE_INSENSITIVE);
-    /** What is secret whatever it is called. */
+    /** A value that is secret under any name. */
     private static final Pattern SECRET_VALUE = Pattern.compile(
             "\\b(?:basic|bearer) +[\\w.~+/=-]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY", Pattern.CASE_INSENSITIVE);
 
     private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^}$]*)");
-    /** To the last sign that may end it: a password with a slash that ought to have been encoded is one all the same. */
+    /** Extends to the last @, because a password may contain a slash that should have been encoded. */
     private static final Pattern USER_INFO = Pattern.compile("(://)\\S*@");
 
     private static final Pattern SECRET_PARAMETER = Pattern.compile(
@@ -37,7 +43,7 @@ final class SecretMasking {
 
     private SecretMasking() {}
 
-    /** The value, or what may be shown of it. */
+    /** The value with secrets masked. */
     static String mask(String path, String value) {
         if (isSecretProperty(path)) {
             return MASK;
@@ -53,9 +59,9 @@ final class SecretMasking {
     }
 
     /**
-     * The value, or what may be shown of it.
+     * The value with secrets masked.
      *
-     * @param written the same before placeholders were resolved, whose names may say what it is
+     * @param written the value before placeholders were resolved; a placeholder's name can mark it as secret
      */
     static String mask(String path, String written, String value) {
         if (!hasSecretPlaceholder(written)) {
@@ -65,7 +71,7 @@ final class SecretMasking {
         return arguments.matches() ? arguments.group(1) + '=' + MASK : MASK;
     }
 
-    /** Whether a text has a placeholder in it whose value is not to be shown. */
+    /** Whether a text contains a placeholder with the name of a secret. */
     static boolean hasSecretPlaceholder(String written) {
         return PLACEHOLDER
                 .matcher(written)
@@ -73,7 +79,7 @@ final class SecretMasking {
                 .anyMatch(name -> SECRET_NAME.matcher(name.group(1)).find());
     }
 
-    /** Whether these are a predicate's or filter's arguments that are not to be shown. */
+    /** Whether a predicate or filter has an argument that must be masked. */
     static boolean hasSecretArguments(String definition) {
         Matcher arguments = DEFINITION.matcher(definition);
         return arguments.matches()
@@ -82,13 +88,13 @@ final class SecretMasking {
                         || SECRET_FIELD_FILTER.matcher(definition).find());
     }
 
-    /** Whether a predicate's or filter's arguments are not to be shown, in whatever order they stand. */
+    /** Whether a predicate or filter has an argument that must be masked, in any order of the arguments. */
     static boolean hasSecretArguments(String name, Collection<String> arguments) {
         return hasSecretArguments(name + '=' + String.join(",", arguments))
                 || arguments.stream().anyMatch(argument -> hasSecretArguments(name + '=' + argument));
     }
 
-    /** Whether this property's value is not to be shown. */
+    /** Whether the value of a property must be masked. */
     static boolean isSecretProperty(String path) {
         String last = path.substring(path.lastIndexOf('.') + 1);
         return SECRET_NAME.matcher(last).find()

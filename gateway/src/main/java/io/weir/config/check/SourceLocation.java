@@ -8,11 +8,12 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.core.io.Resource;
 
 /**
- * Where something is written.
+ * The location of a property: a line of a file, or another source.
  *
- * @param source a file as it was named, {@code classpath:} and a path, or whatever else configuration comes from
- * @param line the line in the file, from 1; 0 if it is no file, or all of it
- * @param isFile whether it is a file
+ * @param source the file in its configured spelling, {@code classpath:} and a path, or the name of another
+ *     source
+ * @param line the line in the file, starting at 1; 0 for the whole file or another source
+ * @param isFile whether the source is a file
  */
 public record SourceLocation(String source, int line, boolean isFile) implements Comparable<SourceLocation> {
 
@@ -24,12 +25,12 @@ public record SourceLocation(String source, int line, boolean isFile) implements
         return new SourceLocation(file, line, true);
     }
 
-    /** A place outside of files, such as an environment variable. */
+    /** A location outside files, such as an environment variable. */
     static SourceLocation outsideFiles(String source) {
         return new SourceLocation(source, 0, false);
     }
 
-    /** What a file is called in a report. */
+    /** The name of a file in reports. */
     static String displayName(Resource resource) {
         Resource tracked = resource instanceof OriginTrackedResource of ? of.getResource() : resource;
         Resource plain = tracked instanceof LoadedFile text ? text.file() : tracked;

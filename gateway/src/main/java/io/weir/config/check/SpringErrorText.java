@@ -12,12 +12,12 @@ import org.springframework.cloud.gateway.support.NameUtils;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.validation.FieldError;
 
-/** What Spring and Spring Cloud Gateway complain of, in a few words. */
+/** Short error texts for exceptions of Spring and Spring Cloud Gateway. */
 final class SpringErrorText {
 
     private SpringErrorText() {}
 
-    /** The point of an exception that the arguments of a predicate or filter have caused. */
+    /** The error text for an exception that the arguments of a predicate or filter caused. */
     static String of(RuntimeException failure) {
         return find(failure, UnboundConfigurationPropertiesException.class)
                 .map(SpringErrorText::unknownArguments)

@@ -9,11 +9,11 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Checks configuration files without starting anything, each as if the gateway were to run with it. */
+/** Validates configuration files without starting the gateway, each file separately. */
 final class ValidateCommand {
 
     private static final Pattern SUPPORTED = Pattern.compile(".*\\.(yml|yaml|properties)");
-    /** They mean something in Spring Boot's locations. */
+    /** Characters with a special meaning in Spring Boot's file locations. */
     private static final Pattern SPECIAL_CHARACTERS = Pattern.compile(".*[,;*?#%\\[\\]].*");
 
     private final PrintStream out;
@@ -22,14 +22,16 @@ final class ValidateCommand {
     /**
      * A command.
      *
-     * @param properties what wins over the files, as on the command line
+     * @param properties command line properties, which override the files
      */
     ValidateCommand(PrintStream out, List<String> properties) {
         this.out = out;
         this.properties = List.copyOf(properties);
     }
 
-    /** Checks the files, prints what is wrong with them, and returns the exit code: 0 if nothing is. */
+    /**
+     * Validates the files and prints their problems. Returns the exit code: 0 if all files are valid, else 1.
+     */
     int run(List<Path> files) {
         List<ConfigurationProblem> all = new ArrayList<>();
         for (Path file : files) {
@@ -56,7 +58,7 @@ final class ValidateCommand {
                         () -> ConfigurationCheck.ofArguments(CommandLine.springArguments(List.of(file), properties)));
     }
 
-    /** Why a file cannot be read at all. */
+    /** The problem of an unreadable file. */
     static Optional<ConfigurationProblem> fileProblem(Path file) {
         String why;
         if (!Files.exists(file)) {
@@ -66,9 +68,9 @@ final class ValidateCommand {
         } else if (!Files.isReadable(file)) {
             why = "not readable";
         } else if (!SUPPORTED.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
-            why = "unknown kind of file (expected: .yml, .yaml or .properties)";
+            why = "unsupported file type (expected: .yml, .yaml or .properties)";
         } else if (SPECIAL_CHARACTERS.matcher(file.toString()).matches()) {
-            why = "file names with any of , ; * ? # % [ ] cannot be read";
+            why = "unsupported file name (expected: none of , ; * ? # % [ ])";
         } else {
             return Optional.empty();
         }

@@ -5,15 +5,15 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * All that is wrong in a configuration, ordered by file and line.
+ * All problems of a configuration.
  *
- * @param problems the problems, without repetitions
- * @param backends how many backends it has
- * @param routes how many routes it has
+ * @param problems the problems without duplicates, sorted by file and line
+ * @param backends number of backends
+ * @param routes number of routes
  */
 public record ValidationReport(List<ConfigurationProblem> problems, int backends, int routes) {
 
-    /** Sorts the problems. */
+    /** Sorts the problems and removes duplicates. */
     public ValidationReport {
         problems = problems.stream().sorted().distinct().toList();
     }
@@ -22,12 +22,12 @@ public record ValidationReport(List<ConfigurationProblem> problems, int backends
         return new ValidationReport(List.copyOf(problems), 0, 0);
     }
 
-    /** Whether a gateway can start with it. */
+    /** Whether a gateway can start with this configuration. */
     public boolean isValid() {
         return problems.isEmpty();
     }
 
-    /** A line for each problem. */
+    /** One line for each problem. */
     public String lines() {
         return problems.stream()
                 .map(problem -> problem + System.lineSeparator())

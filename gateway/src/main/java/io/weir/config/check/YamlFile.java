@@ -35,12 +35,12 @@ import org.yaml.snakeyaml.reader.UnicodeReader;
 import org.yaml.snakeyaml.representer.Representer;
 
 /**
- * A YAML file as it stands, before Spring Boot makes properties of it: what is wrong with it as YAML, and the lines of its
- * keys. Spring Boot gives up at the first fault, without naming the file, and knows the lines of values only.
+ * A YAML file before Spring Boot converts it to properties: its YAML problems, and the lines of its keys.
+ * Spring Boot stops at the first problem, does not name the file, and records only the lines of values.
  */
 final class YamlFile {
 
-    /** Numbers that YAML 1.1 reads in base 8 (010) and in base 60 (1:30). */
+    /** Numbers that YAML 1.1 reads in base 8 (010), and below in base 60 (1:30). */
     private static final Pattern OCTAL = Pattern.compile("[-+]?0[0-7_]+");
 
     private static final Pattern SEXAGESIMAL = Pattern.compile("[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+");
@@ -74,7 +74,7 @@ final class YamlFile {
         }
     }
 
-    /** What is in the file now; this, if that is the same. */
+    /** Reads the file again. Returns this object if the text is unchanged. */
     YamlFile reread(Resource resource) throws IOException {
         String now = text(resource);
         return now.equals(text) ? this : of(name, now);
@@ -91,17 +91,20 @@ final class YamlFile {
         return Collections.unmodifiableList(problems);
     }
 
-    /** What it is called in a report. */
+    /** The name of the file in reports. */
     String name() {
         return name;
     }
 
-    /** Whether it is one document, and nothing is wrong with it as YAML. */
+    /** Whether the file is a single YAML document without problems. */
     boolean isSingleValidDocument() {
         return problems.isEmpty() && !duplicates && documents.size() == 1;
     }
 
-    /** Its text for Spring Boot, which reads no key that is written twice: those are made one, and its lines are others. */
+    /**
+     * The text for Spring Boot. Spring Boot rejects duplicate keys, so they are merged, which changes the
+     * line numbers.
+     */
     String readable() {
         if (!duplicates) {
             return text;
@@ -117,14 +120,14 @@ final class YamlFile {
     /**
      * The line of a property's key.
      *
-     * @param near the line of its value, as far as Spring Boot knows; it tells documents of one file apart
+     * @param near the line of its value according to Spring Boot; distinguishes the documents of one file
      */
     int line(String path, int near) {
         List<Integer> candidates = lines.getOrDefault(path, List.of());
         if (candidates.isEmpty()) {
             return duplicates ? 0 : near;
         }
-        // A text made readable has other lines.
+        // The text with merged keys has other line numbers.
         return candidates.stream()
                 .filter(line -> !duplicates && line <= near)
                 .max(Integer::compare)
@@ -148,7 +151,7 @@ final class YamlFile {
                     index(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
                 } else if (!(document instanceof ScalarNode scalar
                         && scalar.getValue().isEmpty())) {
-                    addProblem(document.getStartMark(), "", "expected: properties at the top, such as weir:");
+                    addProblem(document.getStartMark(), "", "expected: properties at the top level, such as weir:");
                 }
             }
         } catch (MarkedYAMLException e) {
@@ -170,7 +173,10 @@ final class YamlFile {
         return "U+%04X".formatted(e.getCodePoint());
     }
 
-    /** Why its values cannot be made, although it is YAML: an explicit type that does not fit. */
+    /**
+     * The problem of a syntactically valid file whose values cannot be constructed: an explicit type that
+     * does not match.
+     */
     Optional<ConfigurationProblem> constructionProblem() {
         try {
             yaml().loadAll(text).forEach(document -> {});
@@ -193,28 +199,28 @@ final class YamlFile {
         Mark mark = e.getProblemMark() != null ? e.getProblemMark() : e.getContextMark();
         int line = mark == null ? 0 : mark.getLine() + 1;
         long tabs = TAB_INDENT.matcher(text).results().count();
-        String text = String.valueOf(e.getProblem());
-        if (text.contains("TAB") && tabs > 0) {
-            text = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "") + " (expected: spaces)";
+        String error = String.valueOf(e.getProblem());
+        if (error.contains("TAB") && tabs > 0) {
+            error = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "") + " (expected: spaces)";
         } else {
-            text = "not YAML: " + text;
+            error = "not YAML: " + error;
             if (e.getContext() != null) {
-                text += ", " + e.getContext();
+                error += ", " + e.getContext();
             }
             if (e.getContextMark() != null && e.getContextMark().getLine() + 1 != line) {
-                text += " from line " + (e.getContextMark().getLine() + 1);
+                error += " from line " + (e.getContextMark().getLine() + 1);
             }
         }
-        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, line), "", null, text));
+        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, line), "", null, error));
     }
 
     private void addProblem(Mark mark, String path, String why) {
         problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, mark.getLine() + 1), path, null, why));
     }
 
-    // ---------------------------------------------------------------- keys that are written twice
+    // ---------------------------------------------------------------- duplicate keys
 
-    /** Makes every key of a mapping, and of those in it, one. */
+    /** Merges duplicate keys of a mapping and of the mappings in it. */
     private void mergeDuplicates(Node node, String path, Set<Node> seen) {
         if (!seen.add(node)) {
             return;
@@ -240,7 +246,7 @@ final class YamlFile {
         }
     }
 
-    /** Adds what stands under a key's second occurrence to what stands under its first. */
+    /** Adds the entries of a key's second occurrence to those of its first. */
     private void addAll(MappingNode into, MappingNode from, String path) {
         Map<Object, NodeTuple> merged = new LinkedHashMap<>();
         into.getValue().forEach(tuple -> merged.put(key(tuple), tuple));
@@ -258,16 +264,16 @@ final class YamlFile {
         into.setValue(new ArrayList<>(merged.values()));
     }
 
-    private void reportDuplicate(String path, NodeTuple first, NodeTuple reread) {
+    private void reportDuplicate(String path, NodeTuple first, NodeTuple second) {
         duplicates = true;
         addProblem(
-                reread.getKeyNode().getStartMark(),
+                second.getKeyNode().getStartMark(),
                 path,
-                "written twice, first in line "
+                "duplicate key, first in line "
                         + (first.getKeyNode().getStartMark().getLine() + 1));
     }
 
-    /** Merge keys may stand there more than once; on and yes are both true. */
+    /** A merge key may occur repeatedly. on and yes are the same key, true. */
     private static Object key(NodeTuple tuple) {
         if (tuple.getKeyNode() instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.MERGE)) {
             return scalar.getTag().equals(Tag.BOOL) ? isTrue(scalar.getValue()) : scalar.getValue();
@@ -285,7 +291,7 @@ final class YamlFile {
 
     // ---------------------------------------------------------------- lines
 
-    /** Notes the line of every key, by the name that Spring Boot gives to the property. */
+    /** Records the line of every key, by Spring Boot's name of the property. */
     private void index(Node node, String path, Set<Node> above) {
         if (!above.add(node)) {
             addProblem(node.getStartMark(), path, "an alias that contains itself");
@@ -338,7 +344,7 @@ final class YamlFile {
                     SourceLocation.inFile(name, key.getStartMark().getLine() + 1),
                     path,
                     written,
-                    "YAML reads it as a number in base " + (octal ? 8 : 60) + "; put it in quotes"));
+                    "YAML reads this as a number in base " + (octal ? 8 : 60) + "; put it in quotes"));
         }
     }
 

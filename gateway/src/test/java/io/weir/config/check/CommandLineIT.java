@@ -12,7 +12,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The command line in a process of its own: exit codes, and nothing on either stream but what is meant for it. */
+/**
+ * The command line in a process of its own: exit codes, and nothing on either stream but what is meant for
+ * it.
+ */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class CommandLineIT {
 

@@ -72,8 +72,8 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource({
-        "gateway.txt, 'unknown kind of file (expected: .yml, .yaml or .properties)'",
-        "'a,b.yml', 'file names with any of , ; * ? # % [ ] cannot be read'"
+        "gateway.txt, 'unsupported file type (expected: .yml, .yaml or .properties)'",
+        "'a,b.yml', 'unsupported file name (expected: none of , ; * ? # % [ ])'"
     })
     void refusesFilesThatSpringBootWouldNotRead(String name, String why) throws IOException {
         Path file = file(name, VALID);

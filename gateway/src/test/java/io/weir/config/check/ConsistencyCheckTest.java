@@ -37,7 +37,7 @@ class ConsistencyCheckTest {
                                 5,
                                 "weir.backends.orders.bulkhead.scope",
                                 "cluster",
-                                "expected: weir.cluster.gateways, the name that counts them")),
+                                "expected: weir.cluster.gateways, the DNS name of all gateways")),
                 row(
                         "a wait in the queue longer than the deadline",
                         """
@@ -162,7 +162,7 @@ class ConsistencyCheckTest {
                                 5,
                                 "weir.backends.orders.connection.ssl-bundle",
                                 "orders",
-                                "expected: an https backend, if there is a bundle for it")),
+                                "expected: an https backend, because an SSL bundle is configured")),
                 row(
                         "a bundle that does not exist",
                         """
@@ -363,7 +363,7 @@ class ConsistencyCheckTest {
                                 8,
                                 "weir.routes.orders.fallback.reasons",
                                 "no-route",
-                                "no fallback can be given for it")),
+                                "no fallback is possible for this reason")),
                 row(
                         "a body where there can be none",
                         """
@@ -419,12 +419,12 @@ class ConsistencyCheckTest {
                                 12,
                                 "weir.routes.orders.fallback.headers.Content-Type",
                                 null,
-                                "use content-type beside it"),
+                                "use fallback.content-type"),
                         problem(
                                 13,
                                 "weir.routes.orders.fallback.headers.Content-Length",
                                 null,
-                                "the gateway sets it itself")),
+                                "the gateway sets this field")),
                 row(
                         "properties of a route that does not exist",
                         """

@@ -17,11 +17,13 @@ import java.util.stream.Stream;
 import org.springframework.util.unit.DataSize;
 
 /**
- * The JSON Schema of {@code weir:}, made of the records that it is bound to and of their documentation, for editors.
+ * The JSON Schema of {@code weir:}, made of the records that it is bound to and of their documentation, for
+ * editors.
  *
- * <p>It knows names as the documentation spells them, values of their kinds, and the bounds of numbers. A value may be a
- * placeholder, and a name with a dot in it may be anything: Spring takes {@code orders.uri} apart itself. What it cannot say,
- * the bounds of durations and everything that two values have to do with each other, {@code --validate} says.
+ * <p>It knows names as the documentation spells them, values of their kinds, and the bounds of numbers. A
+ * value may be a placeholder, and a name with a dot in it may be anything: Spring takes {@code orders.uri}
+ * apart itself. What it cannot say, the bounds of durations and everything that two values have to do with
+ * each other, {@code --validate} says.
  */
 final class JsonSchema {
 

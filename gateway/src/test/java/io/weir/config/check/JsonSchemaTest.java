@@ -17,7 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.yaml.snakeyaml.Yaml;
 
-/** The schema that editors use is that of the code; sound files are sound to it, and malformed ones are not. */
+/**
+ * The schema that editors use is that of the code; sound files are sound to it, and malformed ones are not.
+ */
 class JsonSchemaTest {
 
     private static final Path CONFIG = Path.of("..", "config");
@@ -68,7 +70,10 @@ class JsonSchemaTest {
                 .map(CONFIG::resolve);
     }
 
-    /** Of the table of malformed files: unknown names, and values that are not of their kind, below {@code weir}. */
+    /**
+     * Of the table of malformed files: unknown names, and values that are not of their kind, below
+     * {@code weir}.
+     */
     static Stream<MalformedConfiguration> malformed() {
         return Stream.concat(MalformedPropertiesTest.names(), MalformedValuesTest.values())
                 .filter(row -> row.problems().stream().allMatch(JsonSchemaTest::canBeSaid));

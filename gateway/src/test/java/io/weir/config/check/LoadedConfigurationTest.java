@@ -22,7 +22,10 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.FileSystemResource;
 
-/** What is read from the last reading is what a whole reading finds; and where it could not be, a whole one is asked for. */
+/**
+ * What is read from the last reading is what a whole reading finds; and where it could not be, a whole one is
+ * asked for.
+ */
 class LoadedConfigurationTest {
 
     private static final String YAML = """

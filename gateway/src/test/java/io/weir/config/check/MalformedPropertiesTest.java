@@ -147,7 +147,7 @@ class MalformedPropertiesTest {
                                 3,
                                 "weir.backends.Orders_1",
                                 null,
-                                "expected: 1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit")),
+                                "expected: 1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last")),
                 row(
                         "names that Spring Boot cannot tell apart",
                         """
@@ -160,7 +160,7 @@ class MalformedPropertiesTest {
                                 4,
                                 "weir.backends.webshop",
                                 null,
-                                "Spring Boot takes it for the same name as web-shop")),
+                                "Spring Boot reads it as the same name as web-shop")),
                 row(
                         "a property in two spellings",
                         """
@@ -173,6 +173,6 @@ class MalformedPropertiesTest {
                                 4,
                                 "weir.edge.maxHeaderCount",
                                 "60",
-                                "written twice, also as weir.edge.max-header-count in %s:3")));
+                                "duplicate of weir.edge.max-header-count in %s:3")));
     }
 }

@@ -348,7 +348,7 @@ class MalformedValuesTest {
                                 5,
                                 "weir.backends.orders.max-streams",
                                 "0100",
-                                "YAML reads it as a number in base 8; put it in quotes")),
+                                "YAML reads this as a number in base 8; put it in quotes")),
                 row(
                         "a number in base 60",
                         """
@@ -362,7 +362,7 @@ class MalformedValuesTest {
                                 5,
                                 "weir.backends.orders.deadline",
                                 "1:30",
-                                "YAML reads it as a number in base 60; put it in quotes")),
+                                "YAML reads this as a number in base 60; put it in quotes")),
                 row(
                         "a placeholder without a value",
                         """

@@ -69,7 +69,7 @@ class MalformedYamlTest {
                 row("no properties", """
                         - weir
                         - backends
-                        """, problem(1, "", null, "expected: properties at the top, such as weir:")),
+                        """, problem(1, "", null, "expected: properties at the top level, such as weir:")),
                 row(
                         "a key that is written twice",
                         """
@@ -78,7 +78,7 @@ class MalformedYamlTest {
                             delay: 1s
                             delay: 2s
                         """,
-                        problem(4, "weir.drain.delay", null, "written twice, first in line 3")),
+                        problem(4, "weir.drain.delay", null, "duplicate key, first in line 3")),
                 row(
                         "a block that is written twice, and what is wrong in both",
                         """
@@ -93,7 +93,7 @@ class MalformedYamlTest {
                           drain: { delay: 1h }
                         """,
                         problem(3, "weir.backends.orders.deadlin", "1s", "unknown property", "deadline"),
-                        problem(6, "weir", null, "written twice, first in line 1"),
+                        problem(6, "weir", null, "duplicate key, first in line 1"),
                         problem(9, "weir.drain.delay", "1h", "expected: 0 to 5m")),
                 row(
                         "a key that YAML reads as true",
@@ -125,7 +125,7 @@ class MalformedYamlTest {
                                 "weir.drain[true]",
                                 "1s",
                                 "YAML reads the key (on, off, yes, no) as true; put it in quotes"),
-                        problem(4, "weir.drain[true]", null, "written twice, first in line 3")),
+                        problem(4, "weir.drain[true]", null, "duplicate key, first in line 3")),
                 row("a type that does not fit", """
                         weir:
                           drain:

@@ -11,7 +11,9 @@ import org.junit.jupiter.api.Test;
 class PropertiesTableTest {
 
     private static final Path README = Path.of("..", "README.md");
-    /** {@code mvn test -pl gateway -Dtest=PropertiesTableTest -Dreadme=write} puts the table into the README. */
+    /**
+     * {@code mvn test -pl gateway -Dtest=PropertiesTableTest -Dreadme=write} puts the table into the README.
+     */
     private static final boolean WRITE = "write".equals(System.getProperty("readme"));
 
     @Test

@@ -23,7 +23,10 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.yaml.snakeyaml.Yaml;
 
-/** The files in {@code config/} are sound, and {@code gateway.yml} shows every property there is, with its real default. */
+/**
+ * The files in {@code config/} are sound, and {@code gateway.yml} shows every property there is, with its
+ * real default.
+ */
 class ShippedConfigurationTest {
 
     private static final Path DIRECTORY = Path.of("..", "config");
@@ -62,7 +65,8 @@ class ShippedConfigurationTest {
         Files.writeString(all, switchedOn(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKEN).problems())
-                // A file that shows a backend without TLS can show its trust store only as something else to have.
+                // A file that shows a backend without TLS can show its trust store only as something else to
+                // have.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
                 .isEmpty();
     }
