@@ -61,9 +61,7 @@ public final class FileWatch implements AutoCloseable {
         try {
             return FileSystems.getDefault().newWatchService();
         } catch (IOException e) {
-            log.warn(
-                    "File system events unavailable ({}); polling the configuration's files instead",
-                    e.getMessage());
+            log.warn("File system events unavailable ({}); polling the configuration's files instead", e.getMessage());
             return null;
         }
     }

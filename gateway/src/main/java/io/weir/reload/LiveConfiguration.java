@@ -179,8 +179,7 @@ public final class LiveConfiguration implements OperatorChanges {
         if (!change.differences().isEmpty()) {
             record(change);
         }
-        return new Answer(
-                change.differences().stream().map(Object::toString).toList(), List.of());
+        return new Answer(change.differences().stream().map(Object::toString).toList(), List.of());
     }
 
     @Override
@@ -213,8 +212,7 @@ public final class LiveConfiguration implements OperatorChanges {
         if (!difference.isEmpty()) {
             try {
                 GatewayProperties before = gateway;
-                GatewayProperties after =
-                        before == null || difference.affectsGatewayRoutes() ? next.gateway() : before;
+                GatewayProperties after = before == null || difference.affectsGatewayRoutes() ? next.gateway() : before;
                 WeirProperties weir = next.weir();
                 synchronized (applyLock) {
                     target.apply(weir, after);

@@ -47,7 +47,8 @@ final class OperatorLimits {
                 paths.put("weir.backends." + backend + '.' + path, value);
             } else {
                 problems.add(name + " (expected: one of "
-                        + String.join(", ", BULKHEAD_PROPERTIES.stream().sorted().toList())
+                        + String.join(
+                                ", ", BULKHEAD_PROPERTIES.stream().sorted().toList())
                         + ", deadline, deadline-enforce, max-streams, stream-idle-timeout, or a property of bulkhead, circuit-breaker,"
                         + " recovery or retry-budget, such as circuit-breaker.failure-rate-threshold)");
             }

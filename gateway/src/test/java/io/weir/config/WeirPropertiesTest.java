@@ -29,7 +29,7 @@ class WeirPropertiesTest {
     private final ApplicationContextRunner context = new ApplicationContextRunner().withUserConfiguration(Bound.class);
 
     @Test
-    void hasDefaultsThatAreSound() {
+    void hasValidDefaults() {
         WeirProperties properties = bind(Map.of(
                 "weir.backends.orders.uri", "http://orders:8080",
                 "weir.routes.orders.retry.max-attempts", "2",
@@ -41,7 +41,7 @@ class WeirPropertiesTest {
     }
 
     @Test
-    void isTurnedDownBySpringBootTooWhenItIsNotSound() {
+    void isRejectedBySpringBootTooIfInvalid() {
         context.withPropertyValues("weir.backends.orders.uri=http://orders:8080")
                 .run(started -> assertThat(started).hasNotFailed());
         Stream.of("weir.backends.orders.deadline=0ms", "weir.edge.max-header-size=10B", "weir.edge.max-uri-length=2MB")
@@ -51,7 +51,7 @@ class WeirPropertiesTest {
 
     @ParameterizedTest
     @MethodSource("choices")
-    void readsEveryWordOfAChoice(Class<?> type, String word) {
+    void bindsEveryDocumentedWordOfAnEnum(Class<?> type, String word) {
         Object value = new Binder(new MapConfigurationPropertySource(Map.of("value", word)))
                 .bind("value", Bindable.of(type))
                 .get();
@@ -66,7 +66,8 @@ class WeirPropertiesTest {
 
     private static Stream<PropertySchema.ValueSchema> values(PropertySchema schema) {
         return switch (schema) {
-            case PropertySchema.GroupSchema group -> group.properties().stream().flatMap(property -> values(property.schema()));
+            case PropertySchema.GroupSchema group ->
+                group.properties().stream().flatMap(property -> values(property.schema()));
             case PropertySchema.MapSchema named -> values(named.element());
             case PropertySchema.ListSchema several -> Stream.of(several.element());
             case PropertySchema.ValueSchema value -> Stream.of(value);
@@ -74,7 +75,7 @@ class WeirPropertiesTest {
     }
 
     @Test
-    void keepsItsMapsToItself() {
+    void hasUnmodifiableMaps() {
         WeirProperties properties = bind(Map.of("weir.backends.orders.uri", "http://orders:8080"));
 
         assertThatThrownBy(() -> properties.backends().clear()).isInstanceOf(UnsupportedOperationException.class);

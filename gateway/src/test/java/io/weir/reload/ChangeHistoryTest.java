@@ -14,15 +14,17 @@ class ChangeHistoryTest {
 
     private static ConfigurationChange applied(int at) {
         ChangedValue difference = new ChangedValue("weir.backends.orders.deadline", at + "s", null);
-        return new ConfigurationChange(Instant.ofEpochSecond(at), Trigger.WATCH, "file watch", List.of(difference), List.of());
+        return new ConfigurationChange(
+                Instant.ofEpochSecond(at), Trigger.WATCH, "file watch", List.of(difference), List.of());
     }
 
-    private static ConfigurationChange refused(int at) {
-        return new ConfigurationChange(Instant.ofEpochSecond(at), Trigger.REQUEST, "192.0.2.7:4711", List.of(), List.of("no"));
+    private static ConfigurationChange rejected(int at) {
+        return new ConfigurationChange(
+                Instant.ofEpochSecond(at), Trigger.REQUEST, "192.0.2.7:4711", List.of(), List.of("no"));
     }
 
     @Test
-    void hasTheLastTenChangesTheLatestFirst() {
+    void keepsTheLastTenChangesLatestFirst() {
         for (int at = 1; at <= 12; at++) {
             history.add(applied(at));
         }
@@ -33,24 +35,24 @@ class ChangeHistoryTest {
     }
 
     @Test
-    void keepsARefusedOneApartUntilTheFilesAreInForce() {
+    void keepsTheRejectedChangeUntilTheFilesAreInForce() {
         history.add(applied(1));
-        history.add(refused(2));
-        history.add(refused(3));
+        history.add(rejected(2));
+        history.add(rejected(3));
 
-        assertThat(history.lastRejected()).isEqualTo(refused(3));
+        assertThat(history.lastRejected()).isEqualTo(rejected(3));
         assertThat(history.changes()).containsExactly(applied(1));
 
-        // By an operator: the files are as bad as before.
+        // An operator's change; the files are still invalid.
         history.add(applied(4));
-        assertThat(history.lastRejected()).isEqualTo(refused(3));
+        assertThat(history.lastRejected()).isEqualTo(rejected(3));
 
         history.clearRejected();
         assertThat(history.lastRejected()).isNull();
     }
 
     @Test
-    void tellsADifferenceInALine() {
+    void formatsAChangedValueAsOneLine() {
         assertThat(applied(7).differences().getFirst()).hasToString("weir.backends.orders.deadline: 7s -> (default)");
     }
 }

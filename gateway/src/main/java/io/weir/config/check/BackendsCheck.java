@@ -49,7 +49,8 @@ final class BackendsCheck {
             validValues.get(path + ".uri").ifPresent(entry -> checkUri(entry, (URI) entry.value()));
             validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
         });
-        EQUIVALENTS.forEach((module, equivalent) -> reportResilience4jProperties(module, equivalent, backends.keySet()));
+        EQUIVALENTS.forEach(
+                (module, equivalent) -> reportResilience4jProperties(module, equivalent, backends.keySet()));
     }
 
     private void checkUri(Entry entry, URI uri) {
@@ -75,7 +76,8 @@ final class BackendsCheck {
     }
 
     private void checkSslBundle(String backend, Entry bundle) {
-        boolean isClearText = validValues.value(backend + ".uri", URI.class)
+        boolean isClearText = validValues
+                .value(backend + ".uri", URI.class)
                 .filter(uri -> "http".equalsIgnoreCase(uri.getScheme()))
                 .isPresent();
         Collection<String> bundles = new TreeSet<>();
@@ -100,7 +102,8 @@ final class BackendsCheck {
                 .flatMap(key -> RawTree.at(root, "resilience4j." + module + '.' + key).stream())
                 .flatMap(RawTree::children)
                 .forEach(instance -> backends.stream()
-                        .filter(backend -> PropertyNames.uniform(backend).equals(PropertyNames.uniform(instance.name())))
+                        .filter(backend ->
+                                PropertyNames.uniform(backend).equals(PropertyNames.uniform(instance.name())))
                         .forEach(backend -> problems.accept(ConfigurationProblem.of(
                                 instance.location(),
                                 instance.path(),

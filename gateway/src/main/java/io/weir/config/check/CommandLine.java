@@ -129,7 +129,8 @@ public final class CommandLine {
         List<ConfigurationProblem> missing = files.stream()
                 .flatMap(file -> ValidateCommand.fileProblem(file).stream())
                 .toList();
-        ValidationReport report = missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : ValidationReport.of(missing);
+        ValidationReport report =
+                missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : ValidationReport.of(missing);
         if (report.isValid()) {
             return OptionalInt.empty();
         }

@@ -72,7 +72,10 @@ public final class ConfigurationCheck {
         PropertiesCheck properties = new PropertiesCheck(
                 environment,
                 EnvironmentVariables.of(environment),
-                validation.usingContext().messageInterpolator(new SilentInterpolator()).getValidator(),
+                validation
+                        .usingContext()
+                        .messageInterpolator(new SilentInterpolator())
+                        .getValidator(),
                 problems::add);
         PREFIXES.forEach(path -> reportMalformedPrefixes(root, path, problems));
         properties.group("weir", WEIR_SCHEMA, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
@@ -86,7 +89,8 @@ public final class ConfigurationCheck {
         List<Route> routes = new RoutesCheck(environment, validValues, definitions, problems::add).check(root);
 
         new ConsistencyCheck(environment, validValues, problems::add).check(routes);
-        ValidationReport report = new ValidationReport(problems, validValues.names("weir.backends").size(), routes.size());
+        ValidationReport report = new ValidationReport(
+                problems, validValues.names("weir.backends").size(), routes.size());
         return new CheckResult(report, validValues);
     }
 
@@ -101,9 +105,10 @@ public final class ConfigurationCheck {
                     .flatMap(RawTree::children)
                     .filter(child -> !child.isBracketed()
                             && !child.name().equals(PropertyNames.withoutIgnoredCharacters(child.name()))
-                            && PropertyNames.uniform(PropertyNames.withoutIgnoredCharacters(child.name())).equals(element))
-                    .forEach(child -> problems.add(
-                            new ConfigurationProblem(child.location(), child.path(), null, "unknown property", element)));
+                            && PropertyNames.uniform(PropertyNames.withoutIgnoredCharacters(child.name()))
+                                    .equals(element))
+                    .forEach(child -> problems.add(new ConfigurationProblem(
+                            child.location(), child.path(), null, "unknown property", element)));
             nodes = RawTree.find(nodes, element);
         }
     }

@@ -39,7 +39,8 @@ public record ConfigurationProblem(
     }
 
     /** A value that differs from the expected one. */
-    static ConfigurationProblem expected(SourceLocation location, String path, @Nullable String value, String expected) {
+    static ConfigurationProblem expected(
+            SourceLocation location, String path, @Nullable String value, String expected) {
         return of(location, path, value, "expected: " + expected);
     }
 

@@ -54,7 +54,9 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
         if (!unreadable.isEmpty()) {
             return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);
         }
-        LoadedConfiguration next = Optional.ofNullable(last).flatMap(LoadedConfiguration::reloadChangedFiles).orElseGet(this::load);
+        LoadedConfiguration next = Optional.ofNullable(last)
+                .flatMap(LoadedConfiguration::reloadChangedFiles)
+                .orElseGet(this::load);
         if (next.sources().problems().isEmpty()) {
             last = next;
         }

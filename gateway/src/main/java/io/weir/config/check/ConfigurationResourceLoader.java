@@ -108,7 +108,9 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
             if (!file.isDirectory()) {
                 return isYaml(location) ? LocationContent.YAML : LocationContent.OTHER;
             }
-            return location.equals(WORKING_DIRECTORY) || !hasDirectories(file) ? LocationContent.DIRECTORY : LocationContent.OTHER;
+            return location.equals(WORKING_DIRECTORY) || !hasDirectories(file)
+                    ? LocationContent.DIRECTORY
+                    : LocationContent.OTHER;
         } catch (IOException e) {
             return LocationContent.OTHER;
         }

@@ -66,7 +66,8 @@ public final class ConfigurationSnapshot {
      * @param unreadable the reasons why it cannot be read; if there are any, the report contains only these
      * @param searchedFiles the files that were read, or searched for without success
      */
-    ConfigurationSnapshot(ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> searchedFiles) {
+    ConfigurationSnapshot(
+            ConfigurationSources sources, List<ConfigurationProblem> unreadable, Set<Path> searchedFiles) {
         this.sources = sources;
         this.searchedFiles = Set.copyOf(searchedFiles);
         this.result = SingletonSupplier.of(() -> unreadable.isEmpty()
@@ -117,7 +118,9 @@ public final class ConfigurationSnapshot {
 
     /** The text of a setting with secrets masked. */
     String displayText(String path, Setting setting) {
-        return secretArguments.get().contains(path) ? SecretMasking.MASK : SecretMasking.mask(path, setting.text(), text(setting));
+        return secretArguments.get().contains(path)
+                ? SecretMasking.MASK
+                : SecretMasking.mask(path, setting.text(), text(setting));
     }
 
     private static Map<String, Setting> changeable(RawTree root) {
@@ -125,13 +128,14 @@ public final class ConfigurationSnapshot {
         root.leaves()
                 .flatMap(leaf -> leaf.settings().stream())
                 .filter(setting -> !isChangeable(setting))
-                .forEach(setting -> fixed.merge(PropertyNames.uniform(setting.path()), setting.precedence(), Math::min));
+                .forEach(
+                        setting -> fixed.merge(PropertyNames.uniform(setting.path()), setting.precedence(), Math::min));
         Map<String, Setting> changeable = new TreeMap<>();
         root.leaves()
                 .forEach(leaf -> leaf.settings().stream()
                         .filter(ConfigurationSnapshot::isChangeable)
-                        .filter(setting ->
-                                setting.precedence() < fixed.getOrDefault(PropertyNames.uniform(setting.path()), Integer.MAX_VALUE))
+                        .filter(setting -> setting.precedence()
+                                < fixed.getOrDefault(PropertyNames.uniform(setting.path()), Integer.MAX_VALUE))
                         .min(Comparator.comparingInt(Setting::precedence))
                         .ifPresent(setting -> changeable.put(leaf.path(), setting)));
         return changeable;
@@ -206,7 +210,10 @@ public final class ConfigurationSnapshot {
             if (!PropertyNames.uniform(path).startsWith("weir.")) {
                 values.put(
                         path,
-                        new EffectiveValue(path, displayText(path, setting), setting.location().toString()));
+                        new EffectiveValue(
+                                path,
+                                displayText(path, setting),
+                                setting.location().toString()));
             }
         });
         result.get().validValues().entries().forEach((path, entry) -> {

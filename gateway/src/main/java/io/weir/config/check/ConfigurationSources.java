@@ -59,7 +59,8 @@ final class ConfigurationSources {
      * @param files provides the files
      * @param defaults the application's own default properties
      */
-    static ConfigurationSources read(ConfigurationResourceLoader files, Map<String, Object> defaults, String... arguments) {
+    static ConfigurationSources read(
+            ConfigurationResourceLoader files, Map<String, Object> defaults, String... arguments) {
         ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
         environment.setConversionService(new ApplicationConversionService());
         // A placeholder without a value is reported together with the other problems.
@@ -174,7 +175,8 @@ final class ConfigurationSources {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             SourceLocation location = location(Origin.from(cause));
             if (cause instanceof ConfigDataNotFoundException missing) {
-                return ConfigurationProblem.of(location, "spring.config", missing.getReferenceDescription(), "not found");
+                return ConfigurationProblem.of(
+                        location, "spring.config", missing.getReferenceDescription(), "not found");
             }
             if (location.isFile()) {
                 return ConfigurationProblem.of(location, "spring.config", null, String.valueOf(cause.getMessage()));

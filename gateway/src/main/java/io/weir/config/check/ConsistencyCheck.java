@@ -92,7 +92,8 @@ final class ConsistencyCheck {
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
         breaker(backend);
-        validValues.explicit(backend + ".bulkhead.scope")
+        validValues
+                .explicit(backend + ".bulkhead.scope")
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
                         && validValues.get("weir.cluster.gateways").isEmpty())
                 .ifPresent(scope -> report(scope, "weir.cluster.gateways, the DNS name of all gateways"));
@@ -101,10 +102,12 @@ final class ConsistencyCheck {
     private void breaker(String backend) {
         String breaker = backend + ".circuit-breaker";
         Optional<Integer> maxCalls = validValues.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
-        boolean counts = validValues.value(breaker + ".sliding-window-type", SlidingWindowType.class)
+        boolean counts = validValues
+                .value(breaker + ".sliding-window-type", SlidingWindowType.class)
                 .filter(type -> type == SlidingWindowType.COUNT_BASED)
                 .isPresent();
-        Entry minimum = validValues.explicit(breaker + ".minimum-number-of-calls").orElse(null);
+        Entry minimum =
+                validValues.explicit(breaker + ".minimum-number-of-calls").orElse(null);
         if (minimum == null || maxCalls.isEmpty() || !counts) {
             return;
         }
@@ -151,23 +154,28 @@ final class ConsistencyCheck {
                         PropertyNames.nearest(name, backends)));
             }
             for (String part : List.of("status", "content-type", "body")) {
-                validValues.explicit(fallback + '.' + part)
+                validValues
+                        .explicit(fallback + '.' + part)
                         .ifPresent(entry -> report(entry, "a static answer or another backend, not both"));
             }
-            validValues.names(fallback + ".headers")
+            validValues
+                    .names(fallback + ".headers")
                     .forEach((header, location) -> problems.accept(ConfigurationProblem.expected(
                             location,
                             fallback + ".headers." + header,
                             null,
                             "a static answer or another backend, not both")));
         }
-        validValues.explicit(fallback + ".body")
-                .ifPresent(body -> validValues.value(fallback + ".status", Integer.class)
+        validValues
+                .explicit(fallback + ".body")
+                .ifPresent(body -> validValues
+                        .value(fallback + ".status", Integer.class)
                         .filter(status -> WITHOUT_BODY.contains(status)
                                 && !String.valueOf(body.value()).isEmpty())
                         .ifPresent(status ->
                                 report(body, "nothing, since an answer with status " + status + " has no body")));
-        validValues.explicit(fallback + ".content-type")
+        validValues
+                .explicit(fallback + ".content-type")
                 .filter(entry -> hasControlCharacter(entry.value()))
                 .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
         validValues.names(fallback + ".headers").forEach((header, location) -> header(fallback, header, location));
@@ -184,7 +192,8 @@ final class ConsistencyCheck {
         } else if (GATEWAY_FIELDS.contains(lower)) {
             problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets this field"));
         } else {
-            validValues.get(path)
+            validValues
+                    .get(path)
                     .filter(entry -> hasControlCharacter(entry.value()))
                     .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
         }
@@ -205,7 +214,8 @@ final class ConsistencyCheck {
 
     /** Reports an explicit value that exceeds a limit; the limit may be a default. */
     private void atMost(String path, String limitPath, String limitName) {
-        validValues.explicit(path)
+        validValues
+                .explicit(path)
                 .ifPresent(entry -> validValues.get(limitPath).ifPresent(limit -> {
                     if (compare(entry.value(), limit.value()) > 0) {
                         report(entry, "at most " + limitName + ", " + displayText(limit.value()));

@@ -129,7 +129,8 @@ final class DefinitionsCheck {
         return false;
     }
 
-    private Optional<ValidDefinition> create(Definition definition, BiFunction<String, Map<String, String>, Object> make) {
+    private Optional<ValidDefinition> create(
+            Definition definition, BiFunction<String, Map<String, String>, Object> make) {
         try {
             return Optional.of(new ValidDefinition(definition, make.apply(definition.name(), definition.args())));
         } catch (RuntimeException e) {
@@ -140,8 +141,8 @@ final class DefinitionsCheck {
     }
 
     private void report(Definition definition, String why, @Nullable String nearest) {
-        problems.accept(
-                new ConfigurationProblem(definition.location(), definition.path(), definition.toString(), why, nearest));
+        problems.accept(new ConfigurationProblem(
+                definition.location(), definition.path(), definition.toString(), why, nearest));
     }
 
     // ---------------------------------------------------------------- reading
@@ -187,7 +188,9 @@ final class DefinitionsCheck {
 
     private Optional<Definition> definition(RawTree node) {
         Optional<Setting> shortcut = RawTree.effective(List.of(node));
-        return shortcut.isPresent() ? shortcut.map(setting -> parseShortcut(setting.text(), setting)) : bindExpanded(node);
+        return shortcut.isPresent()
+                ? shortcut.map(setting -> parseShortcut(setting.text(), setting))
+                : bindExpanded(node);
     }
 
     private Definition parseShortcut(String text, Setting setting) {

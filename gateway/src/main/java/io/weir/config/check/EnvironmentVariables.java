@@ -59,7 +59,7 @@ final class EnvironmentVariables {
         String location = property.getOrigin() instanceof PropertySourceOrigin variable
                 ? "environment variable " + variable.getPropertyName()
                 : "environment";
-        return Optional.of(
-                new Setting(name.toString(), property.getValue(), SourceLocation.outsideFiles(location), precedence, null, true));
+        return Optional.of(new Setting(
+                name.toString(), property.getValue(), SourceLocation.outsideFiles(location), precedence, null, true));
     }
 }

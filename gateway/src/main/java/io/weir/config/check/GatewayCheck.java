@@ -45,7 +45,8 @@ final class GatewayCheck {
     private final ValidValues validValues;
     private final Consumer<ConfigurationProblem> problems;
 
-    GatewayCheck(Environment environment, RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+    GatewayCheck(
+            Environment environment, RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
         this.root = root;
         this.validValues = validValues;
@@ -115,7 +116,8 @@ final class GatewayCheck {
             Setting setting = RawTree.effective(RawTree.at(root, MANAGEMENT_ADDRESS))
                     .or(() -> RawTree.effective(RawTree.at(root, MANAGEMENT_PORT)))
                     .orElse(null);
-            reportSentence(problem, setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(), null);
+            reportSentence(
+                    problem, setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(), null);
         }
     }
 

@@ -70,7 +70,8 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         Map<Resource, PropertySource<?>> sourcesOf = new LinkedHashMap<>();
         for (PropertySource<?> source : sources.environment().getPropertySources()) {
             Resource file = fileOf(source);
-            boolean isTracked = file == null ? isImmutable(source) : sources.files().containsKey(file);
+            boolean isTracked =
+                    file == null ? isImmutable(source) : sources.files().containsKey(file);
             if (!isTracked || (file != null && sourcesOf.put(file, source) != null)) {
                 return Optional.empty();
             }
@@ -83,7 +84,8 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
         }
     }
 
-    private Optional<LoadedConfiguration> reloadChangedFiles(Map<Resource, PropertySource<?>> sourcesOf) throws IOException {
+    private Optional<LoadedConfiguration> reloadChangedFiles(Map<Resource, PropertySource<?>> sourcesOf)
+            throws IOException {
         Map<LoadedFile, YamlFile> read = new LinkedHashMap<>();
         Map<PropertySource<?>, PropertySource<?>> changed = new LinkedHashMap<>();
         for (Map.Entry<LoadedFile, YamlFile> entry : sources.files().entrySet()) {
@@ -104,7 +106,8 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
                 changed.put(source, next);
             }
         }
-        return Optional.of(new LoadedConfiguration(sources.withFiles(read, source -> changed.getOrDefault(source, source)), files));
+        return Optional.of(new LoadedConfiguration(
+                sources.withFiles(read, source -> changed.getOrDefault(source, source)), files));
     }
 
     private boolean mayReadUntrackedFiles() {

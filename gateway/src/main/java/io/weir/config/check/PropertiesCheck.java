@@ -1,11 +1,11 @@
 package io.weir.config.check;
 
-import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.PropertySchema.GroupSchema;
+import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.MapSchema;
 import io.weir.config.check.PropertySchema.Property;
-import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.ValueSchema;
+import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import jakarta.validation.Validator;
 import java.net.URI;
@@ -83,7 +83,8 @@ final class PropertiesCheck {
     private static boolean isKnown(RawTree child, GroupSchema group) {
         return !child.isBracketed()
                 && child.name().chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_')
-                && group.names().stream().anyMatch(name -> PropertyNames.uniform(name).equals(PropertyNames.uniform(child.name())));
+                && group.names().stream()
+                        .anyMatch(name -> PropertyNames.uniform(name).equals(PropertyNames.uniform(child.name())));
     }
 
     private void unknown(RawTree child, GroupSchema group) {
@@ -147,7 +148,10 @@ final class PropertiesCheck {
             String other = uniform.putIfAbsent(PropertyNames.uniform(name), name);
             if (other != null && written.stream().noneMatch(RawTree::isBracketed)) {
                 problems.accept(ConfigurationProblem.of(
-                        location, written.getFirst().path(), null, "Spring Boot reads it as the same name as " + other));
+                        location,
+                        written.getFirst().path(),
+                        null,
+                        "Spring Boot reads it as the same name as " + other));
             }
             validValues.addName(path, name, location);
             String child = path + '.' + name;
@@ -189,8 +193,7 @@ final class PropertiesCheck {
                         element.location(),
                         element.path(),
                         null,
-                        "a list of values, each "
-                                + list.element().expected().typeAndRange())));
+                        "a list of values, each " + list.element().expected().typeAndRange())));
         int first = elements.stream()
                 .flatMap(element -> element.settings().stream())
                 .mapToInt(Setting::precedence)
@@ -231,7 +234,8 @@ final class PropertiesCheck {
         return value.isPresent();
     }
 
-    private void value(String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation location) {
+    private void value(
+            String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation location) {
         reportChildren(nodes, value);
         reportDuplicates(nodes);
         Setting setting = effective(path, nodes).orElse(null);
@@ -239,9 +243,10 @@ final class PropertiesCheck {
             // Text may be empty if it has a default, or a user-defined name such as that of a header.
             boolean text = value.type() == String.class && (property == null || property.defaults() != null);
             convertOrReport(value, setting, setting.text(), text)
-                    .filter(converted -> property == null || isAllowed(property, converted, value, setting, setting.text()))
-                    .ifPresent(
-                            converted -> validValues.put(path, new Entry(converted, setting.location(), setting.path(), setting.text())));
+                    .filter(converted ->
+                            property == null || isAllowed(property, converted, value, setting, setting.text()))
+                    .ifPresent(converted -> validValues.put(
+                            path, new Entry(converted, setting.location(), setting.path(), setting.text())));
         } else if (property != null && property.isRequired()) {
             problems.accept(ConfigurationProblem.of(
                     location,
@@ -249,7 +254,9 @@ final class PropertiesCheck {
                     null,
                     "missing; expected: " + value.expected().typeAndRange()));
         } else if (property != null && property.defaults() != null) {
-            validValues.put(path, new Entry(convertDefault(value, String.join(",", property.defaults())), location, path, null));
+            validValues.put(
+                    path,
+                    new Entry(convertDefault(value, String.join(",", property.defaults())), location, path, null));
         }
     }
 
@@ -313,8 +320,7 @@ final class PropertiesCheck {
                 setting.location(),
                 setting.path(),
                 empty ? null : displayText(text, resolved),
-                (empty ? "empty; expected: " : "expected: ")
-                        + value.expected().typeAndRange(),
+                (empty ? "empty; expected: " : "expected: ") + value.expected().typeAndRange(),
                 empty ? null : PropertyNames.nearest(resolved, words)));
         return Optional.empty();
     }

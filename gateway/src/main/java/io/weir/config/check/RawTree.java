@@ -139,13 +139,15 @@ final class RawTree {
 
     /** The location of this name; in a YAML file, the line of its key. */
     SourceLocation location() {
-        Setting first = allSettings().min(Comparator.comparingInt(Setting::precedence).thenComparing(Setting::location))
+        Setting first = allSettings()
+                .min(Comparator.comparingInt(Setting::precedence).thenComparing(Setting::location))
                 .orElseThrow();
         YamlFile yaml = first.yaml();
         return yaml == null
                 ? first.location()
                 : SourceLocation.inFile(
-                        first.location().source(), yaml.line(path, first.location().line()));
+                        first.location().source(),
+                        yaml.line(path, first.location().line()));
     }
 
     /** The children with this name, in any spelling. */
@@ -153,7 +155,8 @@ final class RawTree {
         String uniform = PropertyNames.uniform(dashed);
         return nodes.stream()
                 .flatMap(RawTree::children)
-                .filter(child -> !child.bracketed && PropertyNames.uniform(child.name).equals(uniform))
+                .filter(child ->
+                        !child.bracketed && PropertyNames.uniform(child.name).equals(uniform))
                 .toList();
     }
 

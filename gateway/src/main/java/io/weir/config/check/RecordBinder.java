@@ -2,9 +2,9 @@ package io.weir.config.check;
 
 import io.weir.config.WeirProperties;
 import io.weir.config.check.PropertySchema.GroupSchema;
+import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.MapSchema;
 import io.weir.config.check.PropertySchema.Property;
-import io.weir.config.check.PropertySchema.ListSchema;
 import io.weir.config.check.PropertySchema.ValueSchema;
 import io.weir.config.check.ValidValues.Entry;
 import java.util.ArrayList;
@@ -33,7 +33,8 @@ final class RecordBinder {
 
     /** All properties below {@code weir}. */
     WeirProperties weir() {
-        return (WeirProperties) Objects.requireNonNull(group("weir", ConfigurationCheck.WEIR_SCHEMA, true, new HashSet<>()));
+        return (WeirProperties)
+                Objects.requireNonNull(group("weir", ConfigurationCheck.WEIR_SCHEMA, true, new HashSet<>()));
     }
 
     /**
@@ -65,7 +66,8 @@ final class RecordBinder {
         };
     }
 
-    private @Nullable Map<String, Object> map(String path, MapSchema map, boolean hasDefault, Set<String> explicitPaths) {
+    private @Nullable Map<String, Object> map(
+            String path, MapSchema map, boolean hasDefault, Set<String> explicitPaths) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (String name : validValues.names(path).keySet()) {
             String child = path + '.' + name;

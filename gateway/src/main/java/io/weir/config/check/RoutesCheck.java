@@ -55,7 +55,8 @@ final class RoutesCheck {
     record Route(@Nullable String id, @Nullable String backend, String path, SourceLocation location) {}
 
     /** A route with valid predicates, its template variables and its valid filters. */
-    private record ResolvedRoute(String id, TemplateVariables variables, List<DefinitionsCheck.ValidDefinition> filters) {}
+    private record ResolvedRoute(
+            String id, TemplateVariables variables, List<DefinitionsCheck.ValidDefinition> filters) {}
 
     private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
 
@@ -100,7 +101,10 @@ final class RoutesCheck {
         for (String property : List.of("routes", "default-filters")) {
             for (RawTree node : RawTree.at(root, prefix + '.' + property)) {
                 problems.accept(ConfigurationProblem.of(
-                        node.location(), node.path(), null, "not read by this version; expected: " + PREFIX + '.' + property));
+                        node.location(),
+                        node.path(),
+                        null,
+                        "not read by this version; expected: " + PREFIX + '.' + property));
             }
         }
     }
@@ -109,8 +113,10 @@ final class RoutesCheck {
         @Nullable String nearest = PropertyNames.nearest(child.name(), List.of("routes", "default-filters"));
         if (nearest != null
                 && !PropertyNames.uniform(nearest).equals(PropertyNames.uniform(child.name()))
-                && PropertyNames.editDistance(PropertyNames.uniform(nearest), PropertyNames.uniform(child.name())) <= MAX_MISSPELLING_DISTANCE) {
-            problems.accept(new ConfigurationProblem(child.location(), child.path(), null, "unknown property", nearest));
+                && PropertyNames.editDistance(PropertyNames.uniform(nearest), PropertyNames.uniform(child.name()))
+                        <= MAX_MISSPELLING_DISTANCE) {
+            problems.accept(
+                    new ConfigurationProblem(child.location(), child.path(), null, "unknown property", nearest));
         }
     }
 
@@ -130,8 +136,8 @@ final class RoutesCheck {
                             ConfigurationProblem.expected(setting.location(), setting.path(), setting.text(), A_LIST)));
             node.children()
                     .filter(child -> !child.isIndex())
-                    .forEach(child ->
-                            problems.accept(ConfigurationProblem.expected(child.location(), child.path(), null, A_LIST)));
+                    .forEach(child -> problems.accept(
+                            ConfigurationProblem.expected(child.location(), child.path(), null, A_LIST)));
         }
         return nodes.stream()
                 .flatMap(RawTree::children)
@@ -143,7 +149,10 @@ final class RoutesCheck {
     private void route(RawTree node) {
         for (Setting setting : node.settings()) {
             problems.accept(ConfigurationProblem.expected(
-                    setting.location(), setting.path(), setting.text(), "properties: " + String.join(", ", PROPERTIES)));
+                    setting.location(),
+                    setting.path(),
+                    setting.text(),
+                    "properties: " + String.join(", ", PROPERTIES)));
             return;
         }
         node.children()
@@ -167,7 +176,9 @@ final class RoutesCheck {
                 .flatMap(RawTree::allSettings)
                 .allMatch(setting -> setting.text().isEmpty())) {
             problems.accept(ConfigurationProblem.of(
-                    predicates.isEmpty() ? node.location() : predicates.getFirst().location(),
+                    predicates.isEmpty()
+                            ? node.location()
+                            : predicates.getFirst().location(),
                     node.path() + ".predicates",
                     null,
                     "missing; expected: at least one, such as Path=/orders/**"));
@@ -214,7 +225,8 @@ final class RoutesCheck {
     }
 
     private void checkConversion(RawTree node, String name, Class<?> type) {
-        PropertySchema.ValueSchema schema = new PropertySchema.ValueSchema(type, ExpectedValue.of(type, new Annotation[0], List.of()));
+        PropertySchema.ValueSchema schema =
+                new PropertySchema.ValueSchema(type, ExpectedValue.of(type, new Annotation[0], List.of()));
         value(node, name).ifPresent(setting -> {
             try {
                 PropertiesCheck.convert(schema, environment.resolvePlaceholders(setting.text()));
@@ -279,7 +291,8 @@ final class RoutesCheck {
     private @Nullable String backend(Setting setting, String text, URI uri) {
         String authority = uri.getRawAuthority();
         if (authority == null) {
-            problems.accept(ConfigurationProblem.expected(setting.location(), setting.path(), text, "backend://<name>"));
+            problems.accept(
+                    ConfigurationProblem.expected(setting.location(), setting.path(), text, "backend://<name>"));
             return null;
         }
         String name = uri.getHost() != null ? uri.getHost() : authority;
@@ -309,7 +322,9 @@ final class RoutesCheck {
         String why;
         @Nullable String nearest = null;
         if (UNPROTECTED.contains(scheme)) {
-            if (validValues.value("weir.allow-unprotected-routes", Boolean.class).orElse(false)) {
+            if (validValues
+                    .value("weir.allow-unprotected-routes", Boolean.class)
+                    .orElse(false)) {
                 return;
             }
             why =

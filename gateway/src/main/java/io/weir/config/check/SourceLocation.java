@@ -17,7 +17,8 @@ import org.springframework.core.io.Resource;
  */
 public record SourceLocation(String source, int line, boolean isFile) implements Comparable<SourceLocation> {
 
-    private static final Comparator<SourceLocation> ORDER = Comparator.comparing((SourceLocation location) -> !location.isFile())
+    private static final Comparator<SourceLocation> ORDER = Comparator.comparing(
+                    (SourceLocation location) -> !location.isFile())
             .thenComparing(SourceLocation::source)
             .thenComparingInt(SourceLocation::line);
 

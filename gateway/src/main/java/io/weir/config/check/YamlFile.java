@@ -163,9 +163,13 @@ final class YamlFile {
                             .count()
                     + 1;
             problems.add(ConfigurationProblem.of(
-                    SourceLocation.inFile(name, line), "", null, "not YAML: a character that is not allowed, " + hex(e)));
+                    SourceLocation.inFile(name, line),
+                    "",
+                    null,
+                    "not YAML: a character that is not allowed, " + hex(e)));
         } catch (YAMLException e) {
-            problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
+            problems.add(
+                    ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
         }
     }
 
@@ -190,8 +194,8 @@ final class YamlFile {
                     null,
                     "not readable: " + e.getProblem()));
         } catch (RuntimeException e) {
-            return Optional.of(
-                    ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
+            return Optional.of(ConfigurationProblem.of(
+                    SourceLocation.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
         }
     }
 
@@ -201,7 +205,8 @@ final class YamlFile {
         long tabs = TAB_INDENT.matcher(text).results().count();
         String error = String.valueOf(e.getProblem());
         if (error.contains("TAB") && tabs > 0) {
-            error = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "") + " (expected: spaces)";
+            error = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "")
+                    + " (expected: spaces)";
         } else {
             error = "not YAML: " + error;
             if (e.getContext() != null) {

@@ -13,8 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The command line in a process of its own: exit codes, and nothing on either stream but what is meant for
- * it.
+ * The command line in a separate process: exit codes, and the content of both output streams.
  */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class CommandLineIT {
@@ -29,7 +28,7 @@ class CommandLineIT {
     @TempDir
     private Path directory;
 
-    /** Stands for the gateway's. */
+    /** A main class in place of the gateway's. */
     static final class Main {
 
         public static void main(String[] arguments) {
@@ -40,12 +39,12 @@ class CommandLineIT {
     record ProcessResult(int exitCode, String out, String err) {}
 
     @Test
-    void exitsWithZeroWhenAllFilesAreSound() throws Exception {
+    void exitsWithZeroIfAllFilesAreValid() throws Exception {
         write("sound.yml", VALID);
 
         assertThat(run("--validate", "sound.yml", "sound.yml"))
-                .isEqualTo(
-                        new ProcessResult(0, "sound.yml: ok (1 backend, 1 route)\nsound.yml: ok (1 backend, 1 route)\n", ""));
+                .isEqualTo(new ProcessResult(
+                        0, "sound.yml: ok (1 backend, 1 route)\nsound.yml: ok (1 backend, 1 route)\n", ""));
     }
 
     @Test
@@ -63,7 +62,7 @@ class CommandLineIT {
     }
 
     @Test
-    void doesNotStartWithABadFile() throws Exception {
+    void doesNotStartWithAnInvalidFile() throws Exception {
         write("gateway.yml", "weir.drain.delay: 1h\n" + VALID);
 
         assertThat(run("gateway.yml"))
@@ -72,7 +71,7 @@ class CommandLineIT {
     }
 
     @Test
-    void startsWithASoundFile() throws Exception {
+    void startsWithAValidFile() throws Exception {
         write("gateway.yml", VALID);
 
         assertThat(run("gateway.yml", "--server.port=0"))
@@ -81,7 +80,7 @@ class CommandLineIT {
     }
 
     @Test
-    void exitsWithTwoWhenItIsNotUnderstood() throws Exception {
+    void exitsWithTwoIfTheCommandLineIsInvalid() throws Exception {
         ProcessResult ended = run("--valdate", "gateway.yml");
 
         assertThat(ended.exitCode()).isEqualTo(2);
@@ -95,7 +94,7 @@ class CommandLineIT {
     private ProcessResult run(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                // It runs for as long as it takes to start, which no optimising compiler makes shorter.
+                // The process only starts up, which the optimising compiler does not accelerate.
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
                 System.getProperty("java.class.path"),

@@ -31,7 +31,7 @@ class CommandLineTest {
     private final ByteArrayOutputStream err = new ByteArrayOutputStream();
 
     @Test
-    void runsWithFilesInTheirOrderAndProperties() throws IOException {
+    void passesFilesInOrderAndPropertiesToSpringBoot() throws IOException {
         Path first = file("a.yml", VALID);
         Path second = file("b.yml", "weir.drain.delay: 1s");
         CommandLine line = new CommandLine("--server.port=0", first.toString(), "--debug", second.toString());
@@ -46,7 +46,7 @@ class CommandLineTest {
     }
 
     @Test
-    void runsWithoutFiles() {
+    void startsWithoutFiles() {
         CommandLine line = new CommandLine(MalformedConfiguration.MANAGEMENT);
 
         assertThat(execute(line)).isEmpty();
@@ -54,7 +54,7 @@ class CommandLineTest {
     }
 
     @Test
-    void doesNotRunWithABadFile() throws IOException {
+    void doesNotStartWithAnInvalidFile() throws IOException {
         Path file = file("gateway.yml", VALID + "weir.drain.delay: 1h\n");
 
         assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
@@ -63,7 +63,7 @@ class CommandLineTest {
     }
 
     @Test
-    void doesNotRunWithAFileThatIsNotThere() {
+    void doesNotStartWithAMissingFile() {
         Path file = directory.resolve("gateway.yml");
 
         assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
@@ -75,7 +75,7 @@ class CommandLineTest {
         "gateway.txt, 'unsupported file type (expected: .yml, .yaml or .properties)'",
         "'a,b.yml', 'unsupported file name (expected: none of , ; * ? # % [ ])'"
     })
-    void refusesFilesThatSpringBootWouldNotRead(String name, String why) throws IOException {
+    void rejectsFilesThatSpringBootWouldNotRead(String name, String why) throws IOException {
         Path file = file(name, VALID);
 
         assertThat(execute(new CommandLine("--validate", file.toString()))).hasValue(1);
@@ -83,13 +83,13 @@ class CommandLineTest {
     }
 
     @Test
-    void refusesADirectory() {
+    void rejectsADirectory() {
         assertThat(execute(new CommandLine("--validate", directory.toString()))).hasValue(1);
         assertThat(text(out)).isEqualTo(directory + ": not a file\n1 problem in 1 file\n");
     }
 
     @Test
-    void validatesEachFileByItself() throws IOException {
+    void validatesEachFileSeparately() throws IOException {
         Path valid = file("sound.yml", VALID);
         Path faulty = file("faulty.yml", VALID.replace("backend://orders", "backend://order"));
         Path missing = directory.resolve("missing.yml");
@@ -112,14 +112,14 @@ class CommandLineTest {
     }
 
     @Test
-    void validatesSoundFiles() throws IOException {
+    void acceptsValidFiles() throws IOException {
         assertThat(execute(
                         new CommandLine("--validate", file("sound.yml", VALID).toString())))
                 .hasValue(0);
     }
 
     @Test
-    void validatesFilesUnderProperties() throws IOException {
+    void appliesCommandLinePropertiesWhenValidating() throws IOException {
         Path file = file("sound.yml", VALID);
 
         assertThat(execute(new CommandLine("--weir.drain.delay=1h", "--validate", file.toString())))
@@ -134,21 +134,21 @@ class CommandLineTest {
         "-v, -v: unknown option",
         "--validate, --validate: no file (expected: --validate FILE...)"
     })
-    void saysHowItIsUsed(String argument, String complaint) {
+    void printsUsageForInvalidArguments(String argument, String error) {
         assertThat(execute(new CommandLine(argument))).hasValue(2);
-        assertThat(text(err)).startsWith(complaint + "\nUsage: ");
+        assertThat(text(err)).startsWith(error + "\nUsage: ");
         assertThat(out.size()).isZero();
     }
 
     @Test
-    void takesFilesInOneWayOnly() {
+    void rejectsFilesGivenInTwoWays() {
         assertThat(execute(new CommandLine("gateway.yml", "--spring.config.additionalLocation=file:other.yml")))
                 .hasValue(2);
         assertThat(text(err)).startsWith("spring.config.additional-location: also given as files");
     }
 
     @Test
-    void helps() {
+    void printsUsageForHelp() {
         assertThat(execute(new CommandLine("--help"))).hasValue(0);
         assertThat(text(out)).startsWith("Usage: ").contains("--validate FILE...");
     }

@@ -62,7 +62,7 @@ class ConfigurationCheckTest {
     private Path directory;
 
     @Test
-    void findsNothingInASoundFile() throws IOException {
+    void acceptsAValidFile() throws IOException {
         ValidationReport report = MalformedConfiguration.check(file("gateway.yml", VALID));
 
         assertThat(report.lines()).isEmpty();
@@ -72,8 +72,9 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void findsNothingInAnEmptyFile() throws IOException {
-        assertThat(MalformedConfiguration.check(file("gateway.yml", "")).lines()).isEmpty();
+    void acceptsAnEmptyFile() throws IOException {
+        assertThat(MalformedConfiguration.check(file("gateway.yml", "")).lines())
+                .isEmpty();
     }
 
     @ParameterizedTest
@@ -85,7 +86,7 @@ class ConfigurationCheckTest {
                 "MAX_CONCURRENT_CALLS",
                 "maxconcurrentcalls"
             })
-    void takesEverySpellingThatSpringBootTakes(String name) throws IOException {
+    void checksEverySpellingThatSpringBootAccepts(String name) throws IOException {
         Path valid =
                 file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 3 } }");
         assertThat(MalformedConfiguration.check(valid).lines()).isEmpty();
@@ -98,7 +99,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void findsEverythingInAllFilesAndOrdersItByFileAndLine() throws IOException {
+    void reportsAllProblemsOfAllFilesByFileAndLine() throws IOException {
         Path first = file("a.yml", """
                 weir:
                   drain: { delay: 1h }
@@ -126,7 +127,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void takesTheValueOfTheLastFile() throws IOException {
+    void usesTheValueOfTheLastFile() throws IOException {
         Path first = file("a.yml", "weir.drain.delay: 1h");
         Path second = file("b.yml", "weir.drain.delay: 1s");
 
@@ -135,7 +136,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void checksAValueOfTheCommandLine() {
+    void checksValuesOfTheCommandLine() {
         assertThat(withManagement("--weir.drain.delay=1h", "--weir.drian.delay=1s")
                         .problems())
                 .extracting(ConfigurationProblem::toString)
@@ -160,7 +161,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void leavesVariablesThatMayBeMeantForSomethingElse() {
+    void ignoresUnknownEnvironmentVariables() {
         assertThat(withVariables(Map.of("WEIR_PORT", "tcp://10.0.0.1:80", "WEIR_SERVICE_HOST", "10.0.0.1"))
                         .lines())
                 .isEmpty();
@@ -170,11 +171,12 @@ class ConfigurationCheckTest {
     void checksPropertiesFiles() throws IOException {
         Path file = file("gateway.properties", "weir.drain.timeout=1s\nweir.drain.delay=1h\n");
 
-        assertThat(MalformedConfiguration.check(file).lines()).isEqualTo(file + ":2: weir.drain.delay: 1h (expected: 0 to 5m)\n");
+        assertThat(MalformedConfiguration.check(file).lines())
+                .isEqualTo(file + ":2: weir.drain.delay: 1h (expected: 0 to 5m)\n");
     }
 
     @Test
-    void checksWhatTheProfilesHaveMadeActive() throws IOException {
+    void checksDocumentsOfActiveProfiles() throws IOException {
         Path file = file("gateway.yml", """
                 weir.drain.delay: 1s
                 ---
@@ -191,7 +193,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void checksWhatAnAliasBringsIn() throws IOException {
+    void checksValuesOfAnAliasAtItsAnchor() throws IOException {
         Path file = file("gateway.yml", """
                 usual: &usual
                   deadline: 0ms
@@ -210,7 +212,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void findsAnImportThatIsNotThere() throws IOException {
+    void reportsAMissingImport() throws IOException {
         Path file = file("gateway.yml", "weir.drain.delay: 1s\nspring.config.import: more.yml\n");
 
         assertThat(MalformedConfiguration.check(file).lines())
@@ -219,29 +221,31 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void findsFaultsInAnImportedFile() throws IOException {
+    void reportsProblemsOfAnImportedFile() throws IOException {
         Path more = file("more.yml", "weir.drain.delay: 1h\nweir: [\n");
         Path file = file("gateway.yml", "spring.config.import: more.yml\n");
 
         assertThat(MalformedConfiguration.check(file).problems())
                 .singleElement()
-                .satisfies(problem -> assertThat(problem.location()).isEqualTo(SourceLocation.inFile(more.toString(), 3)));
+                .satisfies(
+                        problem -> assertThat(problem.location()).isEqualTo(SourceLocation.inFile(more.toString(), 3)));
     }
 
     @Test
-    void letsARouteGoUnprotectedWhereThatIsAllowed() throws IOException {
+    void allowsUnprotectedRoutesIfConfigured() throws IOException {
         String route = """
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: bare, uri: "http://orders:8080", predicates: ["Path=/**"], filters: [Retry=3] }
                 """;
-        assertThat(MalformedConfiguration.check(file("gateway.yml", route)).problems()).hasSize(1);
+        assertThat(MalformedConfiguration.check(file("gateway.yml", route)).problems())
+                .hasSize(1);
         assertThat(MalformedConfiguration.check(file("gateway.yml", route + "weir.allow-unprotected-routes: true"))
                         .lines())
                 .isEmpty();
     }
 
     @Test
-    void wantsATokenForAManagementPortThatOthersReach() throws IOException {
+    void requiresATokenForAManagementPortBeyondLoopback() throws IOException {
         Path open = file("gateway.yml", "management.server: { port: 9090, address: 0.0.0.0 }");
         assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + open)
                         .lines())
@@ -257,7 +261,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void namesThePlaceholderThatHasNoValueInAPortsPlace() throws IOException {
+    void namesTheUnresolvedPlaceholderOfAPort() throws IOException {
         Path file = file(
                 "gateway.yml",
                 "server.port: ${PORT_THAT_IS_NOT_SET}\nmanagement.server.port: ${ITS_PORT_THAT_IS_NOT_SET}\n");
@@ -280,14 +284,14 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void takesNamesOfWhichThereAreNone() throws IOException {
+    void acceptsAnEmptyMap() throws IOException {
         assertThat(MalformedConfiguration.check(file("gateway.yml", "weir.tracing.headers: {}\n"))
                         .problems())
                 .isEmpty();
     }
 
     @Test
-    void readsAnEnvironmentThatIsThereAlready() {
+    void checksAnExistingEnvironment() {
         StandardEnvironment environment = new StandardEnvironment();
         environment
                 .getPropertySources()
@@ -304,8 +308,9 @@ class ConfigurationCheckTest {
     }
 
     private static ValidationReport withManagement(String... arguments) {
-        return ConfigurationCheck.ofArguments(Stream.concat(Arrays.stream(arguments), Stream.of(MalformedConfiguration.MANAGEMENT))
-                .toArray(String[]::new));
+        return ConfigurationCheck.ofArguments(
+                Stream.concat(Arrays.stream(arguments), Stream.of(MalformedConfiguration.MANAGEMENT))
+                        .toArray(String[]::new));
     }
 
     private static ValidationReport withVariables(Map<String, Object> variables) {

@@ -15,17 +15,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.JsonParserFactory;
 
-/** The configuration metadata that the build makes of the records, as IDEs read it, of one file. */
-record ConfigurationMetadata(List<Property> properties) {
+/** One file of the configuration metadata that the build generates from the records for IDEs. */
+record ConfigurationMetadata(List<MetadataEntry> properties) {
 
     /**
-     * A property.
+     * The metadata of a property.
      *
-     * @param name from the top of its file
-     * @param description as the record's documentation has it
-     * @param defaultValue as it is written in the annotation; null: none
+     * @param name the full name within its file
+     * @param description the Javadoc of the record's component
+     * @param defaultValue the default in the annotation; null if there is none
      */
-    record Property(
+    record MetadataEntry(
             String name,
             String type,
             String description,
@@ -34,8 +34,8 @@ record ConfigurationMetadata(List<Property> properties) {
     private static final String ALL = "META-INF/spring-configuration-metadata.json";
     private static final String ONE = "META-INF/spring/configuration-metadata/%s.json";
 
-    /** What is said of a property of a record. */
-    record Documented(String path, PropertySchema.Property property, Property entry) {
+    /** A property of a record with its metadata. */
+    record Documented(String path, PropertySchema.Property property, MetadataEntry entry) {
 
         @Override
         public String toString() {
@@ -43,20 +43,21 @@ record ConfigurationMetadata(List<Property> properties) {
         }
     }
 
-    /** {@code weir.} itself, as far as it is not under names that the user chooses. */
+    /** The properties below {@code weir.}, except those below user-defined names. */
     static Stream<Documented> ofGateway() {
         return read(ALL).documented("weir.", PropertySchema.of(WeirProperties.class));
     }
 
-    /** What is under the name of a backend. */
+    /** The properties of a backend. */
     static Stream<Documented> ofBackend() {
         return read(ONE.formatted(BackendProperties.class.getName()))
                 .documented("", PropertySchema.of(BackendProperties.class));
     }
 
-    /** What is under the id of a route. */
+    /** The properties of a route. */
     static Stream<Documented> ofRoute() {
-        return read(ONE.formatted(RouteProperties.class.getName())).documented("", PropertySchema.of(RouteProperties.class));
+        return read(ONE.formatted(RouteProperties.class.getName()))
+                .documented("", PropertySchema.of(RouteProperties.class));
     }
 
     private Stream<Documented> documented(String prefix, PropertySchema.GroupSchema group) {
@@ -68,7 +69,7 @@ record ConfigurationMetadata(List<Property> properties) {
         });
     }
 
-    private Property get(String name) {
+    private MetadataEntry get(String name) {
         return properties.stream()
                 .filter(property -> property.name().equals(name))
                 .findFirst()
@@ -78,11 +79,11 @@ record ConfigurationMetadata(List<Property> properties) {
     private static ConfigurationMetadata read(String resource) {
         try (InputStream in = ConfigurationMetadata.class.getClassLoader().getResourceAsStream(resource)) {
             String json = new String(Objects.requireNonNull(in, resource).readAllBytes(), StandardCharsets.UTF_8);
-            List<Property> properties = new ArrayList<>();
+            List<MetadataEntry> properties = new ArrayList<>();
             if (JsonParserFactory.getJsonParser().parseMap(json).get("properties") instanceof List<?> list) {
                 for (Object element : list) {
                     Map<?, ?> property = (Map<?, ?>) element;
-                    properties.add(new Property(
+                    properties.add(new MetadataEntry(
                             String.valueOf(property.get("name")),
                             String.valueOf(property.get("type")),
                             String.valueOf(Objects.requireNonNullElse(property.get("description"), "")),

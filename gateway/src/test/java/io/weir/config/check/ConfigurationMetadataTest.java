@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.config.check.ConfigurationMetadata.Documented;
 import io.weir.config.check.PropertySchema.GroupSchema;
-import io.weir.config.check.PropertySchema.MapSchema;
 import io.weir.config.check.PropertySchema.ListSchema;
+import io.weir.config.check.PropertySchema.MapSchema;
 import io.weir.config.check.PropertySchema.ValueSchema;
 import java.util.List;
 import java.util.Locale;
@@ -15,13 +15,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What IDEs are told of every property. */
+/** The metadata for IDEs agrees with the records. */
 class ConfigurationMetadataTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("all")
-    void hasADescriptionAndItsDefault(Documented documented) {
-        ConfigurationMetadata.Property entry = documented.entry();
+    void describesEveryPropertyAndItsDefault(Documented documented) {
+        ConfigurationMetadata.MetadataEntry entry = documented.entry();
         List<String> defaults = documented.property().defaults();
 
         assertThat(entry.description()).isNotBlank();
@@ -36,7 +36,7 @@ class ConfigurationMetadataTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("all")
-    void saysTheRangeThatTheConstraintsSay(Documented documented) {
+    void statesTheRangeOfTheConstraints(Documented documented) {
         String range = range(documented.property().schema());
         if (range != null && range.matches(".*\\d.*")) {
             for (String part : range.split("(?= (?:percent|characters))", -1)) {
@@ -46,17 +46,19 @@ class ConfigurationMetadataTest {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("choices")
-    void namesEveryWordOfAChoice(Documented documented, List<String> words) {
+    @MethodSource("enums")
+    void namesEveryWordOfAnEnum(Documented documented, List<String> words) {
         assertThat(documented.entry().description()).contains(words);
     }
 
-    static Stream<Arguments> choices() {
+    static Stream<Arguments> enums() {
         return all().filter(documented -> documented.property().schema() instanceof ValueSchema value
                         && value.type().isEnum())
                 .map(documented -> Arguments.of(
                         documented,
-                        ((ValueSchema) documented.property().schema()).expected().choices()));
+                        ((ValueSchema) documented.property().schema())
+                                .expected()
+                                .choices()));
     }
 
     private static @Nullable String range(PropertySchema schema) {
@@ -69,7 +71,10 @@ class ConfigurationMetadataTest {
     }
 
     static Stream<Documented> all() {
-        return Stream.of(ConfigurationMetadata.ofGateway(), ConfigurationMetadata.ofBackend(), ConfigurationMetadata.ofRoute())
+        return Stream.of(
+                        ConfigurationMetadata.ofGateway(),
+                        ConfigurationMetadata.ofBackend(),
+                        ConfigurationMetadata.ofRoute())
                 .flatMap(properties -> properties);
     }
 }

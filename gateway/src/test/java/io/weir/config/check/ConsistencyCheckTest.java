@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Values that are sound by themselves and contradict each other. */
+/** Valid values that contradict each other. */
 class ConsistencyCheckTest {
 
     @TempDir
@@ -18,8 +18,8 @@ class ConsistencyCheckTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("contradictions")
-    void findsTheContradiction(MalformedConfiguration configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheContradiction(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
     static Stream<MalformedConfiguration> contradictions() {

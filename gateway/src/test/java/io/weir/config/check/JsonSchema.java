@@ -17,13 +17,12 @@ import java.util.stream.Stream;
 import org.springframework.util.unit.DataSize;
 
 /**
- * The JSON Schema of {@code weir:}, made of the records that it is bound to and of their documentation, for
- * editors.
+ * Generates the JSON Schema of {@code weir:} for editors, from the configuration records and their
+ * documentation.
  *
- * <p>It knows names as the documentation spells them, values of their kinds, and the bounds of numbers. A
- * value may be a placeholder, and a name with a dot in it may be anything: Spring takes {@code orders.uri}
- * apart itself. What it cannot say, the bounds of durations and everything that two values have to do with
- * each other, {@code --validate} says.
+ * <p>The schema contains names in kebab case, types, and the bounds of numbers. It permits a placeholder in
+ * place of any value, and any name with a dot, because Spring Boot splits {@code orders.uri} itself. It does
+ * not express the bounds of durations and contradictions between values; {@code --validate} checks these.
  */
 final class JsonSchema {
 
@@ -31,16 +30,18 @@ final class JsonSchema {
     private static final String PLACEHOLDER = "\\$\\{";
     private static final Pattern BOUNDS = Pattern.compile("(?:(more than )?(-?[0-9.]+) to |at least )?(-?[0-9.]+)");
 
-    /** What is said of each property, by {@code owner.component}. */
+    /** The description of each property, by {@code owner.component}. */
     private final Map<String, String> documentation = Stream.of(
-                    ConfigurationMetadata.ofGateway(), ConfigurationMetadata.ofBackend(), ConfigurationMetadata.ofRoute())
+                    ConfigurationMetadata.ofGateway(),
+                    ConfigurationMetadata.ofBackend(),
+                    ConfigurationMetadata.ofRoute())
             .flatMap(Function.identity())
             .collect(Collectors.toMap(
                     documented -> key(documented.property()), JsonSchema::description, (one, same) -> one));
 
     private JsonSchema() {}
 
-    /** The schema of a file. */
+    /** Generates the schema of a configuration file. */
     static ObjectNode create() {
         ObjectNode schema = JSON.createObjectNode();
         schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
@@ -61,8 +62,8 @@ final class JsonSchema {
     private ObjectNode of(PropertySchema schema) {
         return switch (schema) {
             case PropertySchema.GroupSchema group -> group(group);
-            case PropertySchema.MapSchema named -> named(named);
-            case PropertySchema.ListSchema several -> several(several);
+            case PropertySchema.MapSchema map -> map(map);
+            case PropertySchema.ListSchema list -> list(list);
             case PropertySchema.ValueSchema value -> value(value);
         };
     }
@@ -73,9 +74,9 @@ final class JsonSchema {
         ArrayNode required = JSON.createArrayNode();
         for (PropertySchema.Property property : group.properties()) {
             ObjectNode of = of(property.schema());
-            String said = documentation.get(key(property));
-            if (said != null) {
-                of.put("description", said);
+            String description = documentation.get(key(property));
+            if (description != null) {
+                of.put("description", description);
             }
             List<String> defaults = property.defaults();
             if (defaults != null && defaults.size() == 1 && property.schema() instanceof PropertySchema.ValueSchema) {
@@ -93,9 +94,9 @@ final class JsonSchema {
         return schema;
     }
 
-    private ObjectNode named(PropertySchema.MapSchema named) {
+    private ObjectNode map(PropertySchema.MapSchema map) {
         ObjectNode schema = object();
-        schema.set("additionalProperties", of(named.element()));
+        schema.set("additionalProperties", of(map.element()));
         return schema;
     }
 
@@ -106,15 +107,15 @@ final class JsonSchema {
         return schema;
     }
 
-    private ObjectNode several(PropertySchema.ListSchema several) {
+    private ObjectNode list(PropertySchema.ListSchema list) {
         ObjectNode schema = JSON.createObjectNode();
         ArrayNode either = schema.putArray("anyOf");
-        ObjectNode list = either.addObject().put("type", "array");
-        list.set("items", value(several.element()));
-        list.put("uniqueItems", several.isUnique());
-        // With commas between them.
+        ObjectNode array = either.addObject().put("type", "array");
+        array.set("items", value(list.element()));
+        array.put("uniqueItems", list.isUnique());
+        // A comma-separated text.
         either.addObject().put("type", "string");
-        either.add(value(several.element()));
+        either.add(value(list.element()));
         return schema;
     }
 
@@ -145,10 +146,10 @@ final class JsonSchema {
         return schema;
     }
 
-    /** A type of JSON's, or text of this shape, or a placeholder. */
-    private static ObjectNode types(ObjectNode schema, String type, String shape) {
+    /** A JSON type, or text that matches the pattern, or a placeholder. */
+    private static ObjectNode types(ObjectNode schema, String type, String pattern) {
         schema.putArray("type").add(type).add("string");
-        return schema.put("pattern", shape + '|' + PLACEHOLDER);
+        return schema.put("pattern", pattern + '|' + PLACEHOLDER);
     }
 
     private static void bounds(ObjectNode schema, String range) {

@@ -23,8 +23,8 @@ import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.FileSystemResource;
 
 /**
- * What is read from the last reading is what a whole reading finds; and where it could not be, a whole one is
- * asked for.
+ * Reloading only the changed files has the same result as a complete load. Where it could differ, a complete
+ * load is requested.
  */
 class LoadedConfigurationTest {
 
@@ -57,12 +57,12 @@ class LoadedConfigurationTest {
         return LoadedConfiguration.load(Map.of("a.default", "x"), arguments);
     }
 
-    /** All that is known of all sources, in their order. */
+    /** The content of all sources in their order. */
     private static List<String> all(LoadedConfiguration loaded) {
         List<String> all = new ArrayList<>();
         for (PropertySource<?> source : loaded.sources().environment().getPropertySources()) {
             if (ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
-                // It shows the others, wherever among them it stands.
+                // This source repeats the others; its position does not matter.
                 continue;
             }
             all.add(source.getName());
@@ -91,7 +91,7 @@ class LoadedConfigurationTest {
         "/orders/**, /v2/orders/**",
         "'X-A, 1', 'X-B, 2'"
     })
-    void readsOnlyTheFilesAgainIfWhatSpringBootDoesNotReadIsDifferent(String from, String to) throws IOException {
+    void reloadsOnlyChangedFilesIfSpringBootDoesNotDependOnTheChange(String from, String to) throws IOException {
         LoadedConfiguration first = load();
         Files.writeString(file, YAML.replace(from, to));
 
@@ -103,7 +103,7 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsTheSameAgain() {
+    void hasTheSameResultWithoutAChange() {
         LoadedConfiguration first = load();
 
         assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(first));
@@ -123,7 +123,7 @@ class LoadedConfigurationTest {
                 "- 1",
                 "weir.backends.orders.deadline: 010"
             })
-    void readsAllIfSomethingElseIsDifferent(String more) throws IOException {
+    void needsACompleteLoadForOtherChanges(String more) throws IOException {
         LoadedConfiguration first = load();
         Files.writeString(file, YAML + more + '\n');
 
@@ -131,7 +131,7 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsAllIfTheLastWasNotPlain() throws IOException {
+    void needsACompleteLoadAfterAFileWithSeveralDocuments() throws IOException {
         Files.writeString(file, "spring.application.name: x\n---\n" + YAML);
         LoadedConfiguration first = load();
         Files.writeString(file, YAML);
@@ -140,7 +140,7 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsAllIfAFileIsThereThatWasNot() throws IOException {
+    void needsACompleteLoadForANewFile() throws IOException {
         Files.createDirectory(directory.resolve("more"));
         LoadedConfiguration first = load();
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
@@ -149,7 +149,7 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsAllIfAFileIsGone() throws IOException {
+    void needsACompleteLoadForARemovedFile() throws IOException {
         Files.createDirectory(directory.resolve("more"));
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
         LoadedConfiguration first = load();
@@ -159,7 +159,7 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsAnImportedFileAgain() throws IOException {
+    void reloadsAnImportedFile() throws IOException {
         Path imported = Files.writeString(directory.resolve("more.yml"), "weir.backends.orders.deadline: 3s");
         Files.writeString(file, YAML + "spring.config.import: ['more.yml']\n");
         LoadedConfiguration first = load();
@@ -169,7 +169,7 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsThroughALinkThatIsSwapped() throws IOException {
+    void reloadsThroughAReplacedLink() throws IOException {
         Path versions = Files.createDirectory(directory.resolve("versions"));
         Path link = Files.createSymbolicLink(directory.resolve("data"), Files.createDirectory(versions.resolve("1")));
         Files.move(file, versions.resolve("1/gateway.yml"));
@@ -183,9 +183,9 @@ class LoadedConfigurationTest {
         assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(load()));
     }
 
-    /** What Spring Boot and the check see is one text, whatever is written in between. */
+    /** Spring Boot and the check see the same text, even if the file changes meanwhile. */
     @Test
-    void readsAFileOnce() throws IOException {
+    void readsAFileOnlyOnce() throws IOException {
         LoadedFile text = new LoadedFile(new FileSystemResource(file), Files.readString(file));
         Files.writeString(file, "weir: { }");
 
@@ -200,7 +200,7 @@ class LoadedConfigurationTest {
                 "optional:file:%s/none.yml,optional:configtree:%s/none/",
                 "optional:file:%s/${weir.backends.orders.deadline}.yml"
             })
-    void readsAllIfFilesMayComeUnseen(String imported) throws IOException {
+    void needsACompleteLoadIfFilesAreUntracked(String imported) throws IOException {
         Files.writeString(
                 file, YAML + "spring.config.import: [\"" + imported.replace("%s", directory.toString()) + "\"]\n");
 
@@ -208,15 +208,15 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsAllIfFilesAreFoundByAPattern() {
+    void needsACompleteLoadForLocationPatterns() {
         arguments[0] += ",optional:file:" + directory + "/*/";
 
         assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
-    /** As in {@code ./config}, where Spring Boot looks into them by itself. */
+    /** As in {@code ./config}, whose subdirectories Spring Boot searches by default. */
     @Test
-    void readsAllIfADirectoryGetsDirectories() throws IOException {
+    void needsACompleteLoadForNewSubdirectories() throws IOException {
         Path more = Files.createDirectory(directory.resolve("more"));
         Files.createDirectory(more.resolve("..data"));
         LoadedConfiguration first = load();
@@ -228,7 +228,7 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsAllIfAProfilesFileIsThereThatWasNot() throws IOException {
+    void needsACompleteLoadForANewProfileFile() throws IOException {
         arguments[1] = "--spring.profiles.active=other";
         LoadedConfiguration first = load();
         assertThat(first.reloadChangedFiles()).isPresent();
@@ -238,17 +238,17 @@ class LoadedConfigurationTest {
     }
 
     @Test
-    void readsAllIfAFileIsNotYaml() throws IOException {
+    void needsACompleteLoadForOtherFileTypes() throws IOException {
         Path properties = Files.createDirectory(directory.resolve("more")).resolve("application.properties");
         Files.writeString(properties, "weir.backends.orders.deadline=3s");
         assertThat(load().reloadChangedFiles()).isEmpty();
 
-        Files.writeString(properties, "# nothing as yet");
+        Files.writeString(properties, "# empty");
         assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfThereIsAConfigTree() throws IOException {
+    void needsACompleteLoadForAConfigTree() throws IOException {
         Path tree = Files.createDirectory(directory.resolve("tree"));
         Files.writeString(tree.resolve("weir.backends.orders.deadline"), "3s");
         arguments[1] = "--spring.config.import=configtree:" + tree + "/";

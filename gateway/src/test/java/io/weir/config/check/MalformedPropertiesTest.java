@@ -17,8 +17,8 @@ class MalformedPropertiesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("names")
-    void findsTheName(MalformedConfiguration configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheName(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
     static Stream<MalformedConfiguration> names() {
@@ -156,11 +156,7 @@ class MalformedPropertiesTest {
                             web-shop: { uri: "http://a:8080" }
                             webshop: { uri: "http://b:8080" }
                         """,
-                        problem(
-                                4,
-                                "weir.backends.webshop",
-                                null,
-                                "Spring Boot reads it as the same name as web-shop")),
+                        problem(4, "weir.backends.webshop", null, "Spring Boot reads it as the same name as web-shop")),
                 row(
                         "a property in two spellings",
                         """

@@ -18,8 +18,8 @@ class MalformedRoutesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("routes")
-    void findsTheFault(MalformedConfiguration configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheProblem(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
     static Stream<MalformedConfiguration> routes() {

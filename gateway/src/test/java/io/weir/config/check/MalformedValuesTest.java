@@ -21,8 +21,8 @@ class MalformedValuesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("values")
-    void findsTheValue(MalformedConfiguration configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheValue(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
     static Stream<MalformedConfiguration> values() {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Files that are no YAML, or not what their author meant. */
+/** Files with syntax errors, and files that YAML reads in an unintended way. */
 class MalformedYamlTest {
 
     @TempDir
@@ -18,8 +18,8 @@ class MalformedYamlTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
-    void findsTheFault(MalformedConfiguration configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheProblem(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
     static Stream<MalformedConfiguration> files() {
@@ -71,7 +71,7 @@ class MalformedYamlTest {
                         - backends
                         """, problem(1, "", null, "expected: properties at the top level, such as weir:")),
                 row(
-                        "a key that is written twice",
+                        "a duplicate key",
                         """
                         weir:
                           drain:
@@ -80,7 +80,7 @@ class MalformedYamlTest {
                         """,
                         problem(4, "weir.drain.delay", null, "duplicate key, first in line 3")),
                 row(
-                        "a block that is written twice, and what is wrong in both",
+                        "a duplicate block with problems in both parts",
                         """
                         weir:
                           backends:

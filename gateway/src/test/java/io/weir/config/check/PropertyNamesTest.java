@@ -30,13 +30,13 @@ class PropertyNamesTest {
         "idle-timeout, stream-idle-timeout",
         "maxstream, max-streams"
     })
-    void findsTheNearestName(String written, String nearest) {
+    void suggestsTheMostSimilarName(String written, String nearest) {
         assertThat(PropertyNames.nearest(written, KNOWN)).isEqualTo(nearest);
     }
 
     @ParameterizedTest
     @CsvSource({"colour", "x", "timeouts-of-mine"})
-    void findsNoneThatIsFar(String written) {
+    void suggestsNoDissimilarName(String written) {
         assertThat(PropertyNames.nearest(written, KNOWN)).isNull();
     }
 
@@ -48,7 +48,8 @@ class PropertyNamesTest {
     }
 
     @Test
-    void putsDashesBetweenWords() {
-        assertThat(PropertyNames.kebabCase("maxWaitDurationInHalfOpenState")).isEqualTo("max-wait-duration-in-half-open-state");
+    void convertsToKebabCase() {
+        assertThat(PropertyNames.kebabCase("maxWaitDurationInHalfOpenState"))
+                .isEqualTo("max-wait-duration-in-half-open-state");
     }
 }

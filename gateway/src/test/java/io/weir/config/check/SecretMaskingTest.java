@@ -38,7 +38,7 @@ class SecretMaskingTest {
                 "routes[0].predicates[0] | Header=Idempotency-Key | Header=Idempotency-Key",
                 "routes[0].metadata.api-key | hunter2 | ******",
             })
-    void showsNoSecret(String path, String value, String shown) {
+    void masksSecrets(String path, String value, String shown) {
         assertThat(SecretMasking.mask(path, value)).isEqualTo(shown);
     }
 
@@ -51,7 +51,7 @@ class SecretMaskingTest {
                 "routes[0].uri | http://${USER}:${PW}@orders | http://me:hunter2@orders | http://******@orders",
                 "routes[0].uri | http://${HOST} | http://orders | http://orders",
             })
-    void showsNoSecretThatAPlaceholderStandsFor(String path, String written, String value, String shown) {
+    void masksSecretsOfPlaceholders(String path, String written, String value, String shown) {
         assertThat(SecretMasking.mask(path, written, value)).isEqualTo(shown);
     }
 }

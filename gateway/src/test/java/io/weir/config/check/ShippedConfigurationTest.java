@@ -24,19 +24,19 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.yaml.snakeyaml.Yaml;
 
 /**
- * The files in {@code config/} are sound, and {@code gateway.yml} shows every property there is, with its
- * real default.
+ * The files in {@code config/} are valid, and {@code gateway.yml} shows every property with its actual
+ * default.
  */
 class ShippedConfigurationTest {
 
     private static final Path DIRECTORY = Path.of("..", "config");
     private static final Path ANNOTATED = DIRECTORY.resolve("gateway.yml");
     private static final Path PRODUCTION = DIRECTORY.resolve("production.yml");
-    /** In place of the environment variable. */
+    /** Replaces the environment variable. */
     private static final String TOKEN = "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef";
 
-    /** A setting that is off: a name right behind the {@code #}. */
-    private static final Pattern OFF = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)", Pattern.MULTILINE);
+    /** A disabled setting: a name directly after {@code #}. */
+    private static final Pattern DISABLED = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)", Pattern.MULTILINE);
 
     private static final Pattern LINE = Pattern.compile("( *)(#?)([a-z-]+):(| .*)");
     private static final Pattern DEFAULT_IN_WORDS = Pattern.compile("default: ([^.;]+?)(?:, so that|[.;]|$)");
@@ -44,39 +44,38 @@ class ShippedConfigurationTest {
     /**
      * A line of the annotated file.
      *
-     * @param path below {@code weir}, without the names that the user chooses
-     * @param isOff whether it is commented out
+     * @param path the path below {@code weir}, with {@code *} for user-defined names
+     * @param isDisabled whether the line is commented out
      */
-    record Setting(String path, boolean isOff, @Nullable Object value, String comment) {}
+    record AnnotatedLine(String path, boolean isDisabled, @Nullable Object value, String comment) {}
 
     @TempDir
     private Path directory;
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
-    void isSound(String file) {
+    void isValid(String file) {
         assertThat(check(DIRECTORY.resolve(file), TOKEN).lines()).isEmpty();
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
-    void isSoundWithEverythingSwitchedOn(String file) throws IOException {
+    void isValidWithEverySettingEnabled(String file) throws IOException {
         Path all = directory.resolve(file);
-        Files.writeString(all, switchedOn(DIRECTORY.resolve(file)));
+        Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKEN).problems())
-                // A file that shows a backend without TLS can show its trust store only as something else to
-                // have.
+                // An SSL bundle is invalid for the clear-text backends of these files.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
                 .isEmpty();
     }
 
-    static String switchedOn(Path file) throws IOException {
-        return OFF.matcher(Files.readString(file)).replaceAll("$1");
+    static String withAllSettingsEnabled(Path file) throws IOException {
+        return DISABLED.matcher(Files.readString(file)).replaceAll("$1");
     }
 
     @Test
-    void productionDoesNotStartWithoutItsToken() {
+    void productionRequiresItsToken() {
         assertThat(check(PRODUCTION).lines())
                 .contains("weir.management.token")
                 .contains("the placeholder WEIR_MANAGEMENT_TOKEN has no value");
@@ -85,19 +84,19 @@ class ShippedConfigurationTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("properties")
     void showsEveryPropertyWithItsDefault(String path, Documented documented) throws IOException {
-        List<Setting> settings = settings(path);
+        List<AnnotatedLine> settings = settings(path);
         List<String> defaults = documented.property().defaults();
 
         assertThat(settings).as("%s in %s", path, ANNOTATED).isNotEmpty();
         assertThat(settings)
-                .extracting(Setting::comment)
+                .extracting(AnnotatedLine::comment)
                 .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
         if (documented.property().isRequired()) {
-            assertThat(settings).noneMatch(Setting::isOff);
+            assertThat(settings).noneMatch(AnnotatedLine::isDisabled);
         } else if (defaults == null || documented.property().schema() instanceof PropertySchema.MapSchema) {
             assertThat(settings)
-                    .allMatch(Setting::isOff)
-                    .extracting(Setting::comment)
+                    .allMatch(AnnotatedLine::isDisabled)
+                    .extracting(AnnotatedLine::comment)
                     .anySatisfy(comment -> assertThat(comment)
                             .contains("default: " + inWords(documented.entry().description())));
         } else {
@@ -108,13 +107,13 @@ class ShippedConfigurationTest {
     }
 
     @Test
-    void showsNothingThatIsNoProperty() throws IOException {
+    void showsOnlyExistingProperties() throws IOException {
         List<String> known =
                 properties().map(arguments -> (String) arguments.get()[0]).toList();
 
         assertThat(settings().stream()
                         .filter(setting -> setting.value() != null)
-                        .map(Setting::path))
+                        .map(AnnotatedLine::path))
                 .allSatisfy(path -> assertThat(known).contains(path));
     }
 
@@ -122,7 +121,7 @@ class ShippedConfigurationTest {
         try (Stream<Path> files = Files.list(DIRECTORY)) {
             return files
                     .map(file -> file.getFileName().toString())
-                    // The simulator's tests hold that one.
+                    // The simulator's tests check this file.
                     .filter(name -> name.endsWith(".yml") && !name.equals("simulator.yml"))
                     .sorted()
                     .toList()
@@ -133,10 +132,12 @@ class ShippedConfigurationTest {
     static Stream<Arguments> properties() {
         return Stream.of(
                         ConfigurationMetadata.ofGateway()
-                                .filter(documented -> !isByName(documented))
+                                .filter(documented -> !isMapOfGroups(documented))
                                 .map(documented -> named(documented.path().substring("weir.".length()), documented)),
-                        ConfigurationMetadata.ofBackend().map(documented -> named("backends.*." + documented.path(), documented)),
-                        ConfigurationMetadata.ofRoute().map(documented -> named("routes.*." + documented.path(), documented)))
+                        ConfigurationMetadata.ofBackend()
+                                .map(documented -> named("backends.*." + documented.path(), documented)),
+                        ConfigurationMetadata.ofRoute()
+                                .map(documented -> named("routes.*." + documented.path(), documented)))
                 .flatMap(properties -> properties);
     }
 
@@ -144,9 +145,10 @@ class ShippedConfigurationTest {
         return Arguments.of(path, documented);
     }
 
-    /** Backends and routes. */
-    private static boolean isByName(Documented documented) {
-        return documented.property().schema() instanceof PropertySchema.MapSchema named && named.element() instanceof PropertySchema.GroupSchema;
+    /** Whether the property is the map of backends or routes. */
+    private static boolean isMapOfGroups(Documented documented) {
+        return documented.property().schema() instanceof PropertySchema.MapSchema named
+                && named.element() instanceof PropertySchema.GroupSchema;
     }
 
     private static ValidationReport check(Path file, String... arguments) {
@@ -155,15 +157,15 @@ class ShippedConfigurationTest {
                         .toArray(String[]::new));
     }
 
-    private static List<Setting> settings(String path) throws IOException {
+    private static List<AnnotatedLine> settings(String path) throws IOException {
         return settings().stream()
                 .filter(setting -> setting.path().equals(path))
                 .toList();
     }
 
     /** The lines below {@code weir}. */
-    private static List<Setting> settings() throws IOException {
-        List<Setting> settings = new ArrayList<>();
+    private static List<AnnotatedLine> settings() throws IOException {
+        List<AnnotatedLine> settings = new ArrayList<>();
         TreeMap<Integer, String> above = new TreeMap<>();
         for (String line : Files.readAllLines(ANNOTATED)) {
             Matcher matcher = LINE.matcher(line);
@@ -180,7 +182,7 @@ class ShippedConfigurationTest {
                     }
                     String rest = matcher.group(4);
                     int comment = rest.indexOf(" # ");
-                    settings.add(new Setting(
+                    settings.add(new AnnotatedLine(
                             String.join(".", names),
                             !matcher.group(2).isEmpty(),
                             new Yaml().load(rest),
