@@ -22,7 +22,7 @@ class LiveViewTest {
     @Test
     void isDocumentedFieldByField() throws IOException {
         Set<String> documented = new TreeSet<>();
-        CODE.matcher(Files.readString(Path.of("..", "README.md")))
+        CODE.matcher(Files.readString(Path.of("..", "ops", "README.md")))
                 .results()
                 .flatMap(code -> WORD.matcher(code.group(1)).results())
                 .forEach(word -> documented.add(word.group()));

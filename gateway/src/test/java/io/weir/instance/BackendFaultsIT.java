@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.outcome.Reason;
+import io.weir.testing.BackendFault;
+import io.weir.testing.BackendFault.Stage;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
@@ -29,6 +32,7 @@ import tools.jackson.databind.JsonNode;
 class BackendFaultsIT {
 
     private static final String BACKEND = "orders";
+    private static final String HEAD = "HTTP/1.1 200 OK\r\n";
     /** Of the same backend, where deadlines are met before its answer has begun, and where they are met in its middle. */
     private static final String LATE = "late";
 
@@ -82,99 +86,34 @@ class BackendFaultsIT {
 
     // ---------------------------------------------------------------- before the answer has begun for the caller
 
-    /** What the backend does, and the reason that it ends in. */
-    enum Before {
-        RESETS_AT_ONCE("connection-lost", (request, conversation) -> conversation.reset()),
-        CLOSES_AT_ONCE("connection-lost", (request, conversation) -> conversation.close()),
-        BREAKS_OFF_IN_ITS_HEAD("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Le");
-            conversation.reset();
-        }),
-        CLOSES_IN_ITS_HEAD("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Le");
-            conversation.close();
-        }),
-        TALKS_NONSENSE("connection-lost", (request, conversation) -> conversation.write("220 mail ready\r\n\r\n")),
-        HAS_A_MALFORMED_STATUS(
-                "connection-lost", (request, conversation) -> conversation.write("HTTP/1.1 2x0 OK\r\n\r\n")),
-        HAS_NO_STATUS_OF_THREE_DIGITS(
-                "connection-lost",
-                (request, conversation) -> conversation.write("HTTP/1.1 42 Well\r\nContent-Length: 0\r\n\r\n")),
-        OPENS_WHAT_NOBODY_HAS_ASKED_FOR(
-                "connection-lost",
-                (request, conversation) -> conversation.write(
-                        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n")),
-        HAS_A_MALFORMED_FIELD(
-                "connection-lost",
-                (request, conversation) ->
-                        conversation.write("HTTP/1.1 200 OK\r\nB(a)d: 1\r\nContent-Length: 0\r\n\r\n")),
-        HAS_A_CONTROL_CHARACTER(
-                "connection-lost",
-                (request, conversation) ->
-                        conversation.write("HTTP/1.1 200 OK\r\nBad: \0\r\nContent-Length: 0\r\n\r\n")),
-        FRAMES_IN_TWO_WAYS(
-                "connection-lost",
-                (request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
-                        + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")),
-        HAS_TWO_LENGTHS(
-                "connection-lost",
-                (request, conversation) ->
-                        conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd")),
-        HAS_A_MALFORMED_LENGTH(
-                "connection-lost",
-                (request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nabcd")),
-        HAS_TOO_LARGE_A_HEAD(
-                "connection-lost",
-                (request, conversation) -> conversation.write(
-                        "HTTP/1.1 200 OK\r\nX-Large: " + "x".repeat(70_000) + "\r\nContent-Length: 0\r\n\r\n")),
-        RESETS_IN_A_SMALL_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
-            conversation.reset();
-        }),
-        CLOSES_IN_A_SMALL_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
-            conversation.close();
-        }),
-        NEVER_ANSWERS(
-                "deadline-exceeded",
-                (request, conversation) -> conversation.in().read()),
-        NEVER_ENDS_ITS_HEAD("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nX-Slow: ");
-            conversation.in().read();
-        }),
-        SENDS_A_SMALL_BODY_AT_A_CRAWL("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 600\r\n\r\n");
-            crawl(conversation, "x");
-        });
-
-        private final String reason;
-
-        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
-        private final TestBackend.Behaviour behaviour;
-
-        Before(String reason, TestBackend.Behaviour behaviour) {
-            this.reason = reason;
-            this.behaviour = behaviour;
-        }
-    }
-
     static Stream<Arguments> before() {
-        return throughEachDoor(List.of(Before.values()));
+        return throughEachDoor(BackendFault.of(Stage.BEFORE_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("before")
-    void endsInARefusalBeforeTheAnswerHasBegun(Before fault, Door door) throws IOException {
-        backend.behave(fault.behaviour);
-        boolean late = fault.reason.equals("deadline-exceeded");
+    void endsInARefusalBeforeTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+        backend.behave(fault.behaviour(HEAD, BEGUN));
+        assertEndsInARefusal(door, fault.name(), fault.reason());
+    }
+
+    @Door.Each
+    void endsInARefusalWhereTheBackendUpgradesUnasked(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.write(
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n"));
+        assertEndsInARefusal(door, "upgrade", Reason.CONNECTION_LOST);
+    }
+
+    private static void assertEndsInARefusal(Door door, String name, Reason reason) throws IOException {
+        boolean late = reason == Reason.DEADLINE_EXCEEDED;
         String route = late ? LATE : BACKEND;
-        String path = door.path(route, fault.name());
+        String path = door.path(route, name);
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
 
         int status = late ? 504 : 502;
-        assertRefused(answer, status, fault.reason, late ? "http_response_timeout" : "connection_terminated");
-        gateway.assertTold(door, route, path, status, fault.reason);
+        assertRefused(answer, status, reason.word(), late ? "http_response_timeout" : "connection_terminated");
+        gateway.assertTold(door, route, path, status, reason.word());
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
@@ -208,64 +147,16 @@ class BackendFaultsIT {
 
     // ---------------------------------------------------------------- after the answer has begun for the caller
 
-    /** What the backend does in the middle of an answer whose beginning has been passed on, and the reason that it ends in. */
-    enum Amid {
-        RESETS_IN_A_LARGE_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc");
-            BEGUN.acquire();
-            conversation.reset();
-        }),
-        CLOSES_IN_A_LARGE_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc");
-            conversation.close();
-        }),
-        RESETS_BETWEEN_CHUNKS("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-            BEGUN.acquire();
-            conversation.reset();
-        }),
-        CLOSES_BETWEEN_CHUNKS("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-            conversation.close();
-        }),
-        CLOSES_IN_A_CHUNK("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
-            conversation.close();
-        }),
-        HAS_A_MALFORMED_CHUNK(
-                "connection-lost",
-                (request, conversation) -> conversation.write(
-                        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nnonsense\r\n")),
-        STOPS_IN_A_LARGE_BODY("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc");
-            conversation.in().read();
-        }),
-        SENDS_CHUNKS_AT_A_CRAWL("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-            crawl(conversation, "1\r\nx\r\n");
-        });
-
-        private final String reason;
-
-        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
-        private final TestBackend.Behaviour behaviour;
-
-        Amid(String reason, TestBackend.Behaviour behaviour) {
-            this.reason = reason;
-            this.behaviour = behaviour;
-        }
-    }
-
     static Stream<Arguments> amid() {
-        return throughEachDoor(List.of(Amid.values()));
+        return throughEachDoor(BackendFault.of(Stage.AMID_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("amid")
-    void resetsTheCallerOnceTheAnswerHasBegun(Amid fault, Door door) throws IOException {
-        backend.behave(fault.behaviour);
+    void resetsTheCallerOnceTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+        backend.behave(fault.behaviour(HEAD, BEGUN));
         BEGUN.drainPermits();
-        boolean late = fault.reason.equals("deadline-exceeded");
+        boolean late = fault.isLate();
         String route = late ? BEGINNING : BACKEND;
         String path = door.path(route, fault.name());
 
@@ -276,7 +167,7 @@ class BackendFaultsIT {
             assertThat(caller.isReset()).as("broken off with a RST").isTrue();
         }
 
-        gateway.assertTold(door, route, path, 200, fault.reason);
+        gateway.assertTold(door, route, path, 200, fault.reason().word());
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
@@ -555,13 +446,5 @@ class BackendFaultsIT {
         assertThat(answer.header("cache-control")).isEqualTo("no-store");
         assertThat(answer.header("x-request-id")).isNotEmpty();
         assertThat(answer.header("retry-after") != null).isEqualTo(status == 503);
-    }
-
-    private static void crawl(TestBackend.Conversation conversation, String piece)
-            throws IOException, InterruptedException {
-        while (true) {
-            conversation.write(piece);
-            Thread.sleep(20);
-        }
     }
 }

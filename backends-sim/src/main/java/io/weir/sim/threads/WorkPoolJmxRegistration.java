@@ -8,21 +8,21 @@ import javax.management.ObjectName;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.stereotype.Component;
 
-/** Shows the pool in JMX, as {@code io.weir.sim:type=WorkPool}. */
+/** Registers the pool in JMX as {@code io.weir.sim:type=WorkPool}. */
 @Component
 @ConditionalOnWebApplication
-class WorkPoolMBean implements AutoCloseable {
+class WorkPoolJmxRegistration implements AutoCloseable {
 
     private static final int INSTANCES_MAX = 100;
 
     private final MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     private final ObjectName name;
 
-    WorkPoolMBean(WorkPool pool) throws JMException {
+    WorkPoolJmxRegistration(WorkPool pool) throws JMException {
         this.name = register(pool);
     }
 
-    /** Several simulators in one process, as in tests, are told apart by a number. */
+    /** Several simulators in one process, as in tests, get a number as their instance. */
     private ObjectName register(WorkPool pool) throws JMException {
         String base = "io.weir.sim:type=WorkPool";
         for (int instance = 1; instance <= INSTANCES_MAX; instance++) {

@@ -4,22 +4,22 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Counts the requests on the service's port that have not been answered yet, held ones included. */
-final class InFlight {
+/** Counts the unanswered requests on the service's port, including those that a fault holds. */
+final class InFlightRequests {
 
     private final AtomicInteger requests = new AtomicInteger();
 
-    InFlight(MeterRegistry meters) {
+    InFlightRequests(MeterRegistry meters) {
         Gauge.builder("sim.requests.in.flight", requests, AtomicInteger::get)
-                .description("Requests on the service's port that have not been answered yet")
+                .description("Unanswered requests on the service's port")
                 .register(meters);
     }
 
-    void began() {
+    void requestStarted() {
         requests.incrementAndGet();
     }
 
-    void ended() {
+    void requestEnded() {
         requests.decrementAndGet();
     }
 }

@@ -3,12 +3,12 @@ package io.weir.sim.faults;
 import java.time.Duration;
 import org.springframework.boot.convert.DurationStyle;
 
-/** Durations as people write them: {@code 250ms}, {@code 15s}. */
-final class DurationText {
+/** Formats and parses durations such as {@code 250ms} and {@code 15s}. */
+final class DurationFormat {
 
-    private DurationText() {}
+    private DurationFormat() {}
 
-    /** A unit must be there: a bare number is read as seconds by one and as milliseconds by the next. */
+    /** The unit is required: readers disagree whether a bare number means seconds or milliseconds. */
     static Duration parse(String text) {
         if (text.isEmpty() || !Character.isLetter(text.charAt(text.length() - 1))) {
             throw new IllegalArgumentException("no unit: " + text);

@@ -12,7 +12,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import org.jspecify.annotations.NullMarked;
 import org.junit.jupiter.api.Test;
 
-class ArchitectureTest {
+class SimulatorArchitectureTest {
 
     private static final JavaClasses all = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -24,7 +24,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void capabilitiesDoNotSeeEachOther() {
+    void capabilitiesDoNotDependOnEachOther() {
         for (String capability : new String[] {"records", "threads", "fanout", "connections", "faults"}) {
             noClasses()
                     .that()
@@ -36,13 +36,13 @@ class ArchitectureTest {
         }
     }
 
-    /** They are tried with a clock and a database of the test's own. */
+    /** Tests give the decision classes a clock and a database of their own. */
     @Test
-    void decisionsKnowNoServerAndNoReactor() {
+    void decisionClassesDependOnNoServerAndNoReactor() {
         noClasses()
                 .that()
                 .haveNameMatching(
-                        ".*\\.(FaultBoard|FaultPlan|FaultsControl|Delays|LittlesLaw|ConnectionLedger|Sqrt2Digits).*")
+                        ".*\\.(FaultRegistry|FaultPlan|FaultsRequestHandler|DelayDistribution|WorkPoolStatistics|ConnectionLedger|Sqrt2Digits).*")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(
@@ -50,9 +50,9 @@ class ArchitectureTest {
                 .check(all);
     }
 
-    /** Each stack's jar carries only what it needs, so what all of them load may name none of these. */
+    /** The jar of one stack contains only its libraries, so shared classes must not use the others. */
     @Test
-    void onlyTheSideThatNeedsALibraryNamesIt() {
+    void onlyClassesOfAStackUseItsLibraries() {
         onlyNamedBy(
                 "jakarta.servlet..|org.apache.catalina..|org.apache.coyote..|org.apache.tomcat..",
                 "ServletFaults|TomcatFaults|Breakable|FaultsConfiguration\\$OnTomcat");
@@ -74,7 +74,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void everyPackageIsNullMarkedAndSaysWhatItIsFor() {
+    void everyPackageIsNullMarked() {
         classes()
                 .that()
                 .areAnnotatedWith(NullMarked.class)

@@ -34,20 +34,21 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.testcontainers.postgresql.PostgreSQLContainer;
 import org.testcontainers.utility.DockerImageName;
 
-/** A running simulator, asked from outside: over its sockets, and in its database. */
-public final class Sim implements AutoCloseable {
+/** A running simulator. Tests call it over its sockets and look into its database. */
+public final class Simulator implements AutoCloseable {
 
-    private static final Map<Stack, Sim> shared = new EnumMap<>(Stack.class);
+    private static final Map<Stack, Simulator> shared = new EnumMap<>(Stack.class);
     private static final HttpClient http =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     static {
-        // What is waited for comes within milliseconds.
+        // The awaited conditions become true within milliseconds.
         Awaitility.setDefaultPollDelay(Duration.ZERO);
         Awaitility.setDefaultPollInterval(Duration.ofMillis(20));
-        // Unless the machine stands still.
+        // Long enough for a machine that pauses.
         Awaitility.setDefaultTimeout(Duration.ofMinutes(1));
-        // Keeps the database up between tests; ends with the JVM, or with the Docker that -Pcontainers was given.
+        // Keeps the database running between tests. It stops with the JVM, or with the Docker given to
+        // -Pcontainers.
         if (Boolean.getBoolean("containers")) {
             PostgreSQLContainer postgres = new PostgreSQLContainer(
                     DockerImageName.parse(System.getProperty("image.postgres")).asCompatibleSubstituteFor("postgres"));
@@ -65,25 +66,25 @@ public final class Sim implements AutoCloseable {
     private final ConfigurableApplicationContext context;
     private final Stack stack;
 
-    private Sim(Stack stack, ConfigurableApplicationContext context) {
+    private Simulator(Stack stack, ConfigurableApplicationContext context) {
         this.stack = stack;
         this.context = context;
     }
 
-    /** The services, without the one that is only a database. */
+    /** The stacks with a service, so without POSTGRES. */
     public static List<Stack> stacks() {
         return List.of(
                 Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.MVC_R2DBC, Stack.WEBFLUX_JDBC, Stack.WEBFLUX_R2DBC);
     }
 
-    /** One for all tests that change nothing but its faults. */
-    public static synchronized Sim of(Stack stack) {
+    /** Returns the shared simulator, for tests that change only its faults. */
+    public static synchronized Simulator of(Stack stack) {
         return shared.computeIfAbsent(
                 stack, absent -> start(absent, "--sim.database.pool-size=8", "--sim.database.acquire-timeout=3s"));
     }
 
-    public static Sim start(Stack stack, String... arguments) {
-        return new Sim(stack, run(stack, arguments));
+    public static Simulator start(Stack stack, String... arguments) {
+        return new Simulator(stack, run(stack, arguments));
     }
 
     private static ConfigurableApplicationContext run(Stack stack, String... arguments) {
@@ -147,7 +148,7 @@ public final class Sim implements AutoCloseable {
                 .build();
     }
 
-    /** Posts faults, and sees that they were taken. */
+    /** Posts faults, and fails if they are refused. */
     public void fault(String document) throws IOException, InterruptedException {
         HttpResponse<String> answer = manage("PUT", "/faults", document);
         if (answer.statusCode() != 200) {
@@ -159,12 +160,12 @@ public final class Sim implements AutoCloseable {
         manage("DELETE", "/faults", "");
     }
 
-    /** What Prometheus would scrape. Tomcat's lines are those of every Tomcat in this JVM. */
+    /** The Prometheus page. It contains the meters of every Tomcat in this JVM. */
     public String prometheus() throws IOException, InterruptedException {
         return manage("GET", "/actuator/prometheus", "").body();
     }
 
-    /** The threads of this Tomcat's service port. */
+    /** The threads of the Tomcat on the service's port. */
     public ThreadPoolExecutor tomcatThreads() {
         return (ThreadPoolExecutor) tomcatConnector().getProtocolHandler().getExecutor();
     }
@@ -176,7 +177,7 @@ public final class Sim implements AutoCloseable {
         throw new AssertionError("no Tomcat");
     }
 
-    /** The sum of a meter's lines in what Prometheus would scrape, or -1 if there is none. */
+    /** The sum of the meter's samples on the Prometheus page, or -1 if there is none. */
     public double meter(String name, String... tags) throws IOException, InterruptedException {
         double sum = -1;
         for (String line : prometheus().lines().toList()) {
@@ -189,7 +190,7 @@ public final class Sim implements AutoCloseable {
         return sum;
     }
 
-    /** A socket of one's own, on which this request has been sent. */
+    /** Opens a socket and sends a GET request on it. */
     public Socket socket(String path) throws IOException {
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), port());
         socket.setSoTimeout(20_000);
@@ -198,7 +199,7 @@ public final class Sim implements AutoCloseable {
         return socket;
     }
 
-    /** A number out of the database, asked in a session of the test's own. */
+    /** Queries one number in a separate database session. */
     public long count(String sql, Object... parameters) throws SQLException {
         try (Connection connection = session();
                 PreparedStatement statement = connection.prepareStatement(sql)) {
@@ -212,7 +213,7 @@ public final class Sim implements AutoCloseable {
         }
     }
 
-    /** A session of the test's own in the simulator's database. */
+    /** Opens a separate session in the simulator's database. */
     public Connection session() throws SQLException {
         DatabaseLocation location = context.getBean(DatabaseLocation.class);
         return DriverManager.getConnection(location.jdbcUrl("test"), location.username(), location.password());

@@ -7,29 +7,29 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-class FaultsControlTest {
+class FaultsRequestHandlerTest {
 
-    private final FaultBoard board = new FaultBoard(() -> 0, (_, _) -> () -> {}, new NoDatabase());
+    private final FaultRegistry registry = new FaultRegistry(() -> 0, (_, _) -> () -> {}, new NoDatabase());
 
     private static final class NoDatabase implements DatabaseFaults {
         @Override
-        public Seizure takeConnections(int connections) {
+        public DatabaseHold takeConnections(int connections) {
             throw new AssertionError();
         }
 
         @Override
-        public Seizure lockRow(long row) {
+        public DatabaseHold lockRow(long row) {
             throw new AssertionError();
         }
     }
 
-    private FaultsControl.Answer get(boolean remote, @Nullable String caller) {
-        return new FaultsControl(board, new FaultsDocuments(), remote)
+    private FaultsRequestHandler.FaultsAnswer get(boolean remote, @Nullable String caller) {
+        return new FaultsRequestHandler(registry, new FaultJson(), remote)
                 .handle("GET", caller == null ? null : InetAddress.ofLiteral(caller), new byte[0]);
     }
 
     @Test
-    void answersCallersOnThisMachineOnlyUnlessToldOtherwise() {
+    void answersOnlyLocalCallersByDefault() {
         assertThat(get(false, "127.0.0.1").status().value()).isEqualTo(200);
         assertThat(get(false, "::1").status().value()).isEqualTo(200);
         assertThat(get(false, "192.0.2.7").status().value()).isEqualTo(403);
@@ -38,10 +38,10 @@ class FaultsControlTest {
     }
 
     @Test
-    void showsWhatIsOnAsItWasWritten() {
-        FaultsDocuments documents = new FaultsDocuments();
+    void listsFaultsAsWritten() {
+        FaultJson documents = new FaultJson();
         byte[] written = "{\"kind\":\"latency\",\"delay\":\"20ms\"}".getBytes(java.nio.charset.StandardCharsets.UTF_8);
-        FaultsControl control = new FaultsControl(board, documents, false);
+        FaultsRequestHandler control = new FaultsRequestHandler(registry, documents, false);
 
         String shown =
                 control.handle("PUT", InetAddress.getLoopbackAddress(), written).body();
@@ -49,7 +49,7 @@ class FaultsControlTest {
         assertThat(shown)
                 .isEqualTo("{\"faults\":[{\"state\":\"on\",\"hits\":0,\"held\":0,"
                         + "\"fault\":{\"kind\":\"latency\",\"delay\":\"20ms\"}}]}");
-        assertThat(board.plan(org.springframework.http.server.PathContainer.parsePath("/"))
+        assertThat(registry.plan(org.springframework.http.server.PathContainer.parsePath("/"))
                         .delay())
                 .isEqualTo(Duration.ofMillis(20));
     }

@@ -22,8 +22,8 @@ import tools.jackson.databind.exc.UnrecognizedPropertyException;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
 
-/** Reads documents of JSON, strictly: what is not understood is refused by its name. Writes what is on. */
-final class FaultsDocuments {
+/** Parses JSON documents strictly: refuses every unknown field by its name. Also writes the answers. */
+final class FaultJson {
 
     private final JsonMapper json = JsonMapper.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
@@ -34,33 +34,34 @@ final class FaultsDocuments {
                     .addSerializer(Duration.class, new DurationWriter()))
             .build();
 
-    /** What was posted, read and checked. */
-    record Posting(List<Fault> faults, long seed) {}
+    /** The validated faults of a document, and its seed. */
+    record ParsedScript(List<Fault> faults, long seed) {}
 
-    /** A script, or a single fault, which is a script of one. */
-    Posting read(byte[] document) {
+    /** Parses a script, or a single fault, which counts as a script with one fault. */
+    ParsedScript read(byte[] document) {
         try {
             JsonNode tree = json.readTree(document);
             if (!tree.isObject()) {
-                throw new FaultProblem("document", tree.getNodeType(), "an object with a script, or a single fault");
+                throw new InvalidFaultException(
+                        "document", tree.getNodeType(), "an object with a script, or a single fault");
             }
             if (tree.has("kind")) {
-                return new Posting(
-                        List.of(json.treeToValue(tree, FaultEntry.class).read("")), 0);
+                return new ParsedScript(
+                        List.of(json.treeToValue(tree, FaultDefinition.class).validate("")), 0);
             }
-            FaultDocument script = json.treeToValue(tree, FaultDocument.class);
-            return new Posting(script.read(""), script.seedOrDefault());
+            FaultScript script = json.treeToValue(tree, FaultScript.class);
+            return new ParsedScript(script.validate(""), script.seedOrDefault());
         } catch (UnrecognizedPropertyException e) {
             Collection<Object> known = Objects.requireNonNullElse(e.getKnownPropertyIds(), List.of());
-            throw new FaultProblem(
+            throw new InvalidFaultException(
                     path(e),
                     "unknown",
                     "one of " + known.stream().map(String::valueOf).sorted().collect(Collectors.joining(", "))
                             + nearest(e.getPropertyName(), known));
         } catch (DatabindException e) {
-            throw new FaultProblem(path(e), "not readable", e.getOriginalMessage());
+            throw new InvalidFaultException(path(e), "not readable", e.getOriginalMessage());
         } catch (JacksonException e) {
-            throw new FaultProblem("document", "no JSON", e.getOriginalMessage());
+            throw new InvalidFaultException("document", "no JSON", e.getOriginalMessage());
         }
     }
 
@@ -94,7 +95,7 @@ final class FaultsDocuments {
                 .orElse("");
     }
 
-    /** Levenshtein's. */
+    /** The Levenshtein distance. */
     private static int distance(String one, String other) {
         int[] row = new int[other.length() + 1];
         for (int j = 0; j < row.length; j++) {
@@ -118,7 +119,7 @@ final class FaultsDocuments {
         public Duration deserialize(JsonParser parser, DeserializationContext context) {
             String text = parser.getString();
             try {
-                return DurationText.parse(text);
+                return DurationFormat.parse(text);
             } catch (IllegalArgumentException e) {
                 throw context.weirdStringException(text, Duration.class, "a duration such as 250ms, 15s or 2m");
             }
@@ -129,7 +130,7 @@ final class FaultsDocuments {
         @Override
         public void serialize(
                 Duration value, tools.jackson.core.JsonGenerator generator, SerializationContext context) {
-            generator.writeString(DurationText.of(value));
+            generator.writeString(DurationFormat.of(value));
         }
     }
 }

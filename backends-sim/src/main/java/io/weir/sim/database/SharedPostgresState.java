@@ -11,39 +11,39 @@ import java.util.Optional;
 import java.util.Properties;
 
 /**
- * What the keeper of the shared PostgreSQL tells everybody else, in a file.
+ * The state that the keeper of the shared PostgreSQL publishes in a file.
  *
- * @param port where PostgreSQL listens, on loopback
- * @param keeper the keeper's process
- * @param keeperStarted when that process began: a number alone could be somebody else's by now
+ * @param port PostgreSQL's port on loopback
+ * @param keeper the keeper's process id
+ * @param keeperStarted the keeper's start time; another process may have the same id by now
  */
-record SharedState(int port, long keeper, Instant keeperStarted) {
+record SharedPostgresState(int port, long keeper, Instant keeperStarted) {
 
     private static final String FILE = "postgres.properties";
 
-    /** What this process, the keeper, has to tell. */
-    static SharedState ofThisProcess(int port) {
-        ProcessHandle me = ProcessHandle.current();
-        return new SharedState(port, me.pid(), started(me));
+    /** The state of this process as the keeper. */
+    static SharedPostgresState ofThisProcess(int port) {
+        ProcessHandle process = ProcessHandle.current();
+        return new SharedPostgresState(port, process.pid(), started(process));
     }
 
-    /** What is written there, if it is whole. */
-    static Optional<SharedState> read(Path directory) {
+    /** Reads the published state; empty if the file is missing or incomplete. */
+    static Optional<SharedPostgresState> read(Path directory) {
         Path file = directory.resolve(FILE);
         Properties read = new Properties();
         try (Reader reader = Files.newBufferedReader(file)) {
             read.load(reader);
-            return Optional.of(new SharedState(
+            return Optional.of(new SharedPostgresState(
                     Integer.parseInt(read.getProperty("port", "")),
                     Long.parseLong(read.getProperty("keeper", "")),
                     Instant.parse(read.getProperty("keeper-started", ""))));
         } catch (IOException | IllegalArgumentException | java.time.format.DateTimeParseException e) {
-            // Missing, or left by something else: either way there is nothing to be found by it.
+            // The file is missing or invalid: treat the database as not running.
             return Optional.empty();
         }
     }
 
-    /** Written whole or not at all: readers hold no lock. */
+    /** Writes the file atomically, since readers hold no lock. */
     void write(Path directory) throws IOException {
         Properties written = new Properties();
         written.setProperty("port", Integer.toString(port));
@@ -61,7 +61,7 @@ record SharedState(int port, long keeper, Instant keeperStarted) {
         Files.deleteIfExists(directory.resolve(FILE));
     }
 
-    /** The keeper, if it still lives. */
+    /** The keeper's process, if it still runs. */
     Optional<ProcessHandle> liveKeeper() {
         return ProcessHandle.of(keeper)
                 .filter(process -> process.isAlive() && started(process).equals(keeperStarted));

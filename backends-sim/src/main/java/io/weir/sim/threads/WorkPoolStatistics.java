@@ -4,16 +4,17 @@ import java.time.Duration;
 import java.util.function.LongSupplier;
 
 /**
- * What a pool's requests say about it: L = λ · W, the average number of requests in a system is the rate at which they
- * arrive times the time that each spends in it, whatever the distributions.
+ * Measures a pool by Little's law, L = λ · W: the average number of requests in a system is their arrival
+ * rate times the time that each spends in it, for any distribution.
  *
- * <p>λ and W are measured, over a sliding window, in slices that are forgotten one at a time. The law holds for the long
- * run: at the edges of a window some have arrived and not left, so L is as good as the window is long beside W.
+ * <p>λ and W are measured over a sliding window, which consists of slices that expire one at a time. The law
+ * holds over the long run: near the edges of a window some requests have arrived and not yet left. So the
+ * window must be long compared with W.
  *
- * <p>Concurrency: one monitor. A request takes it twice, for some additions; at the thousand requests a second that such
- * a pool serves it is not felt.
+ * <p>Concurrency: one monitor. A request enters it twice for a few additions, which is negligible at the
+ * thousand requests per second that such a pool serves.
  */
-final class LittlesLaw {
+final class WorkPoolStatistics {
 
     private static final int SLICES = 20;
 
@@ -27,22 +28,22 @@ final class LittlesLaw {
     private long newestSlice;
     private long retired;
 
-    LittlesLaw(Duration window, LongSupplier nanoTime) {
+    WorkPoolStatistics(Duration window, LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
         this.sliceNanos = window.toNanos() / SLICES;
         this.startNanos = nanoTime.getAsLong();
     }
 
     /**
-     * The figures of the window.
+     * The averages of the window.
      *
-     * @param arrivalRate λ, requests a second that were let in
-     * @param timeInQueue seconds a request waited for a worker
-     * @param serviceTime seconds a worker spent on it
+     * @param arrivalRate λ, accepted requests per second
+     * @param timeInQueue seconds that a request waited for a worker
+     * @param serviceTime seconds that a worker spent on a request
      * @param averageActive λ · W
-     * @param deadTimeRatio share of the response time that was spent waiting for a worker
+     * @param deadTimeRatio share of the response time spent waiting for a worker
      */
-    record Figures(
+    record Averages(
             double arrivalRate, double timeInQueue, double serviceTime, double averageActive, double deadTimeRatio) {
 
         double responseTime() {
@@ -50,19 +51,19 @@ final class LittlesLaw {
         }
     }
 
-    /** A request was let in. */
+    /** A request has been accepted. */
     synchronized void arrived() {
-        arrivals[slice()]++;
+        arrivals[advanceToCurrentSlice()]++;
     }
 
-    /** A request that had been let in was put out again, unserved: it never was in the system. */
-    synchronized void withdrawn() {
-        arrivals[slice()]--;
+    /** An accepted request was refused before its work began; it does not count as an arrival. */
+    synchronized void refused() {
+        arrivals[advanceToCurrentSlice()]--;
     }
 
-    /** A request is done. */
+    /** A request has been served. */
     synchronized void retired(long inQueueNanos, long inServiceNanos) {
-        int slice = slice();
+        int slice = advanceToCurrentSlice();
         retirements[slice]++;
         queueNanos[slice] += inQueueNanos;
         serviceNanos[slice] += inServiceNanos;
@@ -73,25 +74,25 @@ final class LittlesLaw {
         return retired;
     }
 
-    synchronized Figures figures() {
-        slice();
+    synchronized Averages averages() {
+        advanceToCurrentSlice();
         long now = nanoTime.getAsLong() - startNanos;
-        // The newest slice is not over yet; before the first window is over, there is less than a window.
+        // The newest slice is incomplete, and before the first window has passed there is less than a window.
         long oldestNanos = Math.max(0, (newestSlice - SLICES + 1) * sliceNanos);
         double seconds = (now - oldestNanos) / 1e9;
         double count = sum(retirements);
         if (seconds <= 0 || count == 0) {
-            return new Figures(seconds <= 0 ? 0 : Math.max(0, sum(arrivals)) / seconds, 0, 0, 0, 0);
+            return new Averages(seconds <= 0 ? 0 : Math.max(0, sum(arrivals)) / seconds, 0, 0, 0, 0);
         }
         double arrivalRate = Math.max(0, sum(arrivals)) / seconds;
         double queue = sum(queueNanos) / count / 1e9;
         double service = sum(serviceNanos) / count / 1e9;
         double response = queue + service;
-        return new Figures(arrivalRate, queue, service, arrivalRate * response, response == 0 ? 0 : queue / response);
+        return new Averages(arrivalRate, queue, service, arrivalRate * response, response == 0 ? 0 : queue / response);
     }
 
-    /** The slice of now, after forgetting those that have left the window. */
-    private int slice() {
+    /** The current slice; clears the slices that have left the window. */
+    private int advanceToCurrentSlice() {
         long current = (nanoTime.getAsLong() - startNanos) / sliceNanos;
         for (long fresh = Math.max(newestSlice + 1, current - SLICES + 1); fresh <= current; fresh++) {
             int index = (int) (fresh % SLICES);

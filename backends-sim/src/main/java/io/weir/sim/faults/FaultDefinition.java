@@ -13,33 +13,33 @@ import org.springframework.web.util.pattern.PathPatternParser;
 import org.springframework.web.util.pattern.PatternParseException;
 
 /**
- * A fault as it is written, in a JSON document or under {@code sim.faults.script[n]}. Durations are written {@code 250ms},
- * {@code 15s}, {@code 2m}.
+ * A fault as written in a JSON document or under {@code sim.faults.script[n]}. Durations are written
+ * {@code 250ms}, {@code 15s}, {@code 2m}.
  *
- * @param kind which: latency, errors, hang, reset, truncate, trickle, slow-start, cpu, pool, lock
- * @param path requests that it strikes, a pattern such as {@code /records/**}; default all
- * @param probability share of those that it strikes, more than 0 to 1; default 1
- * @param after time from the posting to its beginning, 0 or more; default 0
- * @param duration time from its beginning until it heals by itself, more than 0; default never
- * @param distribution of latency: fixed, uniform, log-normal, pareto; default fixed
- * @param delay of latency fixed and of slow-start, its first: more than 0 to 10 minutes
- * @param min of latency uniform: 0 or more
- * @param max of latency: uniform's upper end, and the longest that log-normal and pareto can draw; default 60 s
- * @param median of latency log-normal: more than 0
- * @param sigma of latency log-normal, its spread: more than 0 to 5; default 0.5
- * @param scale of latency pareto, its smallest value: more than 0
- * @param shape of latency pareto, its tail: more than 0 to 100, the smaller the heavier; default 2
- * @param shares of errors: the probability of each status from 400 to 599, together at most 1
- * @param share of truncate: how much of the body comes, 0 to less than 1; default 0.5
- * @param bytes of trickle: 1 to 65536 at a time; default 1
- * @param interval of trickle: more than 0 to 1 minute between them; default 1 s
- * @param ramp of slow-start: more than 0, until nothing of the delay is left; default 30 s
- * @param burn of cpu: more than 0 to 1 minute a request
- * @param connections of pool: how many are held, 1 to 1000; default all that there are
- * @param row of lock: the id of the locked row, 1 or more; default 1
+ * @param kind latency, errors, hang, reset, truncate, trickle, slow-start, cpu, pool or lock
+ * @param path pattern of the affected paths, such as {@code /records/**}; default all
+ * @param probability probability that it affects a request on its path, more than 0 to 1; default 1
+ * @param after time from posting until it starts, 0 or more; default 0
+ * @param duration time from its start until it heals by itself, more than 0; default never
+ * @param distribution latency: fixed, uniform, log-normal or pareto; default fixed
+ * @param delay latency fixed: the delay; slow-start: the delay at the start; more than 0 to 10 minutes
+ * @param min latency uniform: the lower bound, 0 or more
+ * @param max latency uniform: the upper bound; log-normal and pareto: the longest delay, default 60 s
+ * @param median latency log-normal: more than 0
+ * @param sigma latency log-normal: the spread, more than 0 to 5; default 0.5
+ * @param scale latency pareto: the smallest delay, more than 0
+ * @param shape latency pareto: the tail, more than 0 to 100, heavier the smaller; default 2
+ * @param shares errors: the probability of each status from 400 to 599, together at most 1
+ * @param share truncate: the share of the body that is sent, 0 to less than 1; default 0.5
+ * @param bytes trickle: bytes sent at a time, 1 to 65536; default 1
+ * @param interval trickle: time between two parts, more than 0 to 1 minute; default 1 s
+ * @param ramp slow-start: time until the delay has shrunk to 0, more than 0; default 30 s
+ * @param burn cpu: computing time per request, more than 0 to 1 minute
+ * @param connections pool: connections held, 1 to 1000; default all
+ * @param row lock: the id of the locked row, 1 or more; default 1
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
-record FaultEntry(
+record FaultDefinition(
         @Nullable String kind,
         @Nullable String path,
         @Nullable Double probability,
@@ -67,24 +67,24 @@ record FaultEntry(
     private static final Duration MINUTE = Duration.ofMinutes(1);
     private static final Duration EVER = Duration.ofDays(365);
 
-    /** The fault that this describes. {@code where} is its place in the document, for the problem that names the field. */
-    Fault read(String where) {
-        return new Reading(where).fault();
+    /** Validates the definition. {@code location} is its place in the document, which error texts name. */
+    Fault validate(String location) {
+        return new DefinitionValidator(location).fault();
     }
 
-    /** One reading, which knows where it is. */
-    private final class Reading {
-        private final String where;
+    /** Validates one definition at a known place in the document. */
+    private final class DefinitionValidator {
+        private final String location;
 
-        private Reading(String where) {
-            this.where = where;
+        private DefinitionValidator(String location) {
+            this.location = location;
         }
 
         private Fault fault() {
             FaultKind read = kind();
             refuseForeignFields(read);
             return new Fault(
-                    FaultEntry.this,
+                    FaultDefinition.this,
                     read,
                     effect(read),
                     number("probability", probability, 1.0, Double.MIN_VALUE, 1, "more than 0, to 1"),
@@ -103,54 +103,60 @@ record FaultEntry(
 
         private Effect effect(FaultKind read) {
             return switch (read) {
-                case LATENCY -> new Effect.Latency(delays());
-                case ERRORS -> new Effect.Errors(statuses());
-                case HANG -> new Effect.Hang();
-                case RESET -> new Effect.Reset();
+                case LATENCY -> new Effect.AddLatency(delays());
+                case ERRORS -> new Effect.AnswerErrors(statuses());
+                case HANG -> new Effect.HoldUntilHealed();
+                case RESET -> new Effect.ResetConnection();
                 case TRUNCATE ->
-                    new Effect.Truncate(number("share", share, 0.5, 0, Math.nextDown(1.0), "0 to less than 1"));
+                    new Effect.TruncateBody(number("share", share, 0.5, 0, Math.nextDown(1.0), "0 to less than 1"));
                 case TRICKLE ->
-                    new Effect.Trickle(
+                    new Effect.TrickleBody(
                             (int) whole("bytes", bytes, 1, 65_536),
                             positive("interval", interval, Duration.ofSeconds(1), MINUTE));
                 case SLOW_START ->
-                    new Effect.SlowStart(
+                    new Effect.DelayDuringRamp(
                             positive("delay", delay, null, DELAY_MAX),
                             positive("ramp", ramp, Duration.ofSeconds(30), EVER));
-                case CPU -> new Effect.Cpu(positive("burn", burn, null, MINUTE));
+                case CPU -> new Effect.BurnCpu(positive("burn", burn, null, MINUTE));
                 case POOL ->
-                    new Effect.Pool(
+                    new Effect.TakeConnections(
                             connections == null ? Integer.MAX_VALUE : (int) whole("connections", connections, 1, 1000));
-                case LOCK -> new Effect.Lock(whole("row", row, 1, Long.MAX_VALUE));
+                case LOCK -> new Effect.LockRow(whole("row", row, 1, Long.MAX_VALUE));
             };
         }
 
-        private Delays delays() {
+        private DelayDistribution delays() {
             String shape = distribution == null ? "fixed" : distribution;
             return switch (shape) {
-                case "fixed" -> new Delays.Fixed(positive("delay", delay, null, DELAY_MAX));
+                case "fixed" -> new DelayDistribution.Fixed(positive("delay", delay, null, DELAY_MAX));
                 case "uniform" -> uniform();
                 case "log-normal" ->
-                    new Delays.LogNormal(
+                    new DelayDistribution.LogNormal(
                             positive("median", median, null, DELAY_MAX),
                             number("sigma", sigma, 0.5, Double.MIN_VALUE, 5, "more than 0, to 5"),
                             positive("max", max, TAIL_MAX, DELAY_MAX));
                 case "pareto" ->
-                    new Delays.Pareto(
+                    new DelayDistribution.Pareto(
                             positive("scale", scale, null, DELAY_MAX),
-                            number("shape", FaultEntry.this.shape, 2.0, Double.MIN_VALUE, 100, "more than 0, to 100"),
+                            number(
+                                    "shape",
+                                    FaultDefinition.this.shape,
+                                    2.0,
+                                    Double.MIN_VALUE,
+                                    100,
+                                    "more than 0, to 100"),
                             positive("max", max, TAIL_MAX, DELAY_MAX));
                 default -> throw problem("distribution", shape, "one of fixed, uniform, log-normal, pareto");
             };
         }
 
-        private Delays uniform() {
+        private DelayDistribution uniform() {
             Duration from = time("min", min, Duration.ZERO, Duration.ZERO, DELAY_MAX, "0s to " + text(DELAY_MAX));
             Duration to = positive("max", max, null, DELAY_MAX);
             if (to.compareTo(from) < 0) {
                 throw problem("max", text(to), "at least min, " + text(from));
             }
-            return new Delays.Uniform(from, to);
+            return new DelayDistribution.Uniform(from, to);
         }
 
         private SortedMap<Integer, Double> statuses() {
@@ -159,14 +165,14 @@ record FaultEntry(
             }
             SortedMap<Integer, Double> read = new TreeMap<>();
             double sum = 0;
-            for (Map.Entry<String, Double> one : shares.entrySet()) {
-                String field = "shares." + one.getKey();
-                int status = status(field, one.getKey());
-                double probability = number(field, one.getValue(), 0.0, 0, 1, "0 to 1");
+            for (Map.Entry<String, Double> entry : shares.entrySet()) {
+                String field = "shares." + entry.getKey();
+                int status = status(field, entry.getKey());
+                double probability = number(field, entry.getValue(), 0.0, 0, 1, "0 to 1");
                 read.put(status, probability);
                 sum += probability;
             }
-            // Shares that are written as decimals may add up to a little more than they say.
+            // The sum of decimal shares may exceed 1 by a rounding error.
             if (sum > 1 + 1e-9) {
                 throw problem("shares", "together " + sum, "together at most 1");
             }
@@ -199,7 +205,7 @@ record FaultEntry(
             throw problem("path", path, "a path pattern that begins with /, such as /records/**");
         }
 
-        /** A field of another kind would do nothing, and its author would wonder why. */
+        /** Refuses fields of other kinds, which would have no effect. */
         private void refuseForeignFields(FaultKind read) {
             Map<String, @Nullable Object> special = new LinkedHashMap<>();
             special.put("distribution", distribution);
@@ -223,7 +229,7 @@ record FaultEntry(
                     throw problem(
                             field,
                             value,
-                            "nothing, since " + read.id() + " takes "
+                            "absent, since " + read.id() + " takes "
                                     + (read.fields().isEmpty()
                                             ? "no field of its own"
                                             : String.join(", ", read.fields())));
@@ -231,50 +237,56 @@ record FaultEntry(
             });
         }
 
-        private Duration positive(String field, @Nullable Duration value, @Nullable Duration otherwise, Duration most) {
-            return time(field, value, otherwise, Duration.ofNanos(1), most, "more than 0s, to " + text(most));
+        private Duration positive(
+                String field, @Nullable Duration value, @Nullable Duration defaultValue, Duration highest) {
+            return time(field, value, defaultValue, Duration.ofNanos(1), highest, "more than 0s, to " + text(highest));
         }
 
         private Duration time(
                 String field,
                 @Nullable Duration value,
-                @Nullable Duration otherwise,
-                Duration least,
-                Duration most,
+                @Nullable Duration defaultValue,
+                Duration lowest,
+                Duration highest,
                 String expected) {
-            Duration read = value != null ? value : otherwise;
+            Duration read = value != null ? value : defaultValue;
             if (read == null) {
                 throw problem(field, "missing", expected);
             }
-            if (read.compareTo(least) < 0 || read.compareTo(most) > 0) {
+            if (read.compareTo(lowest) < 0 || read.compareTo(highest) > 0) {
                 throw problem(field, text(read), expected);
             }
             return read;
         }
 
         private double number(
-                String field, @Nullable Double value, double otherwise, double least, double most, String expected) {
-            double read = value == null ? otherwise : value;
-            if (!(read >= least && read <= most)) {
+                String field,
+                @Nullable Double value,
+                double defaultValue,
+                double lowest,
+                double highest,
+                String expected) {
+            double read = value == null ? defaultValue : value;
+            if (!(read >= lowest && read <= highest)) {
                 throw problem(field, read, expected);
             }
             return read;
         }
 
-        private long whole(String field, @Nullable Number value, long least, long most) {
+        private long whole(String field, @Nullable Number value, long lowest, long highest) {
             long read = value == null ? 1 : value.longValue();
-            if (read < least || read > most) {
-                throw problem(field, read, least + " to " + most);
+            if (read < lowest || read > highest) {
+                throw problem(field, read, lowest + " to " + highest);
             }
             return read;
         }
 
-        private FaultProblem problem(String field, Object value, String expected) {
-            return new FaultProblem(where + field, value, expected);
+        private InvalidFaultException problem(String field, Object value, String expected) {
+            return new InvalidFaultException(location + field, value, expected);
         }
     }
 
     private static String text(Duration duration) {
-        return DurationText.of(duration);
+        return DurationFormat.of(duration);
     }
 }

@@ -17,8 +17,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
 
-/** A simulator in a process of its own. */
-public final class SimProcess implements AutoCloseable {
+/** A simulator in a separate process. */
+public final class SimulatorProcess implements AutoCloseable {
 
     private static final HttpClient http =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -26,32 +26,32 @@ public final class SimProcess implements AutoCloseable {
     private final Process process;
     private final Path output;
 
-    private SimProcess(Process process, Path output) {
+    private SimulatorProcess(Process process, Path output) {
         this.process = process;
         this.output = output;
     }
 
-    /** From the classes under test. */
-    public static SimProcess ofClasses(String... arguments) throws IOException {
+    /** Starts the classes under test. */
+    public static SimulatorProcess ofClasses(String... arguments) throws IOException {
         return start(
                 List.of("-cp", System.getProperty("java.class.path"), SimulatorApplication.class.getName()), arguments);
     }
 
-    /** From a packaged jar. */
-    public static SimProcess ofJar(Path jar, String... arguments) throws IOException {
+    /** Starts a packaged jar. */
+    public static SimulatorProcess ofJar(Path jar, String... arguments) throws IOException {
         return start(List.of("-jar", jar.toString()), arguments);
     }
 
-    private static SimProcess start(List<String> what, String... arguments) throws IOException {
+    private static SimulatorProcess start(List<String> what, String... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        // A start is what is measured here, not a long run.
+        // These options shorten the start; the process runs only briefly.
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xshare:auto"));
         command.addAll(what);
         command.addAll(List.of("--server.port=0", "--management.server.port=0", "--sim.database.pool-minimum=1"));
         command.addAll(List.of(arguments));
         Path output = Files.createTempFile(Path.of("target"), "process", ".log");
-        return new SimProcess(
+        return new SimulatorProcess(
                 new ProcessBuilder(command)
                         .redirectErrorStream(true)
                         .redirectOutput(output.toFile())
@@ -67,8 +67,8 @@ public final class SimProcess implements AutoCloseable {
         return Files.readString(output);
     }
 
-    /** Waits until it has said something like that, and returns what the groups have found. */
-    public Matcher says(String pattern) {
+    /** Waits until the output matches the pattern, and returns the match. */
+    public Matcher awaitOutput(String pattern) {
         Pattern said = Pattern.compile(pattern);
         return Awaitility.await()
                 .atMost(Duration.ofSeconds(60))
@@ -79,13 +79,13 @@ public final class SimProcess implements AutoCloseable {
                 .until(() -> said.matcher(output()), Matcher::find);
     }
 
-    /** The port of its service, once it is ready. */
+    /** The service's port; waits until the service is ready. */
     public int port() {
-        return Integer.parseInt(says("is ready on port (\\d+)").group(1));
+        return Integer.parseInt(awaitOutput("is ready on port (\\d+)").group(1));
     }
 
     public int managementPort() {
-        return Integer.parseInt(says("faults and meters on port (\\d+)").group(1));
+        return Integer.parseInt(awaitOutput("faults and meters on port (\\d+)").group(1));
     }
 
     public static CompletableFuture<HttpResponse<String>> get(int port, String path) {
@@ -105,7 +105,7 @@ public final class SimProcess implements AutoCloseable {
                 BodyHandlers.ofString());
     }
 
-    /** SIGTERM, and its exit status. */
+    /** Sends SIGTERM and returns the exit status. */
     public int terminate() throws InterruptedException {
         process.destroy();
         if (!process.waitFor(40, TimeUnit.SECONDS)) {

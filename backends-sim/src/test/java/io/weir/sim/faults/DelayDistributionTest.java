@@ -8,12 +8,12 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Each distribution is held to its own figures: the quantiles of 20 000 draws of a fixed seed. */
-class DelaysTest {
+/** Checks each distribution by the quantiles of 20 000 draws from a fixed seed. */
+class DelayDistributionTest {
 
     private static final int DRAWS = 20_000;
 
-    private static double[] sortedMillis(Delays delays) {
+    private static double[] sortedMillis(DelayDistribution delays) {
         Random random = new Random(11);
         return IntStream.range(0, DRAWS)
                 .mapToDouble(_ -> delays.draw(random).toNanos() / 1e6)
@@ -26,15 +26,15 @@ class DelaysTest {
     }
 
     @Test
-    void fixedIsAlwaysTheSame() {
-        double[] drawn = sortedMillis(new Delays.Fixed(Duration.ofMillis(40)));
+    void fixedDelayIsConstant() {
+        double[] drawn = sortedMillis(new DelayDistribution.Fixed(Duration.ofMillis(40)));
 
         assertThat(drawn).containsOnly(40.0);
     }
 
     @Test
-    void uniformIsBetweenItsEndsAndEvenlySo() {
-        double[] drawn = sortedMillis(new Delays.Uniform(Duration.ofMillis(100), Duration.ofMillis(300)));
+    void uniformIsEvenBetweenItsBounds() {
+        double[] drawn = sortedMillis(new DelayDistribution.Uniform(Duration.ofMillis(100), Duration.ofMillis(300)));
 
         assertThat(drawn[0]).isBetween(100.0, 101.0);
         assertThat(drawn[DRAWS - 1]).isBetween(299.0, 300.0);
@@ -43,17 +43,18 @@ class DelaysTest {
     }
 
     @Test
-    void logNormalHasItsMedianAndItsSpread() {
-        double[] drawn = sortedMillis(new Delays.LogNormal(Duration.ofMillis(100), 0.5, Duration.ofSeconds(60)));
+    void logNormalHasItsMedianAndSpread() {
+        double[] drawn =
+                sortedMillis(new DelayDistribution.LogNormal(Duration.ofMillis(100), 0.5, Duration.ofSeconds(60)));
 
         assertThat(quantile(drawn, 0.5)).isCloseTo(100, within(2.0));
-        // A standard deviation up: 100 e^0.5.
+        // One standard deviation above the median: 100 e^0.5.
         assertThat(quantile(drawn, 0.8413)).isCloseTo(164.9, within(4.0));
     }
 
     @Test
-    void paretoHasItsScaleAndItsTail() {
-        double[] drawn = sortedMillis(new Delays.Pareto(Duration.ofMillis(10), 1.5, Duration.ofSeconds(60)));
+    void paretoHasItsScaleAndTail() {
+        double[] drawn = sortedMillis(new DelayDistribution.Pareto(Duration.ofMillis(10), 1.5, Duration.ofSeconds(60)));
 
         assertThat(drawn[0]).isBetween(10.0, 10.1);
         // x such that (10 / x)^1.5 = 1 - q.
@@ -62,15 +63,15 @@ class DelaysTest {
     }
 
     @Test
-    void tailsEndAtTheirMaximum() {
-        double[] drawn = sortedMillis(new Delays.Pareto(Duration.ofMillis(10), 0.5, Duration.ofMillis(500)));
+    void delaysNeverExceedTheMaximum() {
+        double[] drawn = sortedMillis(new DelayDistribution.Pareto(Duration.ofMillis(10), 0.5, Duration.ofMillis(500)));
 
         assertThat(drawn[DRAWS - 1]).isEqualTo(500);
     }
 
     @Test
-    void sameSeedDrawsTheSame() {
-        Delays delays = new Delays.LogNormal(Duration.ofMillis(100), 0.5, Duration.ofSeconds(60));
+    void sameSeedDrawsTheSameDelays() {
+        DelayDistribution delays = new DelayDistribution.LogNormal(Duration.ofMillis(100), 0.5, Duration.ofSeconds(60));
 
         assertThat(sortedMillis(delays)).isEqualTo(sortedMillis(delays));
     }

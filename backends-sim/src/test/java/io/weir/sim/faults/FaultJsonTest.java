@@ -14,11 +14,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.http.server.PathContainer;
 
-class FaultsDocumentsTest {
+class FaultJsonTest {
 
-    private final FaultsDocuments documents = new FaultsDocuments();
+    private final FaultJson documents = new FaultJson();
 
-    private Fault one(String document) {
+    private Fault parseSingle(String document) {
         return documents
                 .read(document.getBytes(StandardCharsets.UTF_8))
                 .faults()
@@ -26,8 +26,8 @@ class FaultsDocumentsTest {
     }
 
     @Test
-    void readsAScriptWithItsSeed() {
-        FaultsDocuments.Posting posting = documents.read("""
+    void parsesAScriptWithItsSeed() {
+        FaultJson.ParsedScript posting = documents.read("""
                 {"seed": 42, "script": [
                   {"kind": "hang", "path": "/records/**", "after": "5s", "duration": "15s"},
                   {"kind": "errors", "shares": {"503": 0.2, "500": 0.1}, "probability": 0.5}
@@ -35,27 +35,28 @@ class FaultsDocumentsTest {
 
         assertThat(posting.seed()).isEqualTo(42);
         Fault hang = posting.faults().getFirst();
-        assertThat(hang.effect()).isEqualTo(new Effect.Hang());
+        assertThat(hang.effect()).isEqualTo(new Effect.HoldUntilHealed());
         assertThat(hang.after()).isEqualTo(Duration.ofSeconds(5));
         assertThat(hang.duration()).isEqualTo(Duration.ofSeconds(15));
-        assertThat(hang.concerns(PathContainer.parsePath("/records/7"))).isTrue();
-        assertThat(hang.concerns(PathContainer.parsePath("/delay"))).isFalse();
+        assertThat(hang.matches(PathContainer.parsePath("/records/7"))).isTrue();
+        assertThat(hang.matches(PathContainer.parsePath("/delay"))).isFalse();
         Fault errors = posting.faults().getLast();
         assertThat(errors.probability()).isEqualTo(0.5);
         assertThat(errors.effect())
-                .asInstanceOf(type(Effect.Errors.class))
+                .asInstanceOf(type(Effect.AnswerErrors.class))
                 .satisfies(effect -> assertThat(effect.shares()).isEqualTo(Map.of(500, 0.1, 503, 0.2)));
     }
 
     @Test
-    void readsASingleFaultAsAScriptOfOne() {
-        Fault fault = one("{\"kind\":\"latency\",\"delay\":\"250ms\"}");
+    void parsesASingleFaultAsAScriptWithOneFault() {
+        Fault fault = parseSingle("{\"kind\":\"latency\",\"delay\":\"250ms\"}");
 
-        assertThat(fault.effect()).isEqualTo(new Effect.Latency(new Delays.Fixed(Duration.ofMillis(250))));
+        assertThat(fault.effect())
+                .isEqualTo(new Effect.AddLatency(new DelayDistribution.Fixed(Duration.ofMillis(250))));
         assertThat(fault.probability()).isEqualTo(1);
         assertThat(fault.after()).isZero();
         assertThat(fault.duration()).isNull();
-        assertThat(fault.concerns(PathContainer.parsePath("/anything"))).isTrue();
+        assertThat(fault.matches(PathContainer.parsePath("/anything"))).isTrue();
     }
 
     @ParameterizedTest
@@ -73,8 +74,9 @@ class FaultsDocumentsTest {
                 "{\"kind\":\"pool\",\"connections\":3}",
                 "{\"kind\":\"lock\",\"row\":3}"
             })
-    void readsEveryKind(String document) {
-        assertThat(one(document).entry().kind()).isEqualTo(one(document).kind().id());
+    void parsesEveryKind(String document) {
+        assertThat(parseSingle(document).definition().kind())
+                .isEqualTo(parseSingle(document).kind().id());
     }
 
     @ParameterizedTest
@@ -119,9 +121,9 @@ class FaultsDocumentsTest {
                 "`` | document | expected",
                 "{\"kind\":\"hang\",\"kind\":\"reset\"} | document | Duplicate"
             })
-    void refusesWhatItDoesNotUnderstandByItsField(String document, String field, String said) {
+    void refusesInvalidDocumentsByTheirField(String document, String field, String said) {
         assertThatThrownBy(() -> documents.read(document.getBytes(StandardCharsets.UTF_8)))
-                .asInstanceOf(type(FaultProblem.class))
+                .asInstanceOf(type(InvalidFaultException.class))
                 .satisfies(problem -> {
                     assertThat(problem.field()).isEqualTo(field);
                     assertThat(problem).hasMessageStartingWith(field + ": ").hasMessageContaining(said);
@@ -129,7 +131,7 @@ class FaultsDocumentsTest {
     }
 
     @Test
-    void refusesAScriptThatIsTooLong() {
+    void refusesAScriptWithTooManyFaults() {
         String hang = "{\"kind\":\"hang\"},";
         String document = "{\"script\":[" + hang.repeat(101).replaceAll(",$", "") + "]}";
 
@@ -138,7 +140,7 @@ class FaultsDocumentsTest {
     }
 
     @Test
-    void writesDurationsAsTheyAreRead() {
+    void writesDurationsInTheFormatItParses() {
         assertThat(documents.write(Map.of("a", Duration.ofMillis(250)))).isEqualTo("{\"a\":\"250ms\"}");
         assertThat(documents.write(Map.of("a", Duration.ofMinutes(2)))).isEqualTo("{\"a\":\"120s\"}");
     }

@@ -14,15 +14,15 @@ import org.springframework.web.bind.annotation.RestControllerAdvice;
 import org.springframework.web.server.ServerWebInputException;
 
 /**
- * Answers failures with {@code application/problem+json}. Spring MVC and WebFlux each have words of their own for the
- * same failure, so the ones that both can meet are put into the same words here.
+ * Answers failures with {@code application/problem+json}. Spring MVC and WebFlux describe the same failure
+ * with different texts; this class gives the failures that both report one text.
  */
 @RestControllerAdvice
-@Order(Ordered.HIGHEST_PRECEDENCE) // Before Spring Boot's own, whose words differ between MVC and WebFlux.
-class Problems {
+@Order(Ordered.HIGHEST_PRECEDENCE) // Spring Boot's handler texts differ between MVC and WebFlux.
+class ProblemAdvice {
 
     @ExceptionHandler
-    ResponseEntity<ProblemDetail> refused(Refusal refusal) {
+    ResponseEntity<ProblemDetail> refused(ProblemException refusal) {
         HttpHeaders headers = new HttpHeaders();
         if (refusal.retryAfter() != null) {
             headers.set(
@@ -34,7 +34,10 @@ class Problems {
                 refusal.status());
     }
 
-    /** A body that is no JSON, or not of the shape: MVC throws the first, WebFlux the second. */
+    /**
+     * A request body that is not valid JSON or has wrong fields: MVC throws the first exception, WebFlux the
+     * second.
+     */
     @ExceptionHandler({HttpMessageNotReadableException.class, ServerWebInputException.class})
     ResponseEntity<ProblemDetail> unreadable(Exception unreadable) {
         return ResponseEntity.badRequest()
@@ -44,10 +47,10 @@ class Problems {
                         "body: not readable (expected: {\"name\": text, \"amount\": whole number})"));
     }
 
-    /** No connection in time: the pool is exhausted, or the database is away. */
+    /** No connection in time: the pool is exhausted, or the database is unreachable. */
     @ExceptionHandler({DataAccessResourceFailureException.class, QueryTimeoutException.class})
     ResponseEntity<ProblemDetail> databaseUnavailable(Exception unavailable) {
-        return refused(Refusal.unavailable("Database unavailable", "no connection to the database in time"));
+        return refused(ProblemException.unavailable("Database unavailable", "no connection to the database in time"));
     }
 
     private static ProblemDetail problem(HttpStatus status, String title, String detail) {

@@ -1,14 +1,14 @@
 package io.weir.sim.problem;
 
-/** Checks of configuration, which all speak alike. */
-public final class Setting {
+/** Checks configuration values with one form of error text. */
+public final class PropertyCheck {
 
-    private Setting() {}
+    private PropertyCheck() {}
 
     /**
-     * Refuses a value.
+     * Throws unless {@code holds}.
      *
-     * @throws IllegalArgumentException that names the property, the value and what was expected
+     * @throws IllegalArgumentException that names the property, the value and the expectation
      */
     public static void require(boolean holds, String property, Object value, String expected) {
         if (!holds) {

@@ -30,8 +30,8 @@ import org.springframework.core.type.filter.AnnotationTypeFilter;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** {@code config/simulator.yml} shows every knob there is, each with the default that it really has. */
-class ShippedConfigurationTest {
+/** {@code config/simulator.yml} shows every property with its real default. */
+class SimulatorConfigurationTest {
 
     private static final Path FILE = Path.of("..", "config", "simulator.yml");
 
@@ -42,9 +42,9 @@ class ShippedConfigurationTest {
         return documents.getFirst();
     }
 
-    private static Set<String> knobs() throws IOException {
+    private static Set<String> properties() throws IOException {
         try (InputStream metadata =
-                ShippedConfigurationTest.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+                SimulatorConfigurationTest.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
             Set<String> names = new TreeSet<>(Set.of("sim.stack"));
             for (JsonNode property : JsonMapper.shared().readTree(metadata).get("properties")) {
                 names.add(property.get("name").stringValue());
@@ -67,7 +67,7 @@ class ShippedConfigurationTest {
 
     @ParameterizedTest
     @MethodSource("propertyRecords")
-    void saysTheDefaultsThatAreInForce(Class<?> properties) throws IOException {
+    void showsTheRealDefaults(Class<?> properties) throws IOException {
         String prefix = properties.getAnnotation(ConfigurationProperties.class).value();
         MutablePropertySources sources = new MutablePropertySources();
         sources.addFirst(file());
@@ -78,8 +78,8 @@ class ShippedConfigurationTest {
     }
 
     @Test
-    void showsEveryKnobAndNoneThatDoesNotExist() throws IOException {
-        Set<String> known = knobs();
+    void showsExactlyTheExistingProperties() throws IOException {
+        Set<String> known = properties();
         Set<String> set = new TreeSet<>();
         for (String name : ((EnumerablePropertySource<?>) file()).getPropertyNames()) {
             if (name.startsWith("sim.")) {
@@ -90,7 +90,7 @@ class ShippedConfigurationTest {
 
         assertThat(known).containsAll(set).hasSizeGreaterThan(25);
         known.removeAll(set);
-        // Those without a default are shown in a comment.
+        // Properties without a default are shown in a comment.
         assertThat(known)
                 .allSatisfy(name -> assertThat(text).contains("# " + name.substring(name.lastIndexOf('.') + 1) + ":"));
     }
