@@ -81,7 +81,7 @@ public final class ConfigurationDifference {
         changedValues.add(changed);
         if (!isReloadable(changed.path())) {
             String after = changed.after();
-            String current = changed.before() == null ? "not written" : changed.before();
+            String current = changed.before() == null ? "not set" : changed.before();
             problems.add(ConfigurationProblem.of(
                     location,
                     changed.path(),

@@ -217,15 +217,15 @@ public final class ConfigurationSnapshot {
             }
         });
         result.get().validValues().entries().forEach((path, entry) -> {
-            String written = entry.text();
-            String text = written == null
+            String configured = entry.text();
+            String text = configured == null
                     ? text(entry.value())
-                    : sources.environment().resolvePlaceholders(written);
+                    : sources.environment().resolvePlaceholders(configured);
             values.put(
                     path,
                     new EffectiveValue(
                             path,
-                            SecretMasking.mask(path, written == null ? text : written, text),
+                            SecretMasking.mask(path, configured == null ? text : configured, text),
                             entry.isExplicit() ? entry.location().toString() : DEFAULT));
         });
         return List.copyOf(values.values());

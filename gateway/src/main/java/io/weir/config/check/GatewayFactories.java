@@ -105,9 +105,9 @@ final class GatewayFactories {
     private static Map<String, Object> conditionProperties(ConfigurableEnvironment environment) {
         Map<String, Object> properties = new HashMap<>();
         for (PropertySource<?> source : environment.getPropertySources()) {
-            if (source instanceof EnumerablePropertySource<?> known
+            if (source instanceof EnumerablePropertySource<?> enumerable
                     && !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
-                for (String name : known.getPropertyNames()) {
+                for (String name : enumerable.getPropertyNames()) {
                     if (CONDITION_PROPERTY.matcher(name).matches()) {
                         properties.putIfAbsent(name, String.valueOf(environment.getProperty(name)));
                     }

@@ -143,21 +143,21 @@ final class PropertiesCheck {
                     .add(child));
         }
         Map<String, String> uniform = new LinkedHashMap<>();
-        byName.forEach((name, written) -> {
-            SourceLocation location = written.getFirst().location();
+        byName.forEach((name, nodesOfName) -> {
+            SourceLocation location = nodesOfName.getFirst().location();
             String other = uniform.putIfAbsent(PropertyNames.uniform(name), name);
-            if (other != null && written.stream().noneMatch(RawTree::isBracketed)) {
+            if (other != null && nodesOfName.stream().noneMatch(RawTree::isBracketed)) {
                 problems.accept(ConfigurationProblem.of(
                         location,
-                        written.getFirst().path(),
+                        nodesOfName.getFirst().path(),
                         null,
                         "Spring Boot reads it as the same name as " + other));
             }
             validValues.addName(path, name, location);
             String child = path + '.' + name;
             switch (map.element()) {
-                case GroupSchema group -> group(child, group, written, location);
-                case ValueSchema value -> value(child, null, value, written, location);
+                case GroupSchema group -> group(child, group, nodesOfName, location);
+                case ValueSchema value -> value(child, null, value, nodesOfName, location);
                 default -> throw new IllegalStateException("a map of " + map.element());
             }
         });

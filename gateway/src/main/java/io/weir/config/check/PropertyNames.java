@@ -43,21 +43,21 @@ public final class PropertyNames {
     }
 
     /** The most similar known name; null if none is similar. */
-    static @Nullable String nearest(String written, Collection<String> known) {
-        String uniform = uniform(written);
+    static @Nullable String nearest(String unknown, Collection<String> known) {
+        String uniform = uniform(unknown);
         return known.stream()
-                .filter(name -> isNear(uniform, uniform(name)))
+                .filter(name -> isSimilar(uniform, uniform(name)))
                 .min(Comparator.comparingInt((String name) -> editDistance(uniform, uniform(name)))
                         .thenComparing(Comparator.naturalOrder()))
                 .orElse(null);
     }
 
-    private static boolean isNear(String written, String known) {
-        int length = Math.max(written.length(), known.length());
+    private static boolean isSimilar(String unknown, String known) {
+        int length = Math.max(unknown.length(), known.length());
         int maxDistance = length <= SHORT_LENGTH ? 1 : Math.max(2, length / SHORT_LENGTH);
-        return editDistance(written, known) <= maxDistance
-                || (written.length() >= MIN_SUBSTRING_LENGTH && known.contains(written))
-                || (known.length() >= MIN_SUBSTRING_LENGTH && written.contains(known));
+        return editDistance(unknown, known) <= maxDistance
+                || (unknown.length() >= MIN_SUBSTRING_LENGTH && known.contains(unknown))
+                || (known.length() >= MIN_SUBSTRING_LENGTH && unknown.contains(known));
     }
 
     /** The number of insertions, deletions, substitutions and transpositions from one name to the other. */

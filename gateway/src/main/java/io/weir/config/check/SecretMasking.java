@@ -61,10 +61,10 @@ final class SecretMasking {
     /**
      * The value with secrets masked.
      *
-     * @param written the value before placeholders were resolved; a placeholder's name can mark it as secret
+     * @param unresolved the value before placeholders were resolved; a placeholder's name can mark it as secret
      */
-    static String mask(String path, String written, String value) {
-        if (!hasSecretPlaceholder(written)) {
+    static String mask(String path, String unresolved, String value) {
+        if (!hasSecretPlaceholder(unresolved)) {
             return mask(path, value);
         }
         Matcher arguments = DEFINITION.matcher(value);
@@ -72,9 +72,9 @@ final class SecretMasking {
     }
 
     /** Whether a text contains a placeholder with the name of a secret. */
-    static boolean hasSecretPlaceholder(String written) {
+    static boolean hasSecretPlaceholder(String unresolved) {
         return PLACEHOLDER
-                .matcher(written)
+                .matcher(unresolved)
                 .results()
                 .anyMatch(name -> SECRET_NAME.matcher(name.group(1)).find());
     }

@@ -342,13 +342,13 @@ final class YamlFile {
                 || !scalar.getTag().equals(Tag.INT)) {
             return;
         }
-        String written = scalar.getValue();
-        boolean octal = OCTAL.matcher(written).matches();
-        if (octal || SEXAGESIMAL.matcher(written).matches()) {
+        String number = scalar.getValue();
+        boolean octal = OCTAL.matcher(number).matches();
+        if (octal || SEXAGESIMAL.matcher(number).matches()) {
             problems.add(ConfigurationProblem.of(
                     SourceLocation.inFile(name, key.getStartMark().getLine() + 1),
                     path,
-                    written,
+                    number,
                     "YAML reads this as a number in base " + (octal ? 8 : 60) + "; put it in quotes"));
         }
     }
