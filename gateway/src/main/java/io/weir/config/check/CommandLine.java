@@ -46,7 +46,7 @@ public final class CommandLine {
     /** Parses a command line. */
     public CommandLine(String... arguments) {
         for (String argument : arguments) {
-            read(argument);
+            parse(argument);
         }
         if (usageError == null && validate && files.isEmpty()) {
             usageError = "--validate: no file (expected: --validate FILE...)";
@@ -56,7 +56,7 @@ public final class CommandLine {
         }
     }
 
-    private void read(String argument) {
+    private void parse(String argument) {
         if (argument.equals(VALIDATE)) {
             validate = true;
         } else if (argument.equals(HELP) || argument.equals("-h")) {

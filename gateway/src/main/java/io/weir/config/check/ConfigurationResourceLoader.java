@@ -95,7 +95,7 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
             return resource;
         }
         return isYaml(location) && resource.isReadable()
-                ? resources.computeIfAbsent(location, any -> check(resource))
+                ? resources.computeIfAbsent(location, any -> readYaml(resource))
                 : resource;
     }
 
@@ -129,7 +129,7 @@ final class ConfigurationResourceLoader extends DefaultResourceLoader {
         return directories == null || directories.length > 0;
     }
 
-    private Resource check(Resource resource) {
+    private Resource readYaml(Resource resource) {
         String name = SourceLocation.displayName(resource);
         try {
             YamlFile file = YamlFile.read(name, resource);

@@ -52,7 +52,7 @@ final class ConsistencyCheck {
 
     /** Checks backends, routes and the gateway as a whole. */
     void check(List<Route> routes) {
-        validValues.names("weir.backends").keySet().forEach(this::backend);
+        validValues.names("weir.backends").keySet().forEach(this::checkBackend);
         Map<String, Route> byId = routes.stream()
                 .filter(route -> route.id() != null)
                 .collect(
@@ -66,7 +66,7 @@ final class ConsistencyCheck {
                         "weir.routes." + id,
                         null,
                         "no route has this id",
-                        nearest == null ? null : key(nearest)));
+                        nearest == null ? null : toYamlKey(nearest)));
             } else if (route.backend() == null) {
                 problems.accept(ConfigurationProblem.of(
                         location,
@@ -74,24 +74,24 @@ final class ConsistencyCheck {
                         null,
                         "without effect: the route in " + route.location() + " is not a backend:// route"));
             } else {
-                route("weir.routes." + id, route.backend());
+                checkRoute("weir.routes." + id, route.backend());
             }
         });
     }
 
     /** The id as a YAML key that Spring Boot does not change. */
-    private static String key(String id) {
+    private static String toYamlKey(String id) {
         return id.chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_') ? id : "\"[" + id + "]\"";
     }
 
-    private void backend(String name) {
+    private void checkBackend(String name) {
         String backend = "weir.backends." + name;
         String deadline = backend + ".deadline";
         atMost(backend + ".bulkhead.max-wait-duration", deadline, "the deadline");
         atMost(backend + ".circuit-breaker.slow-call-duration-threshold", deadline, "the deadline");
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
-        breaker(backend);
+        checkBreaker(backend);
         validValues
                 .explicit(backend + ".bulkhead.scope")
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
@@ -99,7 +99,7 @@ final class ConsistencyCheck {
                 .ifPresent(scope -> report(scope, "weir.cluster.gateways, the DNS name of all gateways"));
     }
 
-    private void breaker(String backend) {
+    private void checkBreaker(String backend) {
         String breaker = backend + ".circuit-breaker";
         Optional<Integer> maxCalls = validValues.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
         boolean counts = validValues
@@ -123,7 +123,7 @@ final class ConsistencyCheck {
         }
     }
 
-    private void route(String route, String name) {
+    private void checkRoute(String route, String name) {
         String backend = "weir.backends." + name;
         boolean own = validValues.get(route + ".deadline").isPresent();
         String deadline = own ? route + ".deadline" : backend + ".deadline";
@@ -135,10 +135,10 @@ final class ConsistencyCheck {
                 (streams ? "the max-streams" : "the max-concurrent-calls") + " of backend " + name);
         atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
         atMost(route + ".retry.backoff", deadline, "the deadline");
-        fallback(route + ".fallback", name);
+        checkFallback(route + ".fallback", name);
     }
 
-    private void fallback(String fallback, String routesBackend) {
+    private void checkFallback(String fallback, String routesBackend) {
         Entry backend = validValues.explicit(fallback + ".backend").orElse(null);
         if (backend != null) {
             String name = String.valueOf(backend.value());
@@ -178,11 +178,11 @@ final class ConsistencyCheck {
                 .explicit(fallback + ".content-type")
                 .filter(entry -> hasControlCharacter(entry.value()))
                 .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
-        validValues.names(fallback + ".headers").forEach((header, location) -> header(fallback, header, location));
-        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::reasons);
+        validValues.names(fallback + ".headers").forEach((header, location) -> checkHeader(fallback, header, location));
+        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::checkReasons);
     }
 
-    private void header(String fallback, String header, SourceLocation location) {
+    private void checkHeader(String fallback, String header, SourceLocation location) {
         String path = fallback + ".headers." + header;
         String lower = header.toLowerCase(Locale.ROOT);
         if (!TOKEN.matcher(header).matches()) {
@@ -203,7 +203,7 @@ final class ConsistencyCheck {
         return String.valueOf(value).chars().anyMatch(c -> (c < ' ' && c != '\t') || c == DELETE);
     }
 
-    private void reasons(Entry list) {
+    private void checkReasons(Entry list) {
         if (list.value() instanceof List<?> reasons) {
             WITHOUT_FALLBACK.stream()
                     .filter(reasons::contains)

@@ -64,7 +64,7 @@ final class PropertiesCheck {
      * Checks the properties of a group; {@code path} is canonical, {@code nodes} are all spellings of that
      * path.
      */
-    void group(String path, GroupSchema group, List<RawTree> nodes, SourceLocation location) {
+    void checkGroup(String path, GroupSchema group, List<RawTree> nodes, SourceLocation location) {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
@@ -73,10 +73,10 @@ final class PropertiesCheck {
                             setting.path(),
                             setting.text(),
                             "properties: " + String.join(", ", group.names()))));
-            node.children().filter(child -> !isKnown(child, group)).forEach(child -> unknown(child, group));
+            node.children().filter(child -> !isKnown(child, group)).forEach(child -> reportUnknown(child, group));
         }
         for (Property property : group.properties()) {
-            property(path + '.' + property.name(), property, RawTree.find(nodes, property.name()), location);
+            checkProperty(path + '.' + property.name(), property, RawTree.find(nodes, property.name()), location);
         }
     }
 
@@ -87,7 +87,7 @@ final class PropertiesCheck {
                         .anyMatch(name -> PropertyNames.uniform(name).equals(PropertyNames.uniform(child.name())));
     }
 
-    private void unknown(RawTree child, GroupSchema group) {
+    private void reportUnknown(RawTree child, GroupSchema group) {
         if (child.isEnvironmentOnly()) {
             // Kubernetes sets variables such as WEIR_PORT for a service named weir.
             return;
@@ -112,24 +112,24 @@ final class PropertiesCheck {
         problems.accept(new ConfigurationProblem(child.location(), child.path(), value, why, nearest));
     }
 
-    private void property(String path, Property property, List<RawTree> nodes, SourceLocation around) {
+    private void checkProperty(String path, Property property, List<RawTree> nodes, SourceLocation around) {
         SourceLocation location = nodes.isEmpty() ? around : nodes.getFirst().location();
         switch (property.schema()) {
             case GroupSchema group -> {
                 // A group without default, such as retry or fallback, exists only if it is configured.
                 if (!nodes.isEmpty() || property.defaults() != null) {
-                    group(path, group, nodes, location);
+                    checkGroup(path, group, nodes, location);
                 }
             }
-            case MapSchema map -> map(path, map, nodes);
-            case ListSchema list -> list(path, property, list, nodes, location);
-            case ValueSchema value -> value(path, property, value, nodes, location);
+            case MapSchema map -> checkMap(path, map, nodes);
+            case ListSchema list -> checkList(path, property, list, nodes, location);
+            case ValueSchema value -> checkValue(path, property, value, nodes, location);
         }
     }
 
     // ---------------------------------------------------------------- user-defined names
 
-    private void map(String path, MapSchema map, List<RawTree> nodes) {
+    private void checkMap(String path, MapSchema map, List<RawTree> nodes) {
         Map<String, List<RawTree>> byName = new LinkedHashMap<>();
         for (RawTree node : nodes) {
             node.settings().stream()
@@ -139,7 +139,7 @@ final class PropertiesCheck {
             // A node without children is its own leaf.
             Stream<RawTree> children =
                     map.element() instanceof ValueSchema ? node.leaves().filter(leaf -> leaf != node) : node.children();
-            children.forEach(child -> byName.computeIfAbsent(key(node, child), any -> new ArrayList<>())
+            children.forEach(child -> byName.computeIfAbsent(readName(node, child), any -> new ArrayList<>())
                     .add(child));
         }
         Map<String, String> uniform = new LinkedHashMap<>();
@@ -156,15 +156,15 @@ final class PropertiesCheck {
             validValues.addName(path, name, location);
             String child = path + '.' + name;
             switch (map.element()) {
-                case GroupSchema group -> group(child, group, nodesOfName, location);
-                case ValueSchema value -> value(child, null, value, nodesOfName, location);
+                case GroupSchema group -> checkGroup(child, group, nodesOfName, location);
+                case ValueSchema value -> checkValue(child, null, value, nodesOfName, location);
                 default -> throw new IllegalStateException("a map of " + map.element());
             }
         });
     }
 
     /** The user-defined name as Spring Boot reads it. */
-    private String key(RawTree parent, RawTree child) {
+    private String readName(RawTree parent, RawTree child) {
         if (child.isBracketed()) {
             return child.name();
         }
@@ -182,7 +182,7 @@ final class PropertiesCheck {
 
     // ---------------------------------------------------------------- values
 
-    private void list(String path, Property property, ListSchema list, List<RawTree> nodes, SourceLocation location) {
+    private void checkList(String path, Property property, ListSchema list, List<RawTree> nodes, SourceLocation location) {
         Optional<Setting> single = effective(path, nodes);
         List<RawTree> elements = nodes.stream().flatMap(RawTree::children).toList();
         elements.stream()
@@ -204,13 +204,13 @@ final class PropertiesCheck {
         if (single.isPresent() && single.get().precedence() < first) {
             for (String part :
                     StringUtils.commaDelimitedListToStringArray(single.get().text())) {
-                allValid &= element(property, list, single.get(), part.strip(), values);
+                allValid &= checkElement(property, list, single.get(), part.strip(), values);
             }
         } else if (first < Integer.MAX_VALUE) {
             for (RawTree element : elements) {
                 for (Setting setting : element.settings()) {
                     if (setting.precedence() == first) {
-                        allValid &= element(property, list, setting, setting.text(), values);
+                        allValid &= checkElement(property, list, setting, setting.text(), values);
                     }
                 }
             }
@@ -226,7 +226,7 @@ final class PropertiesCheck {
         }
     }
 
-    private boolean element(Property property, ListSchema list, Setting setting, String text, List<Object> values) {
+    private boolean checkElement(Property property, ListSchema list, Setting setting, String text, List<Object> values) {
         Optional<Object> value = convertOrReport(list.element(), setting, text, false);
         value.filter(one -> isAllowed(
                         property, list.isUnique() ? Set.of(one) : List.of(one), list.element(), setting, text))
@@ -234,7 +234,7 @@ final class PropertiesCheck {
         return value.isPresent();
     }
 
-    private void value(
+    private void checkValue(
             String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation location) {
         reportChildren(nodes, value);
         reportDuplicates(nodes);

@@ -42,13 +42,13 @@ final class RawTreeReader {
         for (PropertySource<?> source : environment.getPropertySources()) {
             reader.precedence = environment.getPropertySources().precedenceOf(source);
             if (source instanceof EnumerablePropertySource<?> enumerable && !SKIPPED.contains(source.getName())) {
-                reader.properties(enumerable);
+                reader.addProperties(enumerable);
             }
         }
         return reader.root;
     }
 
-    private void properties(EnumerablePropertySource<?> source) {
+    private void addProperties(EnumerablePropertySource<?> source) {
         for (String name : source.getPropertyNames()) {
             Object value = source.getProperty(name);
             if (value != null) {

@@ -34,7 +34,7 @@ final class RecordBinder {
     /** All properties below {@code weir}. */
     WeirProperties weir() {
         return (WeirProperties)
-                Objects.requireNonNull(group("weir", ConfigurationCheck.WEIR_SCHEMA, true, new HashSet<>()));
+                Objects.requireNonNull(bindGroup("weir", ConfigurationCheck.WEIR_SCHEMA, true, new HashSet<>()));
     }
 
     /**
@@ -42,11 +42,11 @@ final class RecordBinder {
      *
      * @param explicitPaths collects the paths at or below which a property is configured
      */
-    private @Nullable Record group(String path, GroupSchema group, boolean isRequired, Set<String> explicitPaths) {
+    private @Nullable Record bindGroup(String path, GroupSchema group, boolean isRequired, Set<String> explicitPaths) {
         List<@Nullable Object> values = new ArrayList<>();
         for (Property property : group.properties()) {
             String child = path + '.' + property.name();
-            values.add(value(child, property, explicitPaths));
+            values.add(bindProperty(child, property, explicitPaths));
             if (explicitPaths.contains(child)) {
                 explicitPaths.add(path);
             }
@@ -56,24 +56,24 @@ final class RecordBinder {
                 : null;
     }
 
-    private @Nullable Object value(String path, Property property, Set<String> explicitPaths) {
+    private @Nullable Object bindProperty(String path, Property property, Set<String> explicitPaths) {
         boolean hasDefault = property.defaults() != null;
         return switch (property.schema()) {
-            case GroupSchema group -> group(path, group, hasDefault, explicitPaths);
-            case MapSchema map -> map(path, map, hasDefault, explicitPaths);
-            case ListSchema list -> list(path, list, hasDefault, explicitPaths);
-            case ValueSchema value -> single(path, explicitPaths);
+            case GroupSchema group -> bindGroup(path, group, hasDefault, explicitPaths);
+            case MapSchema map -> bindMap(path, map, hasDefault, explicitPaths);
+            case ListSchema list -> bindList(path, list, hasDefault, explicitPaths);
+            case ValueSchema value -> bindValue(path, explicitPaths);
         };
     }
 
-    private @Nullable Map<String, Object> map(
+    private @Nullable Map<String, Object> bindMap(
             String path, MapSchema map, boolean hasDefault, Set<String> explicitPaths) {
         Map<String, Object> values = new LinkedHashMap<>();
         for (String name : validValues.names(path).keySet()) {
             String child = path + '.' + name;
             Object value = map.element() instanceof GroupSchema group
-                    ? group(child, group, true, explicitPaths)
-                    : single(child, explicitPaths);
+                    ? bindGroup(child, group, true, explicitPaths)
+                    : bindValue(child, explicitPaths);
             if (value != null) {
                 values.put(name, value);
             }
@@ -84,15 +84,15 @@ final class RecordBinder {
         return values.isEmpty() && !hasDefault ? null : values;
     }
 
-    private @Nullable Object list(String path, ListSchema list, boolean hasDefault, Set<String> explicitPaths) {
-        List<?> values = (List<?>) single(path, explicitPaths);
+    private @Nullable Object bindList(String path, ListSchema list, boolean hasDefault, Set<String> explicitPaths) {
+        List<?> values = (List<?>) bindValue(path, explicitPaths);
         if (values == null || (!hasDefault && !explicitPaths.contains(path))) {
             return null;
         }
         return list.isUnique() ? new LinkedHashSet<>(values) : values;
     }
 
-    private @Nullable Object single(String path, Set<String> explicitPaths) {
+    private @Nullable Object bindValue(String path, Set<String> explicitPaths) {
         Entry entry = validValues.get(path).orElse(null);
         if (entry != null && entry.isExplicit()) {
             explicitPaths.add(path);

@@ -84,7 +84,7 @@ final class RoutesCheck {
         OTHER_PREFIXES.forEach(prefix -> reportOtherPrefix(root, prefix));
         RawTree.at(root, PREFIX).stream().flatMap(RawTree::children).forEach(this::reportMisspelling);
         for (RawTree route : elements(root, "routes")) {
-            route(route);
+            checkRoute(route);
         }
         boolean protects = routes.stream().anyMatch(route -> route.backend() != null);
         List<DefinitionsCheck.ValidDefinition> defaults = elements(root, "default-filters").stream()
@@ -146,7 +146,7 @@ final class RoutesCheck {
                 .toList();
     }
 
-    private void route(RawTree node) {
+    private void checkRoute(RawTree node) {
         for (Setting setting : node.settings()) {
             problems.accept(ConfigurationProblem.expected(
                     setting.location(),
@@ -163,13 +163,13 @@ final class RoutesCheck {
                         RawTree.effective(List.of(child)).map(Setting::text).orElse(null),
                         "unknown property",
                         PropertyNames.nearest(child.name(), PROPERTIES))));
-        @Nullable String id = id(node);
-        @Nullable String backend = backend(node);
+        @Nullable String id = checkId(node);
+        @Nullable String backend = checkUri(node);
         routes.add(new Route(id, backend, node.path(), node.location()));
         checkConversion(node, "order", Integer.class);
         checkConversion(node, "enabled", Boolean.class);
         if (backend != null) {
-            metadata(node, backend, id == null ? "<id>" : id);
+            checkMetadata(node, backend, id == null ? "<id>" : id);
         }
         List<RawTree> predicates = RawTree.find(List.of(node), "predicates");
         if (predicates.stream()
@@ -203,7 +203,7 @@ final class RoutesCheck {
         return !child.isBracketed() && PropertyNames.uniform(child.name()).equals(PropertyNames.uniform(name));
     }
 
-    private @Nullable String id(RawTree node) {
+    private @Nullable String checkId(RawTree node) {
         Setting setting = value(node, "id").orElse(null);
         if (setting == null) {
             problems.accept(ConfigurationProblem.of(
@@ -240,7 +240,7 @@ final class RoutesCheck {
         });
     }
 
-    private void metadata(RawTree node, String backend, String id) {
+    private void checkMetadata(RawTree node, String backend, String id) {
         for (RawTree cors : RawTree.find(RawTree.find(List.of(node), "metadata"), "cors")) {
             problems.accept(ConfigurationProblem.of(
                     cors.location(),
@@ -265,7 +265,7 @@ final class RoutesCheck {
     // ---------------------------------------------------------------- URI
 
     /** The backend's name in a route's URI; null if the URI is invalid or has another scheme. */
-    private @Nullable String backend(RawTree node) {
+    private @Nullable String checkUri(RawTree node) {
         Setting setting = value(node, "uri").orElse(null);
         if (setting == null) {
             problems.accept(ConfigurationProblem.of(
@@ -282,13 +282,13 @@ final class RoutesCheck {
             return null;
         }
         if (BACKEND_SCHEME.equals(uri.getScheme())) {
-            return backend(setting, text, uri);
+            return checkUri(setting, text, uri);
         }
         reportOtherScheme(setting, text, String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT));
         return null;
     }
 
-    private @Nullable String backend(Setting setting, String text, URI uri) {
+    private @Nullable String checkUri(Setting setting, String text, URI uri) {
         String authority = uri.getRawAuthority();
         if (authority == null) {
             problems.accept(
