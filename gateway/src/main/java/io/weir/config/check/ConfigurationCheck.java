@@ -78,7 +78,8 @@ public final class ConfigurationCheck {
                         .getValidator(),
                 problems::add);
         PREFIXES.forEach(path -> reportMalformedPrefixes(root, path, problems));
-        properties.checkGroup("weir", WEIR_SCHEMA, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
+        properties.checkGroup(
+                "weir", WEIR_SCHEMA, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
         ValidValues validValues = properties.validValues();
         new BackendsCheck(root, validValues, problems::add).check();
         new GatewayCheck(environment, root, validValues, problems::add).check();

@@ -182,7 +182,8 @@ final class PropertiesCheck {
 
     // ---------------------------------------------------------------- values
 
-    private void checkList(String path, Property property, ListSchema list, List<RawTree> nodes, SourceLocation location) {
+    private void checkList(
+            String path, Property property, ListSchema list, List<RawTree> nodes, SourceLocation location) {
         Optional<Setting> single = effective(path, nodes);
         List<RawTree> elements = nodes.stream().flatMap(RawTree::children).toList();
         elements.stream()
@@ -226,7 +227,8 @@ final class PropertiesCheck {
         }
     }
 
-    private boolean checkElement(Property property, ListSchema list, Setting setting, String text, List<Object> values) {
+    private boolean checkElement(
+            Property property, ListSchema list, Setting setting, String text, List<Object> values) {
         Optional<Object> value = convertOrReport(list.element(), setting, text, false);
         value.filter(one -> isAllowed(
                         property, list.isUnique() ? Set.of(one) : List.of(one), list.element(), setting, text))

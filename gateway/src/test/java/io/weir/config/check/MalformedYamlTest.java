@@ -70,15 +70,12 @@ class MalformedYamlTest {
                         - weir
                         - backends
                         """, problem(1, "", null, "expected: properties at the top level, such as weir:")),
-                row(
-                        "a duplicate key",
-                        """
+                row("a duplicate key", """
                         weir:
                           drain:
                             delay: 1s
                             delay: 2s
-                        """,
-                        problem(4, "weir.drain.delay", null, "duplicate key, first in line 3")),
+                        """, problem(4, "weir.drain.delay", null, "duplicate key, first in line 3")),
                 row(
                         "a duplicate block with problems in both parts",
                         """

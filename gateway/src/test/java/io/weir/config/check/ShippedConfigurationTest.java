@@ -47,7 +47,8 @@ class ShippedConfigurationTest {
      * @param path the path below {@code weir}, with {@code *} for user-defined names
      * @param isDisabled whether the line is commented out
      */
-    record AnnotatedLine(String path, boolean isDisabled, @Nullable Object value, String comment) {}
+    record AnnotatedLine(
+            String path, boolean isDisabled, @Nullable Object value, String comment) {}
 
     @TempDir
     private Path directory;
