@@ -61,7 +61,8 @@ final class SecretMasking {
     /**
      * The value with secrets masked.
      *
-     * @param unresolved the value before placeholders were resolved; a placeholder's name can mark it as secret
+     * @param unresolved the value before placeholders were resolved; a placeholder's name can mark it as
+     *     secret
      */
     static String mask(String path, String unresolved, String value) {
         if (!hasSecretPlaceholder(unresolved)) {

@@ -35,8 +35,11 @@ class ShippedConfigurationTest {
     /** Replaces the environment variable. */
     private static final String TOKEN = "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef";
 
-    /** A disabled setting: a name directly after {@code #}. */
-    private static final Pattern DISABLED = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)", Pattern.MULTILINE);
+    /** A disabled setting: a name directly after {@code #}, or the continuation of its list after two spaces. */
+    private static final Pattern DISABLED = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)|^( +)#(?=  )", Pattern.MULTILINE);
+
+    /** The line break in a list. */
+    private static final Pattern LIST_BREAK = Pattern.compile(",\\R +#?  +");
 
     private static final Pattern LINE = Pattern.compile("( *)(#?)([a-z-]+):(| .*)");
     private static final Pattern DEFAULT_IN_WORDS = Pattern.compile("default: ([^.;]+?)(?:, so that|[.;]|$)");
@@ -72,7 +75,7 @@ class ShippedConfigurationTest {
     }
 
     static String withAllSettingsEnabled(Path file) throws IOException {
-        return DISABLED.matcher(Files.readString(file)).replaceAll("$1");
+        return DISABLED.matcher(Files.readString(file)).replaceAll("$1$2");
     }
 
     @Test
@@ -168,7 +171,8 @@ class ShippedConfigurationTest {
     private static List<AnnotatedLine> settings() throws IOException {
         List<AnnotatedLine> settings = new ArrayList<>();
         TreeMap<Integer, String> above = new TreeMap<>();
-        for (String line : Files.readAllLines(ANNOTATED)) {
+        String text = LIST_BREAK.matcher(Files.readString(ANNOTATED)).replaceAll(", ");
+        for (String line : text.lines().toList()) {
             Matcher matcher = LINE.matcher(line);
             if (matcher.matches()) {
                 int indent = matcher.group(1).length();
