@@ -27,18 +27,18 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
-/** Whatever a backend does wrong ends in one word, is held against that backend, and harms no other. */
+/** Faults of a backend: each has one reason, counts as that backend's failure, and harms no other backend. */
 @Timeout(60)
 class BackendFaultsIT {
 
     private static final String BACKEND = "orders";
     private static final String HEAD = "HTTP/1.1 200 OK\r\n";
-    /** Of the same backend, where deadlines are met before its answer has begun, and where they are met in its middle. */
+    /** Two routes to one backend: deadlines that pass before the answer begins, and within the answer. */
     private static final String LATE = "late";
 
     private static final String BEGINNING = "beginning";
 
-    /** The caller has the beginning of its answer. */
+    /** The caller has received the beginning of the answer. */
     private static final Semaphore BEGUN = new Semaphore(0);
 
     private static TestBackend backend;
@@ -84,7 +84,7 @@ class BackendFaultsIT {
         silent.close();
     }
 
-    // ---------------------------------------------------------------- before the answer has begun for the caller
+    // ---------------------------------------------------------------- faults before the answer begins
 
     static Stream<Arguments> before() {
         return throughEachDoor(BackendFault.of(Stage.BEFORE_ANSWER));
@@ -92,19 +92,19 @@ class BackendFaultsIT {
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("before")
-    void endsInARefusalBeforeTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+    void refusesTheCallerBeforeTheAnswerBegins(BackendFault fault, Door door) throws IOException {
         backend.behave(fault.behaviour(HEAD, BEGUN));
-        assertEndsInARefusal(door, fault.name(), fault.reason());
+        assertRefusedAndRecorded(door, fault.name(), fault.reason());
     }
 
     @Door.Each
-    void endsInARefusalWhereTheBackendUpgradesUnasked(Door door) throws IOException {
+    void refusesTheCallerIfTheBackendUpgradesWithoutARequest(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write(
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n"));
-        assertEndsInARefusal(door, "upgrade", Reason.CONNECTION_LOST);
+        assertRefusedAndRecorded(door, "upgrade", Reason.CONNECTION_LOST);
     }
 
-    private static void assertEndsInARefusal(Door door, String name, Reason reason) throws IOException {
+    private static void assertRefusedAndRecorded(Door door, String name, Reason reason) throws IOException {
         boolean late = reason == Reason.DEADLINE_EXCEEDED;
         String route = late ? LATE : BACKEND;
         String path = door.path(route, name);
@@ -120,7 +120,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void endsInConnectFailedWhereNobodyListens(Door door) throws IOException {
+    void refusesWithConnectFailedIfThePortIsClosed(Door door) throws IOException {
         String path = door.path("refusing", "1");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
@@ -134,7 +134,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void endsInConnectTimeoutWhereAHandshakeGetsNoAnswer(Door door) throws IOException {
+    void refusesWithConnectTimeoutIfTheHandshakeIsNotAnswered(Door door) throws IOException {
         String path = door.path("silent", "1");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
@@ -145,7 +145,7 @@ class BackendFaultsIT {
         gateway.assertNeighbourUnharmed();
     }
 
-    // ---------------------------------------------------------------- after the answer has begun for the caller
+    // ---------------------------------------------------------------- faults within the answer
 
     static Stream<Arguments> amid() {
         return throughEachDoor(BackendFault.of(Stage.AMID_ANSWER));
@@ -153,7 +153,7 @@ class BackendFaultsIT {
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("amid")
-    void resetsTheCallerOnceTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+    void resetsTheCallersConnectionWithinTheAnswer(BackendFault fault, Door door) throws IOException {
         backend.behave(fault.behaviour(HEAD, BEGUN));
         BEGUN.drainPermits();
         boolean late = fault.isLate();
@@ -164,7 +164,7 @@ class BackendFaultsIT {
             caller.send(TestCaller.head("GET", path));
             assertThat(caller.readHead().status()).isEqualTo(200);
             BEGUN.release();
-            assertThat(caller.isReset()).as("broken off with a RST").isTrue();
+            assertThat(caller.isReset()).as("connection reset").isTrue();
         }
 
         gateway.assertTold(door, route, path, 200, fault.reason().word());
@@ -173,10 +173,10 @@ class BackendFaultsIT {
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
 
-    // ---------------------------------------------------------------- its own errors
+    // ---------------------------------------------------------------- the backend's own errors
 
     @Door.Each
-    void passesErrorsThroughUntouchedUntilTheyOpenTheBreaker(Door door) throws IOException {
+    void forwardsErrorsUnchangedUntilTheBreakerOpens(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write("HTTP/1.1 503 Tired\r\nX-Why: tired\r\n"
                 + "Retry-After: 7\r\nContent-Type: text/tired\r\nContent-Length: 6\r\n\r\nsleepy"));
         String path = door.path(BACKEND, "storm");
@@ -195,7 +195,7 @@ class BackendFaultsIT {
             }
         } while (answer.reason().isEmpty() && asked < 100);
 
-        // The default: ten calls before rates are computed.
+        // The default minimum-number-of-calls is 10.
         assertThat(asked).isEqualTo(11);
         assertThat(gateway.backend(BACKEND).breaker().state()).isEqualTo(State.OPEN);
         assertRefused(answer, 503, "circuit-open", "destination_unavailable");
@@ -206,7 +206,7 @@ class BackendFaultsIT {
                 .untilAsserted(() -> assertThat(gateway.lines(path).stream()
                                 .map(line -> line.path("outcome").asString())
                                 .toList())
-                        // They end on several event loops, and so in any order.
+                        // The calls end on several event loops, in any order.
                         .containsExactlyInAnyOrderElementsOf(
                                 Stream.concat(Stream.generate(() -> "5xx").limit(10), Stream.of("circuit-open"))
                                         .toList()));
@@ -216,7 +216,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void holdsNoOtherStatusAgainstTheBackend(Door door) throws IOException {
+    void countsNoOtherStatusAsFailure(Door door) throws IOException {
         for (int status : new int[] {201, 302, 400, 401, 404, 409, 422, 429, 499, 501, 505, 599}) {
             backend.behave((request, conversation) -> conversation.answer(status, "its own"));
             TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "status-" + status));
@@ -227,10 +227,10 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, 12, 0, 0);
     }
 
-    // ---------------------------------------------------------------- what is no fault
+    // ---------------------------------------------------------------- valid answers
 
     @Door.Each
-    void passesOverInformationalAnswers(Door door) throws IOException {
+    void dropsInformationalAnswers(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n");
             conversation.write("HTTP/1.1 102 Processing\r\n\r\n");
@@ -252,7 +252,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void passesOnAnAnswerThatEndsWithItsConnection(Door door) throws IOException {
+    void forwardsAnAnswerThatEndsWithItsConnection(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nuntil the end");
             conversation.close();
@@ -272,12 +272,12 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void asksOnAnotherConnectionWhereTheBackendHasClosedOne(Door door) throws IOException {
+    void usesAnotherConnectionAfterTheBackendHasClosedOne(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
             conversation.close();
         });
-        // It may have connections of earlier tests'.
+        // The pool may have connections from earlier tests.
         int used = 1 + backend.connections();
         for (int i = 0; i < used; i++) {
             TestCaller.get(gateway.port(), door.path(BACKEND, "closing"));
@@ -293,7 +293,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void meetsNoConnectionThatTheBackendHasClosedBetweenRequests(Door door) throws IOException {
+    void usesNoConnectionThatTheBackendHasClosedWhenIdle(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.answer(200, "ok");
             conversation.finish();
@@ -302,7 +302,7 @@ class BackendFaultsIT {
             assertThat(TestCaller.get(gateway.port(), door.path(BACKEND, "closed" + i))
                             .status())
                     .isEqualTo(200);
-            // The gateway has seen the end of it, and closed it too.
+            // The gateway has noticed the close, and closed the connection too.
             await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
         }
         gateway.assertFed(BACKEND, 5, 0, 0);
@@ -322,7 +322,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void passesOnAnswersWithoutABody(Door door) throws IOException {
+    void forwardsAnswersWithoutABody(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             switch (request.target().replaceAll(".*/", "")) {
                 case "204" -> conversation.write("HTTP/1.1 204 No Content\r\nX-Kept: 1\r\n\r\n");
@@ -360,10 +360,10 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void passesOnAnAnswerThatComesBeforeTheRequestsBodyHasBeenRead(Door door) throws IOException {
+    void forwardsAnAnswerThatPrecedesTheRequestsBody(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlarge");
-            // It reads no more; the gateway ends the connection.
+            // The backend reads no more; the gateway closes the connection.
             while (conversation.in().read() >= 0) {
                 conversation.in().skip(Long.MAX_VALUE);
             }
@@ -384,7 +384,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void goesOnUploadingWhileTheAnswerComes(Door door) throws IOException {
+    void continuesTheUploadDuringTheAnswer(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n");
             long size = conversation.drain(request);
@@ -406,17 +406,17 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, 1, 0, 0);
     }
 
-    // ---------------------------------------------------------------- in common
+    // ---------------------------------------------------------------- fixtures
 
     private static Stream<Arguments> throughEachDoor(List<?> cases) {
         return cases.stream().flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
     }
 
-    // ---------------------------------------------------------------- what is not its fault
+    // ---------------------------------------------------------------- the gateway's own failures
 
-    /** Of a small answer, which is there as a whole by then, and of one that is only beginning. */
+    /** For a small answer, which has arrived completely by then, and for one that has only begun. */
     @Door.Each
-    void isNotToBlameForAFilterThatFailsOnItsAnswer(Door door) throws IOException {
+    void doesNotBlameTheBackendForAFailingFilter(Door door) throws IOException {
         for (String framing :
                 new String[] {"Content-Length: 4\r\n\r\nfine", "Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n"}) {
             backend.behave((request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\n" + framing));

@@ -1,4 +1,4 @@
-package io.weir.live;
+package io.weir;
 
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -6,11 +6,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.door.EdgeOutcomes;
 import io.weir.door.RequestFacts;
 import io.weir.edge.EdgeListener;
-import io.weir.engine.Exchange;
-import io.weir.engine.ExchangeTrace;
-import io.weir.engine.RouteObserver;
 import io.weir.metrics.EdgeMeters;
-import io.weir.metrics.ExchangeMeters;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.tracing.Tracing;
@@ -19,72 +15,45 @@ import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes what becomes of requests into the meters, the access log and traces.
+ * Records requests that never become an exchange in the meters, the access log and traces.
  *
- * @param log null: it is switched off
- * @param tracing null: it is switched off
+ * @param meters the meters of such requests
+ * @param accessLog null: the access log is disabled
+ * @param tracing null: tracing is disabled
  */
-public record Recorder(
-        EdgeMeters edge, @Nullable AccessLog log, @Nullable Tracing tracing) implements EdgeOutcomes, EdgeListener {
-
-    /** The observer of a route with meters of its own. */
-    public OfRoute of(ExchangeMeters meters) {
-        return new OfRoute(meters, log, tracing);
-    }
-
-    /**
-     * Writes what becomes of a route's exchanges.
-     *
-     * @param log null: it is switched off
-     * @param tracing null: it is switched off
-     */
-    public record OfRoute(
-            ExchangeMeters meters,
-            @Nullable AccessLog log,
-            @Nullable Tracing tracing) implements RouteObserver {
-
-        @Override
-        public @Nullable ExchangeTrace began(Exchange exchange) {
-            return tracing == null ? null : tracing.began(exchange);
-        }
-
-        @Override
-        public void ended(Exchange exchange) {
-            meters.ended(exchange);
-            if (log != null) {
-                log.ended(exchange);
-            }
-        }
-    }
+record EdgeRecorder(
+        EdgeMeters meters,
+        @Nullable AccessLog accessLog,
+        @Nullable Tracing tracing) implements EdgeOutcomes, EdgeListener {
 
     @Override
     public void refused(Refusal refusal, RequestFacts facts) {
         refused(refusal, 0, facts);
     }
 
-    private void refused(Refusal refusal, long nanos, RequestFacts facts) {
-        edge.refused(refusal.reason());
-        String traceId = tracing == null ? facts.traceId() : tracing.refused(refusal, nanos, facts);
-        if (log != null) {
-            log.refused(refusal, facts, traceId);
+    private void refused(Refusal refusal, long totalNanos, RequestFacts facts) {
+        meters.refused(refusal.reason());
+        String traceId = tracing == null ? facts.traceId() : tracing.refused(refusal, totalNanos, facts);
+        if (accessLog != null) {
+            accessLog.refused(refusal, facts, traceId);
         }
     }
 
     @Override
     public void failed(String route, Refusal refusal, long totalNanos, RequestFacts facts) {
-        edge.failed(route, refusal.reason(), totalNanos);
+        meters.failed(route, refusal.reason(), totalNanos);
         String traceId = tracing == null ? facts.traceId() : tracing.failed(route, refusal, totalNanos, facts);
-        if (log != null) {
-            log.failed(route, refusal, totalNanos, facts, traceId);
+        if (accessLog != null) {
+            accessLog.failed(route, refusal, totalNanos, facts, traceId);
         }
     }
 
     @Override
     public void answered(String route, int status, long totalNanos, RequestFacts facts) {
-        edge.answered(route, status, totalNanos);
+        meters.answered(route, status, totalNanos);
         String traceId = tracing == null ? facts.traceId() : tracing.answered(route, status, totalNanos, facts);
-        if (log != null) {
-            log.answered(route, status, totalNanos, facts, traceId);
+        if (accessLog != null) {
+            accessLog.answered(route, status, totalNanos, facts, traceId);
         }
     }
 
@@ -104,11 +73,11 @@ public record Recorder(
             @Nullable String target,
             @Nullable SocketAddress remote,
             long nanos) {
-        refused(Refusal.of(reason, null), nanos, new Undecoded(method, target, remote));
+        refused(Refusal.of(reason, null), nanos, new UndecodedRequest(method, target, remote));
     }
 
-    /** What is known of a request that was refused where it was decoded. */
-    private record Undecoded(
+    /** The known facts of a request that the decoder refused. */
+    private record UndecodedRequest(
             @Nullable String method,
             @Nullable String target,
             @Nullable SocketAddress remote) implements RequestFacts {

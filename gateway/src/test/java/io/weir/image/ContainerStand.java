@@ -24,11 +24,14 @@ import org.testcontainers.containers.Network;
 import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.lifecycle.Startables;
 
-/** The images on a private network, each under the restrictions that it is made for. */
-final class Stand implements AutoCloseable {
+/** Containers of the images on a private network, with the restrictions that they must run under. */
+final class ContainerStand implements AutoCloseable {
 
-    /** Why a test of images is skipped. With {@code -Pcontainers} it runs, and whatever is missing fails it. */
-    static final String WANTED = "wants Docker and the images: ops/images/build && mvn verify -Pcontainers";
+    /**
+     * The reason for which image tests are skipped. With {@code -Pcontainers} they run, and a missing image
+     * fails them.
+     */
+    static final String SKIP_REASON = "requires Docker and the images: ops/images/build && mvn verify -Pcontainers";
 
     static final int SERVICE = 8080;
     static final int GATEWAY_MANAGEMENT = 8081;
@@ -36,7 +39,7 @@ final class Stand implements AutoCloseable {
 
     static final long MEMORY_BYTES = 768L << 20;
 
-    /** How long a container may take to be healthy, on a machine that has other things to do. */
+    /** The time within which a container must become healthy, on a busy machine. */
     private static final Duration PATIENCE = Duration.ofMinutes(10);
 
     private static final String PASSWORD = "not-a-secret";
@@ -54,12 +57,14 @@ final class Stand implements AutoCloseable {
                 .waitingFor(Wait.forLogMessage(".*database system is ready to accept connections.*", 2)));
     }
 
-    /** A simulator of a stack on that database, which can be reached by the stack's name and broken from outside. */
+    /**
+     * A simulator of a stack with this database. Its network name is the stack's; faults can be set remotely.
+     */
     static GenericContainer<?> simulator(String stack) {
         return simulator(stack, stack);
     }
 
-    /** A simulator of a stack on that database, under a name in the network. */
+    /** A simulator of a stack with this database, with a network name. */
     static GenericContainer<?> simulator(String stack, String name) {
         return restricted(new GenericContainer<>("weir-simulator:" + stack))
                 .withNetworkAliases(name)
@@ -74,7 +79,7 @@ final class Stand implements AutoCloseable {
                 .waitingFor(Wait.forHealthcheck());
     }
 
-    /** A gateway with a configuration, under a name in the network. */
+    /** A gateway with a configuration, with a network name. */
     static GenericContainer<?> gateway(String name, Path configuration) throws IOException {
         readable(configuration);
         return restricted(new GenericContainer<>("weir-gateway:latest"))
@@ -84,12 +89,12 @@ final class Stand implements AutoCloseable {
                 .waitingFor(Wait.forHealthcheck());
     }
 
-    /** For a container's user, too, who is not the one that wrote it. */
+    /** Makes a file readable for the container's user, which is not the user that wrote it. */
     static void readable(Path file) throws IOException {
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
     }
 
-    /** Starts containers on the network, side by side, and waits until all of them are healthy. */
+    /** Starts containers on the network in parallel, and waits until all are healthy. */
     void start(GenericContainer<?>... starting) {
         for (GenericContainer<?> container : starting) {
             containers.add(container.withNetwork(network).withStartupTimeout(PATIENCE));
@@ -101,7 +106,7 @@ final class Stand implements AutoCloseable {
         return container.withTmpFs(Map.of("/tmp", "")).withCreateContainerCmdModifier(command -> {
             var host = command.getHostConfig();
             if (host == null) {
-                throw new IllegalStateException("a container without a host's configuration");
+                throw new IllegalStateException("container without a host configuration");
             }
             host.withReadonlyRootfs(true)
                     .withMemory(MEMORY_BYTES)
@@ -110,7 +115,7 @@ final class Stand implements AutoCloseable {
         });
     }
 
-    /** SIGTERM, as {@code docker stop} sends it, with time for the drain; gives its exit code. */
+    /** Sends SIGTERM like {@code docker stop}, with time for the drain; returns the exit code. */
     static long terminate(GenericContainer<?> container) {
         DockerClientFactory.lazyClient()
                 .stopContainerCmd(container.getContainerId())
@@ -148,7 +153,7 @@ final class Stand implements AutoCloseable {
                 .timeout(Duration.ofSeconds(30));
     }
 
-    /** Breaks a simulator, or heals it by an empty document. */
+    /** Sets a simulator's faults; an empty document removes them. */
     static void faults(GenericContainer<?> simulator, String document) throws IOException, InterruptedException {
         HttpRequest.Builder request = request(simulator, SIMULATOR_MANAGEMENT, "/faults");
         request = document.isEmpty() ? request.DELETE() : request.PUT(BodyPublishers.ofString(document));
