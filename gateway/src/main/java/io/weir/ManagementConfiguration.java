@@ -10,7 +10,7 @@ import io.weir.management.Gateway;
 import io.weir.management.LimitsOfBody;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
-import io.weir.reload.History;
+import io.weir.reload.ChangeHistory;
 import io.weir.reload.LiveConfiguration;
 import java.time.InstantSource;
 import java.util.List;
@@ -47,14 +47,14 @@ class ManagementConfiguration {
             LiveConfiguration configuration,
             ObjectProvider<GatewayCount> gatewayCount) {
         GatewayCount count = gatewayCount.getIfAvailable();
-        History history = configuration.history();
+        ChangeHistory history = configuration.history();
         return new LiveFeed(
                 gateway,
                 state.engine(),
                 state.guard(),
                 state.drain(),
                 recentEvents,
-                () -> Optional.ofNullable(history.refused())
+                () -> Optional.ofNullable(history.lastRejected())
                         .map(change -> new RefusedFile(change.at(), change.by(), change.problems())),
                 count == null ? () -> 1 : count::gateways,
                 InstantSource.system());

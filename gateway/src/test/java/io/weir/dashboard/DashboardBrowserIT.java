@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.management.RecentEvents;
-import io.weir.reload.Change;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
@@ -372,7 +372,7 @@ class DashboardBrowserIT {
         return problems;
     }
 
-    private Change reload() {
+    private ConfigurationChange reload() {
         return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
     }
 

@@ -7,8 +7,8 @@ import com.netflix.hystrix.HystrixCommand;
 import com.netflix.hystrix.HystrixCommandGroupKey;
 import com.netflix.hystrix.contrib.metrics.eventstream.HystrixMetricsPoller;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
-import io.weir.reload.Change;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.HeldCalls;
@@ -246,7 +246,7 @@ class DashboardIT {
             gateway.rewrite(sound.replace(
                     "max-concurrent-calls: 7",
                     "max-concurrent-calls: 0, queue-capacity: -1, max-wait-duration: soon, scope: town, colour: blue"));
-            Change change = reload();
+            ConfigurationChange change = reload();
             assertThat(change.problems()).hasSize(5);
             JsonNode refused;
             do {
@@ -268,7 +268,7 @@ class DashboardIT {
         });
     }
 
-    private static Change reload() {
+    private static ConfigurationChange reload() {
         return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
     }
 

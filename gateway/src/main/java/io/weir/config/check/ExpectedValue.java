@@ -22,49 +22,49 @@ import org.springframework.util.unit.DataSize;
 import org.springframework.util.unit.DataUnit;
 
 /**
- * What a value is expected to be, in words that are made of its type and constraints.
+ * A description of the valid values of a property, derived from its type and constraints.
  *
- * @param kind what can be read at all: {@code a duration}
- * @param range what is allowed of that: {@code 1ms to 10m}; empty if all is
- * @param words the words that it may be; empty if it is not a choice
+ * @param type the type in words: {@code a duration}
+ * @param range the valid range: {@code 1ms to 10m}; empty if there is none
+ * @param choices the valid words of an enumeration; empty for other types
  */
-public record Expectation(String kind, String range, List<String> words) {
+public record ExpectedValue(String type, String range, List<String> choices) {
 
     private static final List<DurationFormat.Unit> LARGEST_FIRST =
             Arrays.stream(DurationFormat.Unit.values()).toList().reversed();
     private static final List<String> SIZES = List.of("TB", "GB", "MB", "KB");
 
     /**
-     * The expectation of a property.
+     * The description for a property.
      *
-     * @param defaults its default, which shows how the words of a choice are spelt
+     * @param defaults its default, which determines the spelling of an enumeration's words
      */
-    static Expectation of(Class<?> type, Annotation[] constraints, List<String> defaults) {
+    static ExpectedValue of(Class<?> type, Annotation[] constraints, List<String> defaults) {
         if (type.isEnum()) {
-            List<String> words = words(type, defaults);
-            return new Expectation(anyOf(words), "", words);
+            List<String> choices = choices(type, defaults);
+            return new ExpectedValue(anyOf(choices), "", choices);
         }
-        return new Expectation(kind(type), range(type, constraints), List.of());
+        return new ExpectedValue(type(type), range(type, constraints), List.of());
     }
 
-    /** In place of a value that cannot be read. */
-    String inFull() {
-        return range.isEmpty() ? kind : kind + ", " + range;
+    /** For a value that does not convert to the type. */
+    String typeAndRange() {
+        return range.isEmpty() ? type : type + ", " + range;
     }
 
-    /** In place of a value that can be read, but is not allowed. */
-    String shortly() {
-        return range.isEmpty() ? kind : range;
+    /** For a value of the right type that violates a constraint. */
+    String rangeOrType() {
+        return range.isEmpty() ? type : range;
     }
 
     /** {@code a, b or c}. */
-    static String anyOf(List<String> words) {
-        return words.size() < 2
-                ? String.join("", words)
-                : String.join(", ", words.subList(0, words.size() - 1)) + " or " + words.getLast();
+    static String anyOf(List<String> choices) {
+        return choices.size() < 2
+                ? String.join("", choices)
+                : String.join(", ", choices.subList(0, choices.size() - 1)) + " or " + choices.getLast();
     }
 
-    private static List<String> words(Class<?> type, List<String> defaults) {
+    private static List<String> choices(Class<?> type, List<String> defaults) {
         List<String> names = Arrays.stream(type.getEnumConstants())
                 .map(constant -> ((Enum<?>) constant).name())
                 .toList();
@@ -76,7 +76,7 @@ public record Expectation(String kind, String range, List<String> words) {
                         .toList();
     }
 
-    private static String kind(Class<?> type) {
+    private static String type(Class<?> type) {
         if (type == boolean.class || type == Boolean.class) {
             return "true or false";
         }
@@ -98,18 +98,18 @@ public record Expectation(String kind, String range, List<String> words) {
         if (type == String.class) {
             return "text";
         }
-        throw new IllegalStateException("no words for a property of type " + type);
+        throw new IllegalStateException("unsupported type of a property: " + type);
     }
 
     private static String range(Class<?> type, Annotation[] constraints) {
-        Bounds bounds = new Bounds(type == DataSize.class ? Expectation::size : Long::toString);
+        Bounds bounds = new Bounds(type == DataSize.class ? ExpectedValue::size : Long::toString);
         for (Annotation constraint : constraints) {
             String message = String.valueOf(AnnotationUtils.getValue(constraint, "message"));
             if (isConstraint(constraint) && !message.startsWith("{")) {
-                // Said in words where the numbers do not say it.
+                // An explicit message replaces the generated range.
                 return message;
             }
-            bounds.take(constraint);
+            bounds.add(constraint);
         }
         return bounds.toString();
     }
@@ -118,7 +118,7 @@ public record Expectation(String kind, String range, List<String> words) {
         return annotation.annotationType().isAnnotationPresent(Constraint.class);
     }
 
-    /** {@code 250ms}: the largest unit that needs no fraction. */
+    /** {@code 250ms}: uses the largest unit that needs no fraction. */
     static String duration(Duration duration) {
         if (duration.isZero()) {
             return "0";
@@ -142,26 +142,26 @@ public record Expectation(String kind, String range, List<String> words) {
         return bytes + "B";
     }
 
-    /** The bounds that the constraints set. */
+    /** The bounds set by the constraints. */
     private static final class Bounds {
 
-        private final LongFunction<String> shown;
+        private final LongFunction<String> display;
         private @Nullable String from;
         private @Nullable String to;
         private String unit = "";
 
-        Bounds(LongFunction<String> shown) {
-            this.shown = shown;
+        Bounds(LongFunction<String> display) {
+            this.display = display;
         }
 
-        void take(Annotation constraint) {
+        void add(Annotation constraint) {
             switch (constraint) {
-                case Min min -> from = shown.apply(min.value());
-                case Max max -> to = shown.apply(max.value());
+                case Min min -> from = display.apply(min.value());
+                case Max max -> to = display.apply(max.value());
                 case DecimalMin min -> from = (min.inclusive() ? "" : "more than ") + min.value();
                 case DecimalMax max -> to = max.value();
-                case DurationMin min -> from = duration(lowest(min));
-                case DurationMax max -> to = duration(highest(max));
+                case DurationMin min -> from = duration(toDuration(min));
+                case DurationMax max -> to = duration(toDuration(max));
                 case Size size -> {
                     from = size.min() == 0 ? null : Integer.toString(size.min());
                     to = Integer.toString(size.max());
@@ -171,7 +171,7 @@ public record Expectation(String kind, String range, List<String> words) {
             }
         }
 
-        private static Duration lowest(DurationMin min) {
+        private static Duration toDuration(DurationMin min) {
             return Duration.ofDays(min.days())
                     .plusHours(min.hours())
                     .plusMinutes(min.minutes())
@@ -180,7 +180,7 @@ public record Expectation(String kind, String range, List<String> words) {
                     .plusNanos(min.nanos());
         }
 
-        private static Duration highest(DurationMax max) {
+        private static Duration toDuration(DurationMax max) {
             return Duration.ofDays(max.days())
                     .plusHours(max.hours())
                     .plusMinutes(max.minutes())

@@ -22,8 +22,11 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.FileSystemResource;
 
-/** What is read from the last reading is what a whole reading finds; and where it could not be, a whole one is asked for. */
-class ReadingTest {
+/**
+ * Reloading only the changed files has the same result as a complete load. Where it could differ, a complete
+ * load is requested.
+ */
+class LoadedConfigurationTest {
 
     private static final String YAML = """
             weir:
@@ -50,16 +53,16 @@ class ReadingTest {
         };
     }
 
-    private Reading whole() {
-        return Reading.whole(Map.of("a.default", "x"), arguments);
+    private LoadedConfiguration load() {
+        return LoadedConfiguration.load(Map.of("a.default", "x"), arguments);
     }
 
-    /** All that is known of all sources, in their order. */
-    private static List<String> all(Reading reading) {
+    /** The content of all sources in their order. */
+    private static List<String> all(LoadedConfiguration loaded) {
         List<String> all = new ArrayList<>();
-        for (PropertySource<?> source : reading.sources().environment().getPropertySources()) {
+        for (PropertySource<?> source : loaded.sources().environment().getPropertySources()) {
             if (ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
-                // It shows the others, wherever among them it stands.
+                // This source repeats the others; its position does not matter.
                 continue;
             }
             all.add(source.getName());
@@ -70,8 +73,8 @@ class ReadingTest {
                 }
             }
         }
-        Snapshot snapshot = new Snapshot(reading.sources(), List.of());
-        all.addAll(List.of(reading.sources().environment().getActiveProfiles()));
+        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(loaded.sources(), List.of());
+        all.addAll(List.of(loaded.sources().environment().getActiveProfiles()));
         all.add(snapshot.report().lines());
         all.add(snapshot.files().toString());
         snapshot.values().forEach(value -> all.add(value.toString()));
@@ -88,22 +91,22 @@ class ReadingTest {
         "/orders/**, /v2/orders/**",
         "'X-A, 1', 'X-B, 2'"
     })
-    void readsOnlyTheFilesAgainIfWhatSpringBootDoesNotReadIsDifferent(String from, String to) throws IOException {
-        Reading first = whole();
+    void reloadsOnlyChangedFilesIfSpringBootDoesNotDependOnTheChange(String from, String to) throws IOException {
+        LoadedConfiguration first = load();
         Files.writeString(file, YAML.replace(from, to));
 
-        Reading again = first.again().orElseThrow();
+        LoadedConfiguration reloaded = first.reloadChangedFiles().orElseThrow();
 
-        assertThat(all(again)).isEqualTo(all(whole()));
+        assertThat(all(reloaded)).isEqualTo(all(load()));
         Files.writeString(file, YAML);
-        assertThat(all(again.again().orElseThrow())).isEqualTo(all(first));
+        assertThat(all(reloaded.reloadChangedFiles().orElseThrow())).isEqualTo(all(first));
     }
 
     @Test
-    void readsTheSameAgain() {
-        Reading first = whole();
+    void hasTheSameResultWithoutAChange() {
+        LoadedConfiguration first = load();
 
-        assertThat(all(first.again().orElseThrow())).isEqualTo(all(first));
+        assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(first));
     }
 
     @ParameterizedTest
@@ -120,74 +123,74 @@ class ReadingTest {
                 "- 1",
                 "weir.backends.orders.deadline: 010"
             })
-    void readsAllIfSomethingElseIsDifferent(String more) throws IOException {
-        Reading first = whole();
+    void needsACompleteLoadForOtherChanges(String more) throws IOException {
+        LoadedConfiguration first = load();
         Files.writeString(file, YAML + more + '\n');
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfTheLastWasNotPlain() throws IOException {
+    void needsACompleteLoadAfterAFileWithSeveralDocuments() throws IOException {
         Files.writeString(file, "spring.application.name: x\n---\n" + YAML);
-        Reading first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(file, YAML);
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfAFileIsThereThatWasNot() throws IOException {
+    void needsACompleteLoadForANewFile() throws IOException {
         Files.createDirectory(directory.resolve("more"));
-        Reading first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfAFileIsGone() throws IOException {
+    void needsACompleteLoadForARemovedFile() throws IOException {
         Files.createDirectory(directory.resolve("more"));
         Files.writeString(directory.resolve("more/application.yml"), "weir.backends.orders.deadline: 3s");
-        Reading first = whole();
+        LoadedConfiguration first = load();
         Files.delete(directory.resolve("more/application.yml"));
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAnImportedFileAgain() throws IOException {
+    void reloadsAnImportedFile() throws IOException {
         Path imported = Files.writeString(directory.resolve("more.yml"), "weir.backends.orders.deadline: 3s");
         Files.writeString(file, YAML + "spring.config.import: ['more.yml']\n");
-        Reading first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(imported, "# shorter\nweir.backends.orders.deadline: 2s");
 
-        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+        assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(load()));
     }
 
     @Test
-    void readsThroughALinkThatIsSwapped() throws IOException {
+    void reloadsThroughAReplacedLink() throws IOException {
         Path versions = Files.createDirectory(directory.resolve("versions"));
         Path link = Files.createSymbolicLink(directory.resolve("data"), Files.createDirectory(versions.resolve("1")));
         Files.move(file, versions.resolve("1/gateway.yml"));
         Files.createSymbolicLink(file, Path.of("data/gateway.yml"));
-        Reading first = whole();
+        LoadedConfiguration first = load();
         Files.writeString(
                 Files.createDirectory(versions.resolve("2")).resolve("gateway.yml"), YAML.replace("1s", "2s"));
         Files.delete(link);
         Files.createSymbolicLink(link, versions.resolve("2"));
 
-        assertThat(all(first.again().orElseThrow())).isEqualTo(all(whole()));
+        assertThat(all(first.reloadChangedFiles().orElseThrow())).isEqualTo(all(load()));
     }
 
-    /** What Spring Boot and the check see is one text, whatever is written in between. */
+    /** Spring Boot and the check see the same text, even if the file changes meanwhile. */
     @Test
-    void readsAFileOnce() throws IOException {
-        FileText text = new FileText(new FileSystemResource(file), Files.readString(file));
+    void readsAFileOnlyOnce() throws IOException {
+        LoadedFile text = new LoadedFile(new FileSystemResource(file), Files.readString(file));
         Files.writeString(file, "weir: { }");
 
         assertThat(text.getContentAsString(StandardCharsets.UTF_8)).isEqualTo(YAML);
-        assertThat(text).isEqualTo(new FileText(new FileSystemResource(file), "weir: { }"));
+        assertThat(text).isEqualTo(new LoadedFile(new FileSystemResource(file), "weir: { }"));
     }
 
     @ParameterizedTest
@@ -197,59 +200,59 @@ class ReadingTest {
                 "optional:file:%s/none.yml,optional:configtree:%s/none/",
                 "optional:file:%s/${weir.backends.orders.deadline}.yml"
             })
-    void readsAllIfFilesMayComeUnseen(String imported) throws IOException {
+    void needsACompleteLoadIfFilesAreUntracked(String imported) throws IOException {
         Files.writeString(
                 file, YAML + "spring.config.import: [\"" + imported.replace("%s", directory.toString()) + "\"]\n");
 
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfFilesAreFoundByAPattern() {
+    void needsACompleteLoadForLocationPatterns() {
         arguments[0] += ",optional:file:" + directory + "/*/";
 
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
-    /** As in {@code ./config}, where Spring Boot looks into them by itself. */
+    /** As in {@code ./config}, whose subdirectories Spring Boot searches by default. */
     @Test
-    void readsAllIfADirectoryGetsDirectories() throws IOException {
+    void needsACompleteLoadForNewSubdirectories() throws IOException {
         Path more = Files.createDirectory(directory.resolve("more"));
         Files.createDirectory(more.resolve("..data"));
-        Reading first = whole();
-        assertThat(first.again()).isPresent();
+        LoadedConfiguration first = load();
+        assertThat(first.reloadChangedFiles()).isPresent();
         Files.createDirectory(more.resolve("data"));
 
-        assertThat(first.again()).isEmpty();
-        assertThat(whole().again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfAProfilesFileIsThereThatWasNot() throws IOException {
+    void needsACompleteLoadForANewProfileFile() throws IOException {
         arguments[1] = "--spring.profiles.active=other";
-        Reading first = whole();
-        assertThat(first.again()).isPresent();
+        LoadedConfiguration first = load();
+        assertThat(first.reloadChangedFiles()).isPresent();
         Files.writeString(directory.resolve("gateway-other.yml"), "weir.backends.orders.deadline: 3s");
 
-        assertThat(first.again()).isEmpty();
+        assertThat(first.reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfAFileIsNotYaml() throws IOException {
+    void needsACompleteLoadForOtherFileTypes() throws IOException {
         Path properties = Files.createDirectory(directory.resolve("more")).resolve("application.properties");
         Files.writeString(properties, "weir.backends.orders.deadline=3s");
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
 
-        Files.writeString(properties, "# nothing as yet");
-        assertThat(whole().again()).isEmpty();
+        Files.writeString(properties, "# empty");
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 
     @Test
-    void readsAllIfThereIsAConfigTree() throws IOException {
+    void needsACompleteLoadForAConfigTree() throws IOException {
         Path tree = Files.createDirectory(directory.resolve("tree"));
         Files.writeString(tree.resolve("weir.backends.orders.deadline"), "3s");
         arguments[1] = "--spring.config.import=configtree:" + tree + "/";
 
-        assertThat(whole().again()).isEmpty();
+        assertThat(load().reloadChangedFiles()).isEmpty();
     }
 }

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class NamesTest {
+class PropertyNamesTest {
 
     private static final List<String> KNOWN = List.of(
             "uri",
@@ -30,25 +30,26 @@ class NamesTest {
         "idle-timeout, stream-idle-timeout",
         "maxstream, max-streams"
     })
-    void findsTheNearestName(String written, String nearest) {
-        assertThat(Names.nearest(written, KNOWN)).isEqualTo(nearest);
+    void suggestsTheMostSimilarName(String written, String nearest) {
+        assertThat(PropertyNames.nearest(written, KNOWN)).isEqualTo(nearest);
     }
 
     @ParameterizedTest
     @CsvSource({"colour", "x", "timeouts-of-mine"})
-    void findsNoneThatIsFar(String written) {
-        assertThat(Names.nearest(written, KNOWN)).isNull();
+    void suggestsNoDissimilarName(String written) {
+        assertThat(PropertyNames.nearest(written, KNOWN)).isNull();
     }
 
     @ParameterizedTest
     @CsvSource({"abc, abc, 0", "abc, abd, 1", "abc, acb, 1", "abc, ab, 1", "'', abc, 3", "ca, abc, 3"})
     void countsEdits(String a, String b, int distance) {
-        assertThat(Names.distance(a, b)).isEqualTo(distance);
-        assertThat(Names.distance(b, a)).isEqualTo(distance);
+        assertThat(PropertyNames.editDistance(a, b)).isEqualTo(distance);
+        assertThat(PropertyNames.editDistance(b, a)).isEqualTo(distance);
     }
 
     @Test
-    void putsDashesBetweenWords() {
-        assertThat(Names.dashed("maxWaitDurationInHalfOpenState")).isEqualTo("max-wait-duration-in-half-open-state");
+    void convertsToKebabCase() {
+        assertThat(PropertyNames.kebabCase("maxWaitDurationInHalfOpenState"))
+                .isEqualTo("max-wait-duration-in-half-open-state");
     }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class SecretsTest {
+class SecretMaskingTest {
 
     @ParameterizedTest
     @CsvSource(
@@ -38,8 +38,8 @@ class SecretsTest {
                 "routes[0].predicates[0] | Header=Idempotency-Key | Header=Idempotency-Key",
                 "routes[0].metadata.api-key | hunter2 | ******",
             })
-    void showsNoSecret(String path, String value, String shown) {
-        assertThat(Secrets.hide(path, value)).isEqualTo(shown);
+    void masksSecrets(String path, String value, String shown) {
+        assertThat(SecretMasking.mask(path, value)).isEqualTo(shown);
     }
 
     @ParameterizedTest
@@ -51,7 +51,7 @@ class SecretsTest {
                 "routes[0].uri | http://${USER}:${PW}@orders | http://me:hunter2@orders | http://******@orders",
                 "routes[0].uri | http://${HOST} | http://orders | http://orders",
             })
-    void showsNoSecretThatAPlaceholderStandsFor(String path, String written, String value, String shown) {
-        assertThat(Secrets.hide(path, written, value)).isEqualTo(shown);
+    void masksSecretsOfPlaceholders(String path, String written, String value, String shown) {
+        assertThat(SecretMasking.mask(path, written, value)).isEqualTo(shown);
     }
 }

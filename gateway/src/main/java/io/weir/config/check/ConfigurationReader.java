@@ -16,12 +16,12 @@ import org.springframework.core.env.EnumerablePropertySource;
 import org.springframework.core.env.PropertySource;
 
 /**
- * Reads what a gateway would be started with now, again and again.
+ * Reads the current configuration: the one that a start at this moment would use.
  *
  * <p>Thread-safe.
  */
 // Concurrency: guarded by this.
-public final class SnapshotReader implements Supplier<Snapshot> {
+public final class ConfigurationReader implements Supplier<ConfigurationSnapshot> {
 
     private static final String OPTIONAL = "optional:";
     private static final List<String> LOCATIONS =
@@ -29,50 +29,53 @@ public final class SnapshotReader implements Supplier<Snapshot> {
 
     private final ConfigurableEnvironment running;
     private final String[] arguments;
-    private @Nullable Reading last;
+    private @Nullable LoadedConfiguration last;
 
     /**
      * A reader.
      *
-     * @param running the environment of the gateway that runs, for what its application sets itself
-     * @param arguments the arguments that it was started with
+     * @param running the environment of the running gateway; provides the application's own default
+     *     properties
+     * @param arguments the command line arguments of the running gateway
      */
-    public SnapshotReader(ConfigurableEnvironment running, String... arguments) {
+    public ConfigurationReader(ConfigurableEnvironment running, String... arguments) {
         this.running = running;
         this.arguments = arguments.clone();
     }
 
     @Override
-    public synchronized Snapshot get() {
-        // Before they are read: Spring Boot takes a directory for a file that says nothing.
-        List<ConfigurationProblem> unreadable = locations(running)
+    public synchronized ConfigurationSnapshot get() {
+        // Checked before loading, because Spring Boot treats a directory as an empty file.
+        List<ConfigurationProblem> unreadable = configuredLocations(running)
                 .filter(location -> !location.startsWith(OPTIONAL))
-                .map(SnapshotReader::file)
+                .map(ConfigurationReader::toPath)
                 .flatMap(file -> unreadable(file).stream())
                 .toList();
         if (!unreadable.isEmpty()) {
-            return new Snapshot(ConfigurationSources.of(running), unreadable);
+            return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);
         }
-        Reading next = Optional.ofNullable(last).flatMap(Reading::again).orElseGet(this::whole);
+        LoadedConfiguration next = Optional.ofNullable(last)
+                .flatMap(LoadedConfiguration::reloadChangedFiles)
+                .orElseGet(this::load);
         if (next.sources().problems().isEmpty()) {
             last = next;
         }
-        return new Snapshot(next.sources(), List.of(), next.files().places());
+        return new ConfigurationSnapshot(next.sources(), List.of(), next.files().searchedFiles());
     }
 
-    private Reading whole() {
+    private LoadedConfiguration load() {
         PropertySource<?> defaults = running.getPropertySources().get(DefaultPropertiesPropertySource.NAME);
         Map<String, Object> own = new HashMap<>();
-        if (defaults instanceof EnumerablePropertySource<?> known) {
-            for (String name : known.getPropertyNames()) {
-                own.put(name, known.getProperty(name));
+        if (defaults instanceof EnumerablePropertySource<?> enumerable) {
+            for (String name : enumerable.getPropertyNames()) {
+                own.put(name, enumerable.getProperty(name));
             }
         }
-        return Reading.whole(own, arguments);
+        return LoadedConfiguration.load(own, arguments);
     }
 
-    /** The files that the gateway was given, as they were written. */
-    static Stream<String> locations(ConfigurableEnvironment environment) {
+    /** The configured file locations, in their original spelling. */
+    static Stream<String> configuredLocations(ConfigurableEnvironment environment) {
         return LOCATIONS.stream()
                 .flatMap(property ->
                         Stream.of(environment.getProperty(property, "").split("[,;]", -1)))
@@ -80,22 +83,22 @@ public final class SnapshotReader implements Supplier<Snapshot> {
                 .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains("classpath"));
     }
 
-    static Path file(String location) {
+    static Path toPath(String location) {
         return Path.of(location.replaceFirst('^' + OPTIONAL, "").replaceFirst("^file:(//)?", ""));
     }
 
     private static Optional<ConfigurationProblem> unreadable(Path file) {
         try {
-            String why = !Files.exists(file)
+            String error = !Files.exists(file)
                     ? "no such file"
                     : !Files.isRegularFile(file)
                             ? "not a file"
                             : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
-            return Optional.ofNullable(why)
-                    .map(known -> ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, known));
+            return Optional.ofNullable(error)
+                    .map(why -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
         } catch (IOException e) {
             return Optional.of(
-                    ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, "not readable: " + e));
+                    ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, "not readable: " + e));
         }
     }
 }

@@ -11,18 +11,20 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.AbstractResource;
 import org.springframework.core.io.Resource;
 
-/** A file with its text as it was read once, so that all who look at it see the same, whatever is written meanwhile. */
-final class FileText extends AbstractResource {
+/**
+ * A file with the text of one read, so that all readers see the same text even if the file changes meanwhile.
+ */
+final class LoadedFile extends AbstractResource {
 
     private final Resource file;
     private final String text;
 
-    FileText(Resource file, String text) {
+    LoadedFile(Resource file, String text) {
         this.file = file;
         this.text = text;
     }
 
-    /** Where it is read anew. */
+    /** The resource to read the file again from. */
     Resource file() {
         return file;
     }
@@ -67,10 +69,10 @@ final class FileText extends AbstractResource {
         return file.getDescription();
     }
 
-    /** The file is what counts. */
+    /** Equal if the files are equal; the text does not matter. */
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof FileText that && file.equals(that.file);
+        return other instanceof LoadedFile that && file.equals(that.file);
     }
 
     @Override

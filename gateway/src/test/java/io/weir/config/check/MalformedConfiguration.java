@@ -16,17 +16,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * A row in a table of malformed configurations.
  *
- * @param name what is wrong
- * @param yaml the file
- * @param problems all that is to be found in it
+ * @param name the mistake
+ * @param yaml the content of the file
+ * @param problems all expected problems
  */
-record Malformed(String name, String yaml, List<Expected> problems) {
+record MalformedConfiguration(String name, String yaml, List<Expected> problems) {
 
     /**
-     * A problem that is to be found.
+     * An expected problem.
      *
-     * @param why {@code %s} stands for the file
-     * @param nearest the name that is suggested; null: none
+     * @param why the cause; {@code %s} is replaced by the file
+     * @param nearest the suggested name; null if there is none
      */
     record Expected(
             int line,
@@ -40,13 +40,13 @@ record Malformed(String name, String yaml, List<Expected> problems) {
         }
     }
 
-    /** A management port as it should be. */
+    /** Arguments for a valid management port. */
     static final String[] MANAGEMENT = {"--management.server.port=9090", "--management.server.address=127.0.0.1"};
 
     private static final String FILE = "gateway.yml";
 
-    static Malformed row(String name, String yaml, Expected... problems) {
-        return new Malformed(name, yaml, List.of(problems));
+    static MalformedConfiguration row(String name, String yaml, Expected... problems) {
+        return new MalformedConfiguration(name, yaml, List.of(problems));
     }
 
     static Expected problem(int line, String path, @Nullable String value, String why) {
@@ -57,16 +57,16 @@ record Malformed(String name, String yaml, List<Expected> problems) {
         return new Expected(line, path, value, why, nearest);
     }
 
-    /** Expects just these problems, of the check, of {@code --validate} and of a start. */
-    void isFound(Path directory) throws IOException {
+    /** Asserts that the check, {@code --validate} and a start report exactly these problems. */
+    void assertReported(Path directory) throws IOException {
         Path file = Files.writeString(directory.resolve(FILE), yaml);
-        Report report = check(file);
+        ValidationReport report = check(file);
 
         assertThat(report.problems())
-                .allSatisfy(problem -> assertThat(problem.place().source()).isEqualTo(file.toString()));
+                .allSatisfy(problem -> assertThat(problem.location().source()).isEqualTo(file.toString()));
         assertThat(report.problems().stream()
                         .map(found -> new Expected(
-                                found.place().line(), found.path(), found.value(), found.why(), found.nearest()))
+                                found.location().line(), found.path(), found.value(), found.why(), found.nearest()))
                         .toList())
                 .containsExactlyInAnyOrderElementsOf(
                         problems.stream().map(expected -> expected.in(file)).toList());
@@ -83,8 +83,8 @@ record Malformed(String name, String yaml, List<Expected> problems) {
         assertThat(out.size()).isZero();
     }
 
-    /** What is wrong with the files together, with a management port as it should be. */
-    static Report check(Path... files) {
+    /** Checks the files together, with a valid management port. */
+    static ValidationReport check(Path... files) {
         return ConfigurationCheck.ofArguments(
                 commandLine(Arrays.stream(files).map(Path::toString).toArray(String[]::new))
                         .springArguments());

@@ -5,61 +5,63 @@ import java.util.Comparator;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Names of properties: as they are written, as they are compared, and the known one that is nearest. */
-public final class Names {
+/** Names of properties: spellings, comparison, and the most similar known name. */
+public final class PropertyNames {
 
-    private static final int SHORT = 3;
-    private static final int WORD = 4;
+    private static final int SHORT_LENGTH = 3;
+    private static final int MIN_SUBSTRING_LENGTH = 4;
 
-    private Names() {}
+    private PropertyNames() {}
 
     /** {@code maxConcurrentCalls} as {@code max-concurrent-calls}. */
-    static String dashed(String name) {
-        StringBuilder dashed = new StringBuilder();
+    static String kebabCase(String name) {
+        StringBuilder kebabCase = new StringBuilder();
         for (int i = 0; i < name.length(); i++) {
             char c = name.charAt(i);
             if (Character.isUpperCase(c)) {
-                dashed.append('-').append(Character.toLowerCase(c));
+                kebabCase.append('-').append(Character.toLowerCase(c));
             } else {
-                dashed.append(c);
+                kebabCase.append(c);
             }
         }
-        return dashed.toString();
+        return kebabCase.toString();
     }
 
-    /** What Spring Boot reads of a name that is not in brackets: it leaves other characters out. */
-    static String read(String name) {
+    /** A name without brackets as Spring Boot reads it: Spring Boot ignores all other characters. */
+    static String withoutIgnoredCharacters(String name) {
         return name.codePoints()
                 .filter(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_' || c == '.')
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
                 .toString();
     }
 
-    /** As Spring Boot compares names: without dashes, underscores and case. */
+    /**
+     * The uniform spelling in which Spring Boot compares names: lower case, without dashes and underscores.
+     */
     public static String uniform(String name) {
         return name.replace("-", "").replace("_", "").toLowerCase(Locale.ROOT);
     }
 
-    /** The known name that was most likely meant, or null. */
-    static @Nullable String nearest(String written, Collection<String> known) {
-        String uniform = uniform(written);
+    /** The most similar known name; null if none is similar. */
+    static @Nullable String nearest(String unknown, Collection<String> known) {
+        String uniform = uniform(unknown);
         return known.stream()
-                .filter(name -> isNear(uniform, uniform(name)))
-                .min(Comparator.comparingInt((String name) -> distance(uniform, uniform(name)))
+                .filter(name -> isSimilar(uniform, uniform(name)))
+                .min(Comparator.comparingInt((String name) -> editDistance(uniform, uniform(name)))
                         .thenComparing(Comparator.naturalOrder()))
                 .orElse(null);
     }
 
-    private static boolean isNear(String written, String known) {
-        int length = Math.max(written.length(), known.length());
-        int most = length <= SHORT ? 1 : Math.max(2, length / SHORT);
-        return distance(written, known) <= most
-                || (written.length() >= WORD && known.contains(written))
-                || (known.length() >= WORD && written.contains(known));
+    private static boolean isSimilar(String unknown, String known) {
+        int length = Math.max(unknown.length(), known.length());
+        int maxDistance = length <= SHORT_LENGTH ? 1 : Math.max(2, length / SHORT_LENGTH);
+        return editDistance(unknown, known) <= maxDistance
+                || (unknown.length() >= MIN_SUBSTRING_LENGTH && known.contains(unknown))
+                || (known.length() >= MIN_SUBSTRING_LENGTH && unknown.contains(known));
     }
 
-    /** Insertions, deletions, substitutions and swaps of neighbours from one to the other. */
-    static int distance(String a, String b) {
+    /** The number of insertions, deletions, substitutions and transpositions from one name to the other. */
+    static int editDistance(String a, String b) {
         int[][] cost = new int[a.length() + 1][b.length() + 1];
         for (int i = 0; i <= a.length(); i++) {
             cost[i][0] = i;

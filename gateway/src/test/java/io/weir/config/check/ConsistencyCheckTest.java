@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -10,19 +10,19 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Values that are sound by themselves and contradict each other. */
-class ContradictionsTest {
+/** Valid values that contradict each other. */
+class ConsistencyCheckTest {
 
     @TempDir
     private Path directory;
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("contradictions")
-    void findsTheContradiction(Malformed configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheContradiction(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
-    static Stream<Malformed> contradictions() {
+    static Stream<MalformedConfiguration> contradictions() {
         return Stream.of(
                 row(
                         "a limit for all gateways, and nothing that counts them",
@@ -37,7 +37,7 @@ class ContradictionsTest {
                                 5,
                                 "weir.backends.orders.bulkhead.scope",
                                 "cluster",
-                                "expected: weir.cluster.gateways, the name that counts them")),
+                                "expected: weir.cluster.gateways, the DNS name of all gateways")),
                 row(
                         "a wait in the queue longer than the deadline",
                         """
@@ -162,7 +162,7 @@ class ContradictionsTest {
                                 5,
                                 "weir.backends.orders.connection.ssl-bundle",
                                 "orders",
-                                "expected: an https backend, if there is a bundle for it")),
+                                "expected: an https backend, because an SSL bundle is configured")),
                 row(
                         "a bundle that does not exist",
                         """
@@ -363,7 +363,7 @@ class ContradictionsTest {
                                 8,
                                 "weir.routes.orders.fallback.reasons",
                                 "no-route",
-                                "no fallback can be given for it")),
+                                "no fallback is possible for this reason")),
                 row(
                         "a body where there can be none",
                         """
@@ -419,12 +419,12 @@ class ContradictionsTest {
                                 12,
                                 "weir.routes.orders.fallback.headers.Content-Type",
                                 null,
-                                "use content-type beside it"),
+                                "use fallback.content-type"),
                         problem(
                                 13,
                                 "weir.routes.orders.fallback.headers.Content-Length",
                                 null,
-                                "the gateway sets it itself")),
+                                "the gateway sets this field")),
                 row(
                         "properties of a route that does not exist",
                         """

@@ -13,45 +13,45 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.context.properties.bind.Binder;
 
-/** What a reload makes of a configuration is what Spring Boot's binder makes of it at a start. */
-class RecordsTest {
+/** Creates the same records as Spring Boot's binder. */
+class RecordBinderTest {
 
     private static final Path ANNOTATED = Path.of("..", "config", "gateway.yml");
 
     @TempDir
     private Path directory;
 
-    private void isAsSpringBootBindsIt(String yaml, String... arguments) throws IOException {
+    private void assertBoundAsBySpringBoot(String yaml, String... arguments) throws IOException {
         Path file = Files.writeString(directory.resolve("gateway.yml"), yaml);
         String[] all = new String[arguments.length + 1];
         all[0] = "--spring.config.additional-location=file:" + file;
         System.arraycopy(arguments, 0, all, 1, arguments.length);
-        Reading reading = Reading.whole(Map.of(), all);
-        Snapshot snapshot = new Snapshot(reading.sources(), java.util.List.of());
+        LoadedConfiguration loaded = LoadedConfiguration.load(Map.of(), all);
+        ConfigurationSnapshot snapshot = new ConfigurationSnapshot(loaded.sources(), java.util.List.of());
         assertThat(snapshot.report().lines()).isEmpty();
 
         assertThat(snapshot.weir())
-                .isEqualTo(Binder.get(reading.sources().environment()).bindOrCreate("weir", WeirProperties.class));
+                .isEqualTo(Binder.get(loaded.sources().environment()).bindOrCreate("weir", WeirProperties.class));
     }
 
     @Test
-    void nothingIsWritten() throws IOException {
-        isAsSpringBootBindsIt("spring.application.name: weir");
+    void bindsAnEmptyFile() throws IOException {
+        assertBoundAsBySpringBoot("spring.application.name: weir");
     }
 
     @Test
-    void theAnnotatedFile() throws IOException {
-        isAsSpringBootBindsIt(Files.readString(ANNOTATED));
+    void bindsTheAnnotatedFile() throws IOException {
+        assertBoundAsBySpringBoot(Files.readString(ANNOTATED));
     }
 
     @Test
-    void everyPropertyIsWritten() throws IOException {
-        String all = ShippedConfigurationTest.switchedOn(ANNOTATED)
+    void bindsEveryProperty() throws IOException {
+        String all = ShippedConfigurationTest.withAllSettingsEnabled(ANNOTATED)
                 .lines()
-                // It has no bundle to name.
+                // The file has no SSL bundle.
                 .filter(line -> !line.contains("ssl-bundle:"))
                 .collect(java.util.stream.Collectors.joining("\n"));
-        isAsSpringBootBindsIt(all, "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef");
+        assertBoundAsBySpringBoot(all, "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef");
     }
 
     @ParameterizedTest
@@ -65,8 +65,8 @@ class RecordsTest {
                 "maxConcurrentCalls: 3, mode: STREAM",
                 "deadline: '${SOME_DEADLINE:70ms}'"
             })
-    void ofARouteThisIsWritten(String properties) throws IOException {
-        isAsSpringBootBindsIt("""
+    void bindsPropertiesOfARoute(String properties) throws IOException {
+        assertBoundAsBySpringBoot("""
                 weir:
                   backends:
                     orders: { uri: "http://localhost:1", circuit-breaker: { recordStatuses: 500 } }

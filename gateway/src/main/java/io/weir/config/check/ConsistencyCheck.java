@@ -23,88 +23,91 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
 
 /**
- * Finds values that are sound by themselves and contradict each other. Only what is written contradicts: a default that is
- * larger than a limit that somebody has written simply never applies.
+ * Finds valid values that contradict each other. Only explicit values can contradict: a default that exceeds
+ * an explicit limit is no mistake and simply never applies.
  */
-final class Contradictions {
+final class ConsistencyCheck {
 
     private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
-    /** Fields of the fallback's answer that are the gateway's own. */
-    private static final Set<String> OWN_FIELDS =
+    /** Header fields of a fallback's answer that the gateway sets itself. */
+    private static final Set<String> GATEWAY_FIELDS =
             Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
 
-    private static final String WITHOUT_CONTROLS = "text without control characters";
+    private static final String NO_CONTROL_CHARACTERS = "text without control characters";
     private static final int DELETE = 0x7f;
 
     private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
-    /** They come up before there is a route, or when nobody is left to be answered. */
-    private static final Set<Reason> NEVER_FALLEN_BACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
+    /** No fallback is possible: there is no route yet, or the caller has disconnected. */
+    private static final Set<Reason> WITHOUT_FALLBACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
 
     private final Environment environment;
-    private final ValidValues known;
+    private final ValidValues validValues;
     private final Consumer<ConfigurationProblem> problems;
 
-    Contradictions(Environment environment, ValidValues known, Consumer<ConfigurationProblem> problems) {
+    ConsistencyCheck(Environment environment, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.known = known;
+        this.validValues = validValues;
         this.problems = problems;
     }
 
     /** Checks backends, routes and the gateway as a whole. */
     void check(List<Route> routes) {
-        known.names("weir.backends").keySet().forEach(this::backend);
+        validValues.names("weir.backends").keySet().forEach(this::checkBackend);
         Map<String, Route> byId = routes.stream()
                 .filter(route -> route.id() != null)
                 .collect(
                         Collectors.toMap(route -> String.valueOf(route.id()), route -> route, (first, again) -> first));
-        known.names("weir.routes").forEach((id, place) -> {
+        validValues.names("weir.routes").forEach((id, location) -> {
             Route route = byId.get(id);
             if (route == null) {
-                @Nullable String nearest = Names.nearest(id, byId.keySet());
+                @Nullable String nearest = PropertyNames.nearest(id, byId.keySet());
                 problems.accept(new ConfigurationProblem(
-                        place,
+                        location,
                         "weir.routes." + id,
                         null,
                         "no route has this id",
-                        nearest == null ? null : key(nearest)));
+                        nearest == null ? null : toYamlKey(nearest)));
             } else if (route.backend() == null) {
                 problems.accept(ConfigurationProblem.of(
-                        place,
+                        location,
                         "weir.routes." + id,
                         null,
-                        "without effect: the route in " + route.place() + " is not a backend:// route"));
+                        "without effect: the route in " + route.location() + " is not a backend:// route"));
             } else {
-                route("weir.routes." + id, route.backend());
+                checkRoute("weir.routes." + id, route.backend());
             }
         });
     }
 
-    /** The id as a key that Spring Boot leaves as it is. */
-    private static String key(String id) {
+    /** The id as a YAML key that Spring Boot does not change. */
+    private static String toYamlKey(String id) {
         return id.chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_') ? id : "\"[" + id + "]\"";
     }
 
-    private void backend(String name) {
+    private void checkBackend(String name) {
         String backend = "weir.backends." + name;
         String deadline = backend + ".deadline";
         atMost(backend + ".bulkhead.max-wait-duration", deadline, "the deadline");
         atMost(backend + ".circuit-breaker.slow-call-duration-threshold", deadline, "the deadline");
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
-        breaker(backend);
-        known.written(backend + ".bulkhead.scope")
+        checkBreaker(backend);
+        validValues
+                .explicit(backend + ".bulkhead.scope")
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
-                        && known.get("weir.cluster.gateways").isEmpty())
-                .ifPresent(scope -> report(scope, "weir.cluster.gateways, the name that counts them"));
+                        && validValues.get("weir.cluster.gateways").isEmpty())
+                .ifPresent(scope -> report(scope, "weir.cluster.gateways, the DNS name of all gateways"));
     }
 
-    private void breaker(String backend) {
+    private void checkBreaker(String backend) {
         String breaker = backend + ".circuit-breaker";
-        Optional<Integer> maxCalls = known.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
-        boolean counts = known.value(breaker + ".sliding-window-type", SlidingWindowType.class)
+        Optional<Integer> maxCalls = validValues.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
+        boolean counts = validValues
+                .value(breaker + ".sliding-window-type", SlidingWindowType.class)
                 .filter(type -> type == SlidingWindowType.COUNT_BASED)
                 .isPresent();
-        Entry minimum = known.written(breaker + ".minimum-number-of-calls").orElse(null);
+        Entry minimum =
+                validValues.explicit(breaker + ".minimum-number-of-calls").orElse(null);
         if (minimum == null || maxCalls.isEmpty() || !counts) {
             return;
         }
@@ -116,15 +119,15 @@ final class Contradictions {
                 report(minimum, "at most the sliding window, " + window + " calls");
             }
         } catch (BindException e) {
-            // A value of it does not convert, which is said already.
+            // PropertiesCheck has reported the value that does not convert.
         }
     }
 
-    private void route(String route, String name) {
+    private void checkRoute(String route, String name) {
         String backend = "weir.backends." + name;
-        boolean own = known.get(route + ".deadline").isPresent();
+        boolean own = validValues.get(route + ".deadline").isPresent();
         String deadline = own ? route + ".deadline" : backend + ".deadline";
-        boolean streams = known.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
+        boolean streams = validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
         atMost(route + ".deadline", backend + ".deadline", "the deadline of backend " + name);
         atMost(
                 route + ".max-concurrent-calls",
@@ -132,83 +135,90 @@ final class Contradictions {
                 (streams ? "the max-streams" : "the max-concurrent-calls") + " of backend " + name);
         atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
         atMost(route + ".retry.backoff", deadline, "the deadline");
-        fallback(route + ".fallback", name);
+        checkFallback(route + ".fallback", name);
     }
 
-    private void fallback(String fallback, String routesBackend) {
-        Entry backend = known.written(fallback + ".backend").orElse(null);
+    private void checkFallback(String fallback, String routesBackend) {
+        Entry backend = validValues.explicit(fallback + ".backend").orElse(null);
         if (backend != null) {
             String name = String.valueOf(backend.value());
-            Set<String> backends = known.names("weir.backends").keySet();
+            Set<String> backends = validValues.names("weir.backends").keySet();
             if (name.equals(routesBackend)) {
                 report(backend, "another backend than the route's own");
             } else if (!backends.contains(name)) {
                 problems.accept(new ConfigurationProblem(
-                        backend.place(),
+                        backend.location(),
                         backend.path(),
                         backend.text(),
                         "unknown backend",
-                        Names.nearest(name, backends)));
+                        PropertyNames.nearest(name, backends)));
             }
             for (String part : List.of("status", "content-type", "body")) {
-                known.written(fallback + '.' + part)
+                validValues
+                        .explicit(fallback + '.' + part)
                         .ifPresent(entry -> report(entry, "a static answer or another backend, not both"));
             }
-            known.names(fallback + ".headers")
-                    .forEach((header, place) -> problems.accept(ConfigurationProblem.expected(
-                            place,
+            validValues
+                    .names(fallback + ".headers")
+                    .forEach((header, location) -> problems.accept(ConfigurationProblem.expected(
+                            location,
                             fallback + ".headers." + header,
                             null,
                             "a static answer or another backend, not both")));
         }
-        known.written(fallback + ".body")
-                .ifPresent(body -> known.value(fallback + ".status", Integer.class)
+        validValues
+                .explicit(fallback + ".body")
+                .ifPresent(body -> validValues
+                        .value(fallback + ".status", Integer.class)
                         .filter(status -> WITHOUT_BODY.contains(status)
                                 && !String.valueOf(body.value()).isEmpty())
                         .ifPresent(status ->
                                 report(body, "nothing, since an answer with status " + status + " has no body")));
-        known.written(fallback + ".content-type")
-                .filter(entry -> isControlled(entry.value()))
-                .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
-        known.names(fallback + ".headers").forEach((header, place) -> header(fallback, header, place));
-        known.get(fallback + ".reasons").filter(Entry::isWritten).ifPresent(this::reasons);
+        validValues
+                .explicit(fallback + ".content-type")
+                .filter(entry -> hasControlCharacter(entry.value()))
+                .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
+        validValues.names(fallback + ".headers").forEach((header, location) -> checkHeader(fallback, header, location));
+        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::checkReasons);
     }
 
-    private void header(String fallback, String header, Place place) {
+    private void checkHeader(String fallback, String header, SourceLocation location) {
         String path = fallback + ".headers." + header;
         String lower = header.toLowerCase(Locale.ROOT);
         if (!TOKEN.matcher(header).matches()) {
-            problems.accept(ConfigurationProblem.of(place, path, null, "not the name of a header field"));
+            problems.accept(ConfigurationProblem.of(location, path, null, "not the name of a header field"));
         } else if ("content-type".equals(lower)) {
-            problems.accept(ConfigurationProblem.of(place, path, null, "use content-type beside it"));
-        } else if (OWN_FIELDS.contains(lower)) {
-            problems.accept(ConfigurationProblem.of(place, path, null, "the gateway sets it itself"));
+            problems.accept(ConfigurationProblem.of(location, path, null, "use fallback.content-type"));
+        } else if (GATEWAY_FIELDS.contains(lower)) {
+            problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets this field"));
         } else {
-            known.get(path)
-                    .filter(entry -> isControlled(entry.value()))
-                    .ifPresent(entry -> report(entry, WITHOUT_CONTROLS));
+            validValues
+                    .get(path)
+                    .filter(entry -> hasControlCharacter(entry.value()))
+                    .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
         }
     }
 
-    private static boolean isControlled(Object value) {
+    private static boolean hasControlCharacter(Object value) {
         return String.valueOf(value).chars().anyMatch(c -> (c < ' ' && c != '\t') || c == DELETE);
     }
 
-    private void reasons(Entry list) {
+    private void checkReasons(Entry list) {
         if (list.value() instanceof List<?> reasons) {
-            NEVER_FALLEN_BACK.stream()
+            WITHOUT_FALLBACK.stream()
                     .filter(reasons::contains)
                     .forEach(reason -> problems.accept(ConfigurationProblem.of(
-                            list.place(), list.path(), reason.word(), "no fallback can be given for it")));
+                            list.location(), list.path(), reason.word(), "no fallback is possible for this reason")));
         }
     }
 
-    /** A value that is written is at most another one, which may be a default. */
-    private void atMost(String path, String limitPath, String what) {
-        known.written(path)
-                .ifPresent(entry -> known.get(limitPath).ifPresent(limit -> {
+    /** Reports an explicit value that exceeds a limit; the limit may be a default. */
+    private void atMost(String path, String limitPath, String limitName) {
+        validValues
+                .explicit(path)
+                .ifPresent(entry -> validValues.get(limitPath).ifPresent(limit -> {
                     if (compare(entry.value(), limit.value()) > 0) {
-                        report(entry, "at most " + what + ", " + shown(limit.value()));
+                        report(entry, "at most " + limitName + ", " + displayText(limit.value()));
                     }
                 }));
     }
@@ -219,11 +229,11 @@ final class Contradictions {
                 : Integer.compare((Integer) value, (Integer) limit);
     }
 
-    private static String shown(Object value) {
-        return value instanceof Duration duration ? Expectation.duration(duration) : value.toString();
+    private static String displayText(Object value) {
+        return value instanceof Duration duration ? ExpectedValue.duration(duration) : value.toString();
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.place(), entry.path(), entry.text(), expected));
+        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
     }
 }

@@ -18,58 +18,58 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
 
-/** What a property may be, as the records say that the configuration is bound to. */
-public sealed interface Schema {
+/** The valid structure of the configuration, derived by reflection from the configuration records. */
+public sealed interface PropertySchema {
 
     /**
-     * Properties with names.
+     * A record with named properties.
      *
-     * @param constructor makes the record of them, in their order
+     * @param constructor the canonical constructor, with the properties in their order
      */
-    record Group(Constructor<? extends Record> constructor, List<Property> properties) implements Schema {
+    record GroupSchema(Constructor<? extends Record> constructor, List<Property> properties) implements PropertySchema {
 
         List<String> names() {
             return properties.stream().map(Property::name).toList();
         }
 
-        /** The relative paths of all properties, at any depth but below maps. */
+        /** The relative paths of all properties at any depth, except below maps. */
         Stream<String> paths() {
             return properties.stream()
-                    .flatMap(property -> property.schema() instanceof Group group
+                    .flatMap(property -> property.schema() instanceof GroupSchema group
                             ? Stream.concat(
                                     Stream.of(property.name()), group.paths().map(path -> property.name() + '.' + path))
                             : Stream.of(property.name()));
         }
     }
 
-    /** Anything under names that the user chooses. */
-    record Named(Schema element) implements Schema {}
+    /** A map with user-defined names. */
+    record MapSchema(PropertySchema element) implements PropertySchema {}
 
-    /** Values in a row; a set if none may be there twice. */
-    record Several(Value element, boolean isUnique) implements Schema {}
+    /** A list of values; {@code isUnique} for a set. */
+    record ListSchema(ValueSchema element, boolean isUnique) implements PropertySchema {}
 
-    /** One value. */
-    record Value(Class<?> type, Expectation expectation) implements Schema {}
+    /** A single value. */
+    record ValueSchema(Class<?> type, ExpectedValue expected) implements PropertySchema {}
 
     /**
      * A component of a record.
      *
-     * @param name with dashes
+     * @param name the property's name, in kebab case
      * @param owner the record
-     * @param component the component's own name
-     * @param defaults the default, in parts if there are several; null if there is none
-     * @param isRequired whether it has to be written
+     * @param component the component's name
+     * @param defaults the default; a list has one element for each value; null if there is none
+     * @param isRequired whether the property must be configured
      */
     record Property(
             String name,
             Class<?> owner,
             String component,
-            Schema schema,
+            PropertySchema schema,
             @Nullable List<String> defaults,
             boolean isRequired) {}
 
-    /** The shape of a record. */
-    static Group of(Class<? extends Record> type) {
+    /** The schema of a record. */
+    static GroupSchema of(Class<? extends Record> type) {
         RecordComponent[] components = type.getRecordComponents();
         Constructor<? extends Record> constructor = canonicalConstructor(type, components);
         Parameter[] parameters = constructor.getParameters();
@@ -77,7 +77,7 @@ public sealed interface Schema {
         for (int i = 0; i < components.length; i++) {
             properties[i] = property(type, components[i], parameters[i]);
         }
-        return new Group(constructor, List.of(properties));
+        return new GroupSchema(constructor, List.of(properties));
     }
 
     private static Constructor<? extends Record> canonicalConstructor(
@@ -91,13 +91,16 @@ public sealed interface Schema {
         }
     }
 
-    /** The parameter has the annotations of the component, and the component those of its type's arguments. */
+    /**
+     * The constructor parameter carries the annotations of the component; the component those of its type
+     * arguments.
+     */
     private static Property property(Class<?> owner, RecordComponent component, Parameter parameter) {
         Name name = parameter.getAnnotation(Name.class);
         DefaultValue annotation = parameter.getAnnotation(DefaultValue.class);
         @Nullable List<String> defaults = annotation == null ? null : List.of(annotation.value());
         return new Property(
-                name != null ? name.value() : Names.dashed(component.getName()),
+                name != null ? name.value() : PropertyNames.kebabCase(component.getName()),
                 owner,
                 component.getName(),
                 schema(component.getAnnotatedType(), parameter, defaults == null ? List.of() : defaults),
@@ -105,7 +108,7 @@ public sealed interface Schema {
                 parameter.isAnnotationPresent(NotNull.class));
     }
 
-    private static Schema schema(AnnotatedType annotated, AnnotatedElement constraints, List<String> defaults) {
+    private static PropertySchema schema(AnnotatedType annotated, AnnotatedElement constraints, List<String> defaults) {
         Class<?> type = rawType(annotated);
         if (type.isRecord()) {
             return of(type.asSubclass(Record.class));
@@ -114,17 +117,17 @@ public sealed interface Schema {
             AnnotatedType[] arguments = parameterized.getAnnotatedActualTypeArguments();
             AnnotatedType last = arguments[arguments.length - 1];
             if (Map.class.isAssignableFrom(type)) {
-                return new Named(schema(last, last, List.of()));
+                return new MapSchema(schema(last, last, List.of()));
             }
             if (Collection.class.isAssignableFrom(type)) {
-                return new Several(value(rawType(last), last, defaults), Set.class.isAssignableFrom(type));
+                return new ListSchema(value(rawType(last), last, defaults), Set.class.isAssignableFrom(type));
             }
         }
         return value(type, constraints, defaults);
     }
 
-    private static Value value(Class<?> type, AnnotatedElement constraints, List<String> defaults) {
-        return new Value(type, Expectation.of(type, constraints.getAnnotations(), defaults));
+    private static ValueSchema value(Class<?> type, AnnotatedElement constraints, List<String> defaults) {
+        return new ValueSchema(type, ExpectedValue.of(type, constraints.getAnnotations(), defaults));
     }
 
     private static Class<?> rawType(AnnotatedType annotated) {

@@ -15,17 +15,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.json.JsonParserFactory;
 
-/** The configuration metadata that the build makes of the records, as IDEs read it, of one file. */
-record Metadata(List<Property> properties) {
+/** One file of the configuration metadata that the build generates from the records for IDEs. */
+record ConfigurationMetadata(List<MetadataEntry> properties) {
 
     /**
-     * A property.
+     * The metadata of a property.
      *
-     * @param name from the top of its file
-     * @param description as the record's documentation has it
-     * @param defaultValue as it is written in the annotation; null: none
+     * @param name the full name within its file
+     * @param description the Javadoc of the record's component
+     * @param defaultValue the default in the annotation; null if there is none
      */
-    record Property(
+    record MetadataEntry(
             String name,
             String type,
             String description,
@@ -34,8 +34,8 @@ record Metadata(List<Property> properties) {
     private static final String ALL = "META-INF/spring-configuration-metadata.json";
     private static final String ONE = "META-INF/spring/configuration-metadata/%s.json";
 
-    /** What is said of a property of a record. */
-    record Documented(String path, Schema.Property property, Property entry) {
+    /** A property of a record with its metadata. */
+    record Documented(String path, PropertySchema.Property property, MetadataEntry entry) {
 
         @Override
         public String toString() {
@@ -43,53 +43,54 @@ record Metadata(List<Property> properties) {
         }
     }
 
-    /** {@code weir.} itself, as far as it is not under names that the user chooses. */
+    /** The properties below {@code weir.}, except those below user-defined names. */
     static Stream<Documented> ofGateway() {
-        return read(ALL).documented("weir.", Schema.of(WeirProperties.class));
+        return read(ALL).documented("weir.", PropertySchema.of(WeirProperties.class));
     }
 
-    /** What is under the name of a backend. */
+    /** The properties of a backend. */
     static Stream<Documented> ofBackend() {
         return read(ONE.formatted(BackendProperties.class.getName()))
-                .documented("", Schema.of(BackendProperties.class));
+                .documented("", PropertySchema.of(BackendProperties.class));
     }
 
-    /** What is under the id of a route. */
+    /** The properties of a route. */
     static Stream<Documented> ofRoute() {
-        return read(ONE.formatted(RouteProperties.class.getName())).documented("", Schema.of(RouteProperties.class));
+        return read(ONE.formatted(RouteProperties.class.getName()))
+                .documented("", PropertySchema.of(RouteProperties.class));
     }
 
-    private Stream<Documented> documented(String prefix, Schema.Group group) {
+    private Stream<Documented> documented(String prefix, PropertySchema.GroupSchema group) {
         return group.properties().stream().flatMap(property -> {
             String path = prefix + property.name();
-            return property.schema() instanceof Schema.Group nested
+            return property.schema() instanceof PropertySchema.GroupSchema nested
                     ? documented(path + '.', nested)
                     : Stream.of(new Documented(path, property, get(path)));
         });
     }
 
-    private Property get(String name) {
+    private MetadataEntry get(String name) {
         return properties.stream()
                 .filter(property -> property.name().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("no metadata for " + name));
     }
 
-    private static Metadata read(String resource) {
-        try (InputStream in = Metadata.class.getClassLoader().getResourceAsStream(resource)) {
+    private static ConfigurationMetadata read(String resource) {
+        try (InputStream in = ConfigurationMetadata.class.getClassLoader().getResourceAsStream(resource)) {
             String json = new String(Objects.requireNonNull(in, resource).readAllBytes(), StandardCharsets.UTF_8);
-            List<Property> properties = new ArrayList<>();
+            List<MetadataEntry> properties = new ArrayList<>();
             if (JsonParserFactory.getJsonParser().parseMap(json).get("properties") instanceof List<?> list) {
                 for (Object element : list) {
                     Map<?, ?> property = (Map<?, ?>) element;
-                    properties.add(new Property(
+                    properties.add(new MetadataEntry(
                             String.valueOf(property.get("name")),
                             String.valueOf(property.get("type")),
                             String.valueOf(Objects.requireNonNullElse(property.get("description"), "")),
                             property.get("defaultValue")));
                 }
             }
-            return new Metadata(List.copyOf(properties));
+            return new ConfigurationMetadata(List.copyOf(properties));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

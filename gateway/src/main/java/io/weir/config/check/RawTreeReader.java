@@ -15,37 +15,40 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.Resource;
 
-/** Gathers all names that are written in an environment's sources. */
-final class WrittenReader {
+/** Collects all property names in an environment's sources. */
+final class RawTreeReader {
 
-    /** Those that show the others again, and variables, which are read otherwise. */
-    private static final Set<String> NOT_READ =
+    /**
+     * The source that repeats all others, and environment variables, which {@link EnvironmentVariables}
+     * reads.
+     */
+    private static final Set<String> SKIPPED =
             Set.of("configurationProperties", StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME);
 
-    /** Where arguments are written. */
+    /** The location of command line arguments. */
     static final String COMMAND_LINE = "command line";
 
     private final RawTree root = RawTree.root();
-    private final Map<FileText, YamlFile> files;
-    private int order;
+    private final Map<LoadedFile, YamlFile> files;
+    private int precedence;
 
-    private WrittenReader(Map<FileText, YamlFile> files) {
+    private RawTreeReader(Map<LoadedFile, YamlFile> files) {
         this.files = files;
     }
 
-    static RawTree read(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
-        WrittenReader reader = new WrittenReader(files);
+    static RawTree read(ConfigurableEnvironment environment, Map<LoadedFile, YamlFile> files) {
+        RawTreeReader reader = new RawTreeReader(files);
         EnvironmentVariables.of(environment).addTo(reader.root);
         for (PropertySource<?> source : environment.getPropertySources()) {
-            reader.order = environment.getPropertySources().precedenceOf(source);
-            if (source instanceof EnumerablePropertySource<?> enumerable && !NOT_READ.contains(source.getName())) {
-                reader.properties(enumerable);
+            reader.precedence = environment.getPropertySources().precedenceOf(source);
+            if (source instanceof EnumerablePropertySource<?> enumerable && !SKIPPED.contains(source.getName())) {
+                reader.addProperties(enumerable);
             }
         }
         return reader.root;
     }
 
-    private void properties(EnumerablePropertySource<?> source) {
+    private void addProperties(EnumerablePropertySource<?> source) {
         for (String name : source.getPropertyNames()) {
             Object value = source.getProperty(name);
             if (value != null) {
@@ -62,12 +65,12 @@ final class WrittenReader {
                     : text.getResource();
             int line = ConfigurationSources.lineOf(text);
             YamlFile yaml = files.get(resource);
-            Place place = yaml == null
-                    ? Place.inFile(Place.nameOf(resource), line)
-                    : Place.inFile(yaml.name(), yaml.line(name, line));
-            return new Setting(name, value, place, order, yaml, false);
+            SourceLocation location = yaml == null
+                    ? SourceLocation.inFile(SourceLocation.displayName(resource), line)
+                    : SourceLocation.inFile(yaml.name(), yaml.line(name, line));
+            return new Setting(name, value, location, precedence, yaml, false);
         }
-        return new Setting(name, value, Place.elsewhere(nameOf(source)), order, null, false);
+        return new Setting(name, value, SourceLocation.outsideFiles(nameOf(source)), precedence, null, false);
     }
 
     private static String nameOf(PropertySource<?> source) {
