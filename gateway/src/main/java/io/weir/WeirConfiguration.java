@@ -49,6 +49,7 @@ import io.weir.metrics.ClusterMeters;
 import io.weir.metrics.EdgeMeters;
 import io.weir.metrics.ExchangeMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.metrics.MeterScope;
 import io.weir.metrics.ReloadMeters;
 import io.weir.metrics.TracingMeters;
 import io.weir.overload.OverloadGuard;
@@ -470,10 +471,10 @@ class WeirConfiguration {
                 String door,
                 @Nullable QueueingBulkhead limit,
                 @Nullable RouteObserver before) {
-            if (before instanceof Recorder.OfRoute known && known.meters().isOf(backend.name(), door)) {
+            if (before instanceof Recorder.OfRoute known && known.meters().isFor(backend.name(), door)) {
                 return known;
             }
-            MeterBook.MeterScope page = book.open();
+            MeterScope page = book.open();
             try {
                 return recorder.of(new ExchangeMeters(page, route, backend.name(), door, limit));
             } catch (RuntimeException e) {
@@ -485,7 +486,7 @@ class WeirConfiguration {
         @Override
         public void follow(RouteObserver observer, @Nullable QueueingBulkhead limit) {
             if (observer instanceof Recorder.OfRoute known) {
-                known.meters().follow(limit);
+                known.meters().setOwnLimit(limit);
             }
         }
 

@@ -42,9 +42,9 @@ final class Trace {
 
     Trace(BackendMeters meters) {
         this.meters = meters;
-        meters.tally().outcomes(outcomes);
+        meters.totals().readOutcomes(outcomes);
         this.outcomesOf = new Window(outcomes);
-        meters.tally().times(times);
+        meters.totals().readDurations(times);
         this.totalTimes = new Window(times);
         meters.law().times(times);
         this.backendTimes = new Window(times);
@@ -59,9 +59,9 @@ final class Trace {
 
     /** Another second has passed. */
     LiveView.OfBackend second(Backend backend) {
-        meters.tally().outcomes(outcomes);
+        meters.totals().readOutcomes(outcomes);
         outcomesOf.add(outcomes);
-        meters.tally().times(times);
+        meters.totals().readDurations(times);
         totalTimes.add(times);
         meters.law().times(times);
         backendTimes.add(times);

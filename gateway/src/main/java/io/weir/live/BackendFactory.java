@@ -21,6 +21,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
 import java.net.URI;
 import java.util.ArrayList;
@@ -169,7 +170,7 @@ public final class BackendFactory {
                 takeOver(before, next);
             }
             next.meters()
-                    .follow(
+                    .replaceParts(
                             next.properties().bulkhead().maxWaitDuration().toNanos(),
                             backend.breaker(),
                             backend.pool(),
@@ -215,7 +216,7 @@ public final class BackendFactory {
         if (trial != null) {
             trial.resize(share.permits(), bulkhead.queueCapacity());
         }
-        compartment.meters().floored(share.isFloored());
+        compartment.meters().setFloored(share.isFloored());
     }
 
     private Share share(BulkheadProperties bulkhead) {
@@ -235,7 +236,7 @@ public final class BackendFactory {
         plan.undoing.add(() -> breakers.remove(name));
         Breaker breaker = breaker(breakers.circuitBreaker(name, settings.resilience4j()), properties);
         RetryBudget budget = new RetryBudget(properties.retryBudget(), System.nanoTime());
-        MeterBook.MeterScope page = book.open();
+        MeterScope page = book.open();
         plan.undoing.add(page::close);
         BackendMeters meters = new BackendMeters(
                 page,
@@ -248,7 +249,7 @@ public final class BackendFactory {
                 budget,
                 littlesLaw,
                 System::nanoTime);
-        meters.whenRejected(registered::publishRejected);
+        meters.onRejected(registered::publishRejected);
         Backend backend = backend(
                 name, properties, bulkhead, streams, breaker, pool, budget, enforcement(properties, null), meters);
         return new Compartment(properties, settings, backend, registered, meters, prober(backend, properties));
