@@ -16,7 +16,7 @@ import io.weir.config.WeirProperties;
 import io.weir.config.check.Snapshot;
 import io.weir.config.check.SnapshotReader;
 import io.weir.dashboard.LiveFeed;
-import io.weir.dashboard.RefusedFile;
+import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
 import io.weir.door.FrontDoor;
@@ -42,7 +42,7 @@ import io.weir.live.RetiredGenerations;
 import io.weir.live.RoutesFactory;
 import io.weir.management.EventRings;
 import io.weir.management.Gateway;
-import io.weir.management.LimitsOfBody;
+import io.weir.management.LimitsArgumentAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
 import io.weir.metrics.ClusterMeters;
@@ -138,10 +138,10 @@ class WeirConfiguration {
     }
 
     @Bean
-    RecentEvents happenings(CircuitBreakerRegistry breakers) {
-        RecentEvents happenings = new RecentEvents(InstantSource.system());
-        happenings.watch(breakers);
-        return happenings;
+    RecentEvents recentEvents(CircuitBreakerRegistry breakers) {
+        RecentEvents recentEvents = new RecentEvents(InstantSource.system());
+        recentEvents.watch(breakers);
+        return recentEvents;
     }
 
     @Bean
@@ -311,7 +311,7 @@ class WeirConfiguration {
             ApplicationEventPublisher events,
             Drain drain,
             MeterBook book,
-            RecentEvents happenings) {
+            RecentEvents recentEvents) {
         InstantSource clock = InstantSource.system();
         return new LiveConfiguration(
                 Snapshot.of(environment),
@@ -320,7 +320,7 @@ class WeirConfiguration {
                 () -> drain.phase() != Drain.Phase.SERVING,
                 clock,
                 new ReloadMeters(book, clock.instant()),
-                happenings);
+                recentEvents);
     }
 
     @Bean
@@ -390,7 +390,7 @@ class WeirConfiguration {
             Engine engine,
             OverloadGuard guard,
             Drain drain,
-            RecentEvents happenings,
+            RecentEvents recentEvents,
             LiveConfiguration configuration,
             ObjectProvider<GatewayCount> count) {
         GatewayCount known = count.getIfAvailable();
@@ -400,9 +400,9 @@ class WeirConfiguration {
                 engine,
                 guard,
                 drain,
-                happenings,
+                recentEvents,
                 () -> Optional.ofNullable(history.refused())
-                        .map(change -> new RefusedFile(change.at(), change.by(), change.problems())),
+                        .map(change -> new RefusedConfiguration(change.at(), change.by(), change.problems())),
                 known == null ? () -> 1 : known::gateways,
                 InstantSource.system());
     }
@@ -414,13 +414,13 @@ class WeirConfiguration {
             OverloadGuard guard,
             Drain drain,
             LiveConfiguration configuration,
-            RecentEvents happenings) {
-        return new WeirEndpoint(gateway, engine, guard, drain, configuration, happenings);
+            RecentEvents recentEvents) {
+        return new WeirEndpoint(gateway, engine, guard, drain, configuration, recentEvents);
     }
 
     @Bean
-    LimitsOfBody limitsOfBody() {
-        return new LimitsOfBody();
+    LimitsArgumentAdvisor limitsArgumentAdvisor() {
+        return new LimitsArgumentAdvisor();
     }
 
     @Bean

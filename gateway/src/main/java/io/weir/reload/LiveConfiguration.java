@@ -60,7 +60,7 @@ public final class LiveConfiguration implements OperatorChanges {
     private final BooleanSupplier draining;
     private final InstantSource clock;
     private final ReloadMeters meters;
-    private final RecentEvents happenings;
+    private final RecentEvents recentEvents;
     private final History history = new History();
     /** Held while another configuration takes the place of the one in force. */
     private final Object swapping = new Object();
@@ -87,7 +87,7 @@ public final class LiveConfiguration implements OperatorChanges {
             BooleanSupplier draining,
             InstantSource clock,
             ReloadMeters meters,
-            RecentEvents happenings) {
+            RecentEvents recentEvents) {
         this.inForce = inForce;
         this.lastRead = inForce;
         this.files = files;
@@ -95,7 +95,7 @@ public final class LiveConfiguration implements OperatorChanges {
         this.draining = draining;
         this.clock = clock;
         this.meters = meters;
-        this.happenings = happenings;
+        this.recentEvents = recentEvents;
     }
 
     /** What is in force. */
@@ -180,7 +180,7 @@ public final class LiveConfiguration implements OperatorChanges {
     }
 
     @Override
-    public <T> T undisturbed(Supplier<T> action) {
+    public <T> T withoutReload(Supplier<T> action) {
         synchronized (swapping) {
             return action.get();
         }
@@ -240,7 +240,7 @@ public final class LiveConfiguration implements OperatorChanges {
             meters.applied(change.at());
             log.warn("Configuration changed by {} ({}):", change.by(), change.trigger());
             change.differences().forEach(difference -> log.warn("  {}", difference));
-            happenings.add(
+            recentEvents.add(
                     change.trigger() == Trigger.OPERATOR
                             ? RecentEvents.Kind.LIMIT_CHANGED
                             : RecentEvents.Kind.CONFIGURATION_RELOADED,
@@ -253,7 +253,7 @@ public final class LiveConfiguration implements OperatorChanges {
                     "Configuration not changed; everything stays as it was. What {} brought is not sound:",
                     change.by());
             change.problems().forEach(problem -> log.error("  {}", problem));
-            happenings.add(RecentEvents.Kind.CONFIGURATION_REFUSED, null, told(change.problems()), change.by());
+            recentEvents.add(RecentEvents.Kind.CONFIGURATION_REFUSED, null, told(change.problems()), change.by());
         }
     }
 
