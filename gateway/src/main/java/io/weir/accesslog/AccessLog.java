@@ -28,10 +28,10 @@ import org.slf4j.LoggerFactory;
  *  "trace_id":"...","attempts":0,"queue_ms":0.000,"backend_ms":0.000,"total_ms":0.212,"bytes":0}
  * }</pre>
  *
- * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests ended.
- * The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome {@code fallback};
- * {@code detail} says exactly what went wrong. Unknown values are left out. The backend is the last one that was called.
- * Long values are truncated.
+ * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
+ * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
+ * {@code fallback}; {@code detail} says exactly what went wrong. Unknown values are left out. The backend is
+ * the last one that was called. Long values are truncated.
  *
  * <p>A line is formatted on the exchange's event loop and written by a {@link LineWriter}.
  */
@@ -131,8 +131,8 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     }
 
     /**
-     * Logs a request that was answered on a route without an exchange: by the backend of an unprotected route, or by a
-     * filter.
+     * Logs a request that was answered on a route without an exchange: by the backend of an unprotected
+     * route, or by a filter.
      *
      * @param route the route's id
      * @param traceId id of the request's trace; null: none
@@ -240,7 +240,10 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
         }
     }
 
-    /** The path has no query already; this protects against a mistake elsewhere, since a query may hold secrets. */
+    /**
+     * The path has no query already; this protects against a mistake elsewhere, since a query may hold
+     * secrets.
+     */
     private static String withoutQuery(String path) {
         int query = path.indexOf('?');
         return query < 0 ? path : path.substring(0, query);

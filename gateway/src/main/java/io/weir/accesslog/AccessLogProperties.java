@@ -10,8 +10,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param enabled whether the access log is written.
  * @param file file to append to; default: standard output.
- * @param queueCapacity maximum number of lines that wait to be written; 16 to 10000000. A line that finds the queue full is
- *     dropped and counted ({@code weir_access_log_dropped_total}): an exchange never waits for a disk.
+ * @param queueCapacity maximum number of lines that wait to be written; 16 to 10000000. A line that finds the
+ *     queue full is dropped and counted ({@code weir_access_log_dropped_total}): an exchange never waits for
+ *     a disk.
  */
 public record AccessLogProperties(
         @DefaultValue("true") boolean enabled,

@@ -8,9 +8,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * Writes a JSON object (RFC 8259) on one line, in UTF-8, into a reusable buffer.
  *
- * <p>A value sent by a caller can neither break the line nor add a member. Quotes and backslashes are escaped. So is
- * every control, format and separator character, since logs are also read in terminals: this includes the C1 controls,
- * bidirectional overrides and U+2028. An unpaired surrogate becomes U+FFFD.
+ * <p>A value sent by a caller can neither break the line nor add a member. Quotes and backslashes are
+ * escaped. So is every control, format and separator character, since logs are also read in terminals: this
+ * includes the C1 controls, bidirectional overrides and U+2028. An unpaired surrogate becomes U+FFFD.
  *
  * <p>Not thread-safe: each thread has its own.
  */

@@ -4,8 +4,8 @@ import org.jctools.queues.atomic.MpscAtomicArrayQueue;
 import org.jspecify.annotations.Nullable;
 
 /** A bounded first-in-first-out queue of lines, from many event loops to one writer. */
-// Concurrency: JCTools' lock-free queue; neither side waits for the other, and nothing is allocated. A line that is
-// being added may be missed by the present poll, and is found by the next one.
+// Concurrency: JCTools' lock-free queue; neither side waits for the other, and nothing is allocated. A line
+// that is being added may be missed by the present poll, and is found by the next one.
 final class LineQueue {
 
     private final MpscAtomicArrayQueue<byte[]> lines;

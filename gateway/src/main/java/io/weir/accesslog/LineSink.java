@@ -47,8 +47,9 @@ interface LineSink extends AutoCloseable {
     }
 
     /**
-     * A file, opened for appending. It is opened again when it was renamed or deleted. So {@code logrotate} needs no
-     * signal; its {@code copytruncate} works too, since an append writes at the present end of the file.
+     * A file, opened for appending. It is opened again when it was renamed or deleted. So {@code logrotate}
+     * needs no signal; its {@code copytruncate} works too, since an append writes at the present end of the
+     * file.
      */
     final class AppendedFile implements LineSink {
 

@@ -11,13 +11,13 @@ import org.slf4j.LoggerFactory;
 /**
  * Writes lines to a sink, in batches, on a daemon thread of its own.
  *
- * <p>A caller of {@link #accept} never waits: a line that finds the queue full is dropped and counted. The thread polls
- * the queue every {@value #POLL_MILLIS} ms. Waking it for each line would cost an event loop more than the line itself;
- * it is woken only when the queue is half full.
+ * <p>A caller of {@link #accept} never waits: a line that finds the queue full is dropped and counted. The
+ * thread polls the queue every {@value #POLL_MILLIS} ms. Waking it for each line would cost an event loop
+ * more than the line itself; it is woken only when the queue is half full.
  */
-// Concurrency: the queue is the only shared state of event loops and writer. The writer sets `parked` before its last
-// look at the queue; an offer that makes the queue half full unparks the writer if `parked` is set. If both miss each
-// other, the writer wakes by itself after POLL_MILLIS.
+// Concurrency: the queue is the only shared state of event loops and writer. The writer sets `parked` before
+// its last look at the queue; an offer that makes the queue half full unparks the writer if `parked` is set.
+// If both miss each other, the writer wakes by itself after POLL_MILLIS.
 final class LineWriter implements AutoCloseable {
 
     static final int POLL_MILLIS = 10;

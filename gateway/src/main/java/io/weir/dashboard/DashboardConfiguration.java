@@ -13,8 +13,9 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 /**
  * Adds the page and the streams to the application context of the management port, behind its guard.
  *
- * <p>Spring Boot reads the class's name from {@code META-INF/spring/...ManagementContextConfiguration.imports}. The
- * class has no stereotype annotation on purpose: a component scan would add them to the gateway's own port, too.
+ * <p>Spring Boot reads the class's name from {@code
+ * META-INF/spring/...ManagementContextConfiguration.imports}. The class has no stereotype annotation on
+ * purpose: a component scan would add them to the gateway's own port, too.
  */
 public class DashboardConfiguration {
 

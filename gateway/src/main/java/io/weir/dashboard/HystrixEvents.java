@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A snapshot as the events of Hystrix's metrics poller: for each backend a {@code HystrixCommand} and a {@code
- * HystrixThreadPool}, with all of their fields and types.
+ * A snapshot as the events of Hystrix's metrics poller: for each backend a {@code HystrixCommand} and a
+ * {@code HystrixThreadPool}, with all of their fields and types.
  *
- * <p>A backend is shown as a command with thread-pool isolation: its permits are the threads, the bulkhead's queue is the
- * pool's queue. {@code latencyExecute} is the time in the backend, {@code latencyTotal} the time of the exchange. Fields
- * without an equivalent, such as collapsed requests, are 0.
+ * <p>A backend is shown as a command with thread-pool isolation: its permits are the threads, the bulkhead's
+ * queue is the pool's queue. {@code latencyExecute} is the time in the backend, {@code latencyTotal} the time
+ * of the exchange. Fields without an equivalent, such as collapsed requests, are 0.
  */
 final class HystrixEvents {
 
@@ -47,7 +47,8 @@ final class HystrixEvents {
     }
 
     /** Exchanges within the window, in the categories of Hystrix. */
-    private record Counts(long success, long badRequests, long failure, long timeout, long shortCircuited, long rejected) {
+    private record Counts(
+            long success, long badRequests, long failure, long timeout, long shortCircuited, long rejected) {
 
         static Counts of(long[] outcomes) {
             return new Counts(
@@ -92,7 +93,8 @@ final class HystrixEvents {
         }
     }
 
-    private static Map<String, @Nullable Object> command(long atMillis, LiveView.BackendSnapshot backend, BackendHistory history) {
+    private static Map<String, @Nullable Object> command(
+            long atMillis, LiveView.BackendSnapshot backend, BackendHistory history) {
         Counts counts = Counts.of(history.outcomes());
         long fallbacks = history.outcomes()[ExchangeOutcomes.words().indexOf(ExchangeOutcomes.FALLBACK)];
         BackendView now = backend.now();
@@ -163,7 +165,8 @@ final class HystrixEvents {
         event.put("propertyValue_requestLogEnabled", false);
     }
 
-    private static Map<String, Object> threadPool(long atMillis, LiveView.BackendSnapshot backend, BackendHistory history) {
+    private static Map<String, Object> threadPool(
+            long atMillis, LiveView.BackendSnapshot backend, BackendHistory history) {
         BackendView.Calls calls = backend.now().calls();
         Counts counts = Counts.of(history.outcomes());
         BackendView.Law law = backend.now().law();

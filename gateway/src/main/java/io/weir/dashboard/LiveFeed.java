@@ -36,11 +36,11 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Computes one snapshot a second, encodes it once, and sends the same bytes to all clients.
  *
- * <p>It reads the counters every second, even without clients, so that a new client sees the last two minutes, and
- * windows that are correct from the first event on. It encodes only if there are clients.
+ * <p>It reads the counters every second, even without clients, so that a new client sees the last two
+ * minutes, and windows that are correct from the first event on. It encodes only if there are clients.
  */
-// Concurrency: one thread computes, encodes and sends; the results are confined to it. The sets of clients, which event
-// loops change, are guarded by this object's monitor, which is held only for the change.
+// Concurrency: one thread computes, encodes and sends; the results are confined to it. The sets of clients,
+// which event loops change, are guarded by this object's monitor, which is held only for the change.
 public final class LiveFeed implements AutoCloseable {
 
     /** The formats of the stream. */
@@ -90,7 +90,8 @@ public final class LiveFeed implements AutoCloseable {
     /**
      * A feed; {@link #start} starts it.
      *
-     * @param refused the refused configuration in the files; empty: the configuration in the files is in force
+     * @param refused the refused configuration in the files; empty: the configuration in the files is in
+     *     force
      * @param replicas gateways that share limits of scope cluster, this one included
      * @param clock the system clock, except in tests
      */
@@ -171,8 +172,8 @@ public final class LiveFeed implements AutoCloseable {
     }
 
     /**
-     * Adds a client; false if there are too many, or the feed is closed. The feed's thread sends the first event: with
-     * hundreds of backends its encoding takes milliseconds, too long for an event loop.
+     * Adds a client; false if there are too many, or the feed is closed. The feed's thread sends the first
+     * event: with hundreds of backends its encoding takes milliseconds, too long for an event loop.
      */
     boolean add(Format format, StreamClient client) {
         synchronized (this) {

@@ -11,8 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The document that {@code /actuator/weirstream} sends each second. Durations are in milliseconds, times in milliseconds
- * since 1970.
+ * The document that {@code /actuator/weirstream} sends each second. Durations are in milliseconds, times in
+ * milliseconds since 1970.
  *
  * @param at when the snapshot was computed
  * @param startedAt when the gateway started; changes with a restart
@@ -55,8 +55,8 @@ record LiveView(
      * @param rate exchanges per second
      * @param troubleShare share of exchanges that were shed or failed; 0 to 1
      * @param outcomes number of exchanges by outcome, in the words of the metrics; without zeros
-     * @param times durations of the exchanges that were not shed, from the request's head to the answer's last byte;
-     *     null: none
+     * @param times durations of the exchanges that were not shed, from the request's head to the answer's
+     *     last byte; null: none
      * @param budgetLeftMs mean time left of the deadline when calls got their permit; null: no calls
      */
     record Recent(

@@ -5,12 +5,12 @@ import io.weir.management.BackendView;
 /**
  * How serious the worst problem of a backend is; the dashboard shows the most serious backends first.
  *
- * <p>Problems that callers notice rank first, by the share of callers affected. Then come breakers that an operator has
- * forced, then early signs: slow calls, a queue, no free permit.
+ * <p>Problems that callers notice rank first, by the share of callers affected. Then come breakers that an
+ * operator has forced, then early signs: slow calls, a queue, no free permit.
  *
  * @param score 0: no problem; 100: no call is served
- * @param word the worst problem: {@code open}, {@code half-open}, {@code failing}, {@code forced-open}, {@code
- *     forced-closed}, {@code hanging}, {@code queueing}, {@code full}, or {@code calm} for none
+ * @param word the worst problem: {@code open}, {@code half-open}, {@code failing}, {@code forced-open},
+ *     {@code forced-closed}, {@code hanging}, {@code queueing}, {@code full}, or {@code calm} for none
  */
 record Severity(int score, String word) {
 

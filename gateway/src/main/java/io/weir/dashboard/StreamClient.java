@@ -5,8 +5,8 @@ import java.util.function.Consumer;
 /**
  * One client of a stream of events.
  *
- * <p>A client whose connection has not yet taken the last event misses the next one, which does no harm, since each
- * event is complete. After {@value #MAX_MISSES} misses in a row the connection is closed.
+ * <p>A client whose connection has not yet taken the last event misses the next one, which does no harm,
+ * since each event is complete. After {@value #MAX_MISSES} misses in a row the connection is closed.
  */
 // Concurrency: used on the feed's thread only, except `end`.
 final class StreamClient {

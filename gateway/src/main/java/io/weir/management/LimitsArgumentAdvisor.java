@@ -13,8 +13,8 @@ import org.springframework.boot.actuate.endpoint.invoke.OperationParameters;
 /**
  * Collects the limits in the body of a POST to the endpoint {@code weir} into one argument, {@value #LIMITS}.
  *
- * <p>Spring Boot ignores members of the body that are no parameter of the operation, and a Java parameter cannot have a
- * name such as {@code max-concurrent-calls}.
+ * <p>Spring Boot ignores members of the body that are no parameter of the operation, and a Java parameter
+ * cannot have a name such as {@code max-concurrent-calls}.
  */
 public final class LimitsArgumentAdvisor implements OperationInvokerAdvisor {
 

@@ -23,11 +23,11 @@ import reactor.core.publisher.Mono;
  * Guards every request to the management port.
  *
  * <ul>
- *   <li>If a token is configured, a request without it gets a 401. Health probes are exempt, since kubelets and load
- *       balancers send no token. The files of the dashboard page are exempt, since a browser sends no token for an
- *       address that a user has typed.
- *   <li>A request that is not a read must pass the {@linkplain SameOriginCheck check of its origin}, with or without a
- *       token; otherwise it gets a 403.
+ *   <li>If a token is configured, a request without it gets a 401. Health probes are exempt, since kubelets
+ *       and load balancers send no token. The files of the dashboard page are exempt, since a browser sends
+ *       no token for an address that a user has typed.
+ *   <li>A request that is not a read must pass the {@linkplain SameOriginCheck check of its origin}, with or
+ *       without a token; otherwise it gets a 403.
  * </ul>
  *
  * <p>The guard puts the caller's address into the Reactor context, under {@link #CALLER}.
@@ -39,7 +39,8 @@ final class ManagementGuard implements WebFilter, Ordered {
 
     private static final String SCHEME = "Bearer ";
 
-    private static final Set<String> PAGE_PATHS = Set.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js");
+    private static final Set<String> PAGE_PATHS =
+            Set.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js");
 
     private final byte @Nullable [] token;
     private final PathPattern health;

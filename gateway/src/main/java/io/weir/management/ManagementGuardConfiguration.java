@@ -15,8 +15,9 @@ import reactor.netty.http.HttpProtocol;
 /**
  * Adds the guard and the protocol setting to the application context of the management port.
  *
- * <p>Spring Boot reads the class's name from {@code META-INF/spring/...ManagementContextConfiguration.imports}. The
- * class has no stereotype annotation on purpose: a component scan would add the guard to the gateway's own port, too.
+ * <p>Spring Boot reads the class's name from {@code
+ * META-INF/spring/...ManagementContextConfiguration.imports}. The class has no stereotype annotation on
+ * purpose: a component scan would add the guard to the gateway's own port, too.
  */
 public class ManagementGuardConfiguration {
 
@@ -31,8 +32,9 @@ public class ManagementGuardConfiguration {
     }
 
     /**
-     * Declines upgrades to HTTP/2 in clear text: Reactor Netty would have to hold the whole request first, and answers
-     * 413 if it has a body. The JDK's client offers the upgrade with each request. Over TLS the port speaks HTTP/2.
+     * Declines upgrades to HTTP/2 in clear text: Reactor Netty would have to hold the whole request first,
+     * and answers 413 if it has a body. The JDK's client offers the upgrade with each request. Over TLS the
+     * port speaks HTTP/2.
      */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)

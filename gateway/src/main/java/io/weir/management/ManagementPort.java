@@ -3,7 +3,9 @@ package io.weir.management;
 import java.net.InetAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Checks whether the configured management port is safe, at the start and when a configuration is validated. */
+/**
+ * Checks whether the configured management port is safe, at the start and when a configuration is validated.
+ */
 public final class ManagementPort {
 
     private ManagementPort() {}
@@ -12,7 +14,8 @@ public final class ManagementPort {
      * The problem of a configuration, in one sentence; null: none.
      *
      * @param properties {@code weir.management}
-     * @param address {@code management.server.address}; null: not set, which means every address of the machine
+     * @param address {@code management.server.address}; null: not set, which means every address of the
+     *     machine
      * @param port {@code management.server.port}; null: not set, which means the gateway's own; below 0:
      *     no management port
      * @param serverPort {@code server.port}

@@ -13,11 +13,11 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last {@value #CAPACITY} changes, for the dashboard: transitions of breakers, actions of operators, changes of the
- * configuration. The log has all of them.
+ * The last {@value #CAPACITY} changes, for the dashboard: transitions of breakers, actions of operators,
+ * changes of the configuration. The log has all of them.
  */
-// Concurrency: guarded by its monitor, held for a copy of some references. Breakers change their state on event loops,
-// but seldom.
+// Concurrency: guarded by its monitor, held for a copy of some references. Breakers change their state on
+// event loops, but seldom.
 public final class RecentEvents {
 
     /** Maximum number of events. */
@@ -91,7 +91,8 @@ public final class RecentEvents {
 
     private void watch(CircuitBreakerRegistry breakers, CircuitBreaker breaker) {
         breaker.getEventPublisher().onStateTransition(event -> {
-            // A replaced breaker still serves its last exchanges; its transitions are no longer the backend's.
+            // A replaced breaker still serves its last exchanges; its transitions are no longer the
+            // backend's.
             boolean isCurrent = breakers.find(breaker.getName())
                     .filter(found -> found == breaker)
                     .isPresent();

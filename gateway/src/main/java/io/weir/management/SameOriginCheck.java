@@ -7,11 +7,11 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 
 /**
- * Protects against cross-site request forgery: a browser's request must come from a page of this gateway, not from
- * another site that the operator has open.
+ * Protects against cross-site request forgery: a browser's request must come from a page of this gateway, not
+ * from another site that the operator has open.
  *
- * <p>Only browsers send {@code Sec-Fetch-Site} and {@code Origin}. A request without both passes; the token protects
- * against other clients.
+ * <p>Only browsers send {@code Sec-Fetch-Site} and {@code Origin}. A request without both passes; the token
+ * protects against other clients.
  */
 final class SameOriginCheck {
 
@@ -23,8 +23,8 @@ final class SameOriginCheck {
     /**
      * A check.
      *
-     * @param hasToken whether a token is configured. Without one, a host name is not accepted as the gateway's own, since
-     *     an attacker can point a name to the loopback address (DNS rebinding)
+     * @param hasToken whether a token is configured. Without one, a host name is not accepted as the
+     *     gateway's own, since an attacker can point a name to the loopback address (DNS rebinding)
      */
     SameOriginCheck(boolean hasToken) {
         this.hasToken = hasToken;
@@ -55,6 +55,8 @@ final class SameOriginCheck {
     private boolean isOwnHost(@Nullable String host) {
         return hasToken
                 || (host != null
-                        && IP_OR_LOCALHOST.matcher(host.replaceFirst(":[0-9]*$", "")).matches());
+                        && IP_OR_LOCALHOST
+                                .matcher(host.replaceFirst(":[0-9]*$", ""))
+                                .matches());
     }
 }

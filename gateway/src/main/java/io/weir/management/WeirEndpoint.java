@@ -27,12 +27,13 @@ import reactor.core.scheduler.Schedulers;
  * <ul>
  *   <li>{@code GET /actuator/weir}: the gateway, every backend, every route.
  *   <li>{@code GET /actuator/weir/orders}: one backend.
- *   <li>{@code POST /actuator/weir/orders} with <code>{"breaker":"open"}</code>: refuses every call until released. With
- *       {@code "closed"}: permits every call until released; the breaker cannot open. With {@code "released"}: the
- *       breaker decides by itself again; it starts closed, with an empty window. The change takes effect at once, and is
- *       logged with the operator's address.
+ *   <li>{@code POST /actuator/weir/orders} with <code>{"breaker":"open"}</code>: refuses every call until
+ *       released. With {@code "closed"}: permits every call until released; the breaker cannot open. With
+ *       {@code "released"}: the breaker decides by itself again; it starts closed, with an empty window. The
+ *       change takes effect at once, and is logged with the operator's address.
  *   <li>The same with <code>{"max-concurrent-calls":20}</code> or other limits of the backend ({@link
- *       OperatorChanges#change}): they apply from the next request on, until the next reload, all of them or none.
+ *       OperatorChanges#change}): they apply from the next request on, until the next reload, all of them or
+ *       none.
  * </ul>
  */
 @Endpoint(id = "weir")

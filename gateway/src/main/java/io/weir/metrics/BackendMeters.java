@@ -23,15 +23,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * Meters and MXBean of one backend and its compartment.
  *
- * <p>Created before the {@link io.weir.engine.Backend} that it observes, from the same parts. Events are counted when
- * they happen, without an allocation. States are read by the scrape.
+ * <p>Created before the {@link io.weir.engine.Backend} that it observes, from the same parts. Events are
+ * counted when they happen, without an allocation. States are read by the scrape.
  */
 public final class BackendMeters implements BackendObserver, AutoCloseable {
 
     /** The words for the states of the breaker, forced states included. */
     static final List<String> BREAKER_STATES = List.of("closed", "open", "half-open", "forced-open", "forced-closed");
 
-    /** Above this failure rate, in percent, the times of a backend's calls are no measure of its service time. */
+    /**
+     * Above this failure rate, in percent, the times of a backend's calls are no measure of its service time.
+     */
     private static final float TRUSTED_FAILURE_RATE = 10;
 
     private static final double NANOS_PER_SECOND = 1e9;
@@ -51,8 +53,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final Timer serviceTime;
     private final Counter retriesAllowed;
     private final Counter retriesDenied;
-    // Concurrency: two threads that create the counter of a reason get the same one; the order of their writes does
-    // not matter.
+    // Concurrency: two threads that create the counter of a reason get the same one; the order of their
+    // writes does not matter.
     private final AtomicReferenceArray<@Nullable Counter> shed =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
 
@@ -116,7 +118,10 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         isFloored = floored;
     }
 
-    /** Sets the action to run each time that a call was shed for want of a permit; it replaces the previous one. */
+    /**
+     * Sets the action to run each time that a call was shed for want of a permit; it replaces the previous
+     * one.
+     */
     public void onRejected(Runnable action) {
         onRejected = action;
     }
@@ -223,7 +228,9 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         return budgetLeft.count();
     }
 
-    /** The sum of the time left of their deadlines when calls got a permit, since the start, in nanoseconds. */
+    /**
+     * The sum of the time left of their deadlines when calls got a permit, since the start, in nanoseconds.
+     */
     public double budgetLeftNanos() {
         return budgetLeft.totalTime(TimeUnit.NANOSECONDS);
     }

@@ -41,8 +41,8 @@ public final class EdgeMeters implements AutoCloseable {
 
     private final MeterBook book;
     private final MeterScope scope;
-    // Concurrency: two threads that create the timer of a reason get the same one; the order of their writes does not
-    // matter.
+    // Concurrency: two threads that create the timer of a reason get the same one; the order of their writes
+    // does not matter.
     private final AtomicReferenceArray<@Nullable Timer> refused =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
     /** Timers of requests without an exchange, by the route's id; at most one entry for each route. */
@@ -81,8 +81,8 @@ public final class EdgeMeters implements AutoCloseable {
     }
 
     /**
-     * Counts a request that was refused before its route was known: it is malformed, or no route matches. Its duration
-     * is recorded as 0.
+     * Counts a request that was refused before its route was known: it is malformed, or no route matches. Its
+     * duration is recorded as 0.
      */
     public void refused(Reason reason) {
         Timer timer = timer(scope, refused, ExchangeOutcomes.index(reason), NONE, NONE);
@@ -92,8 +92,8 @@ public final class EdgeMeters implements AutoCloseable {
     }
 
     /**
-     * Counts a request that was answered on a route without an exchange: by the backend of an unprotected route, or by a
-     * filter.
+     * Counts a request that was answered on a route without an exchange: by the backend of an unprotected
+     * route, or by a filter.
      *
      * @param route the route's id
      */

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Meters of one route: number, duration, outcome and bytes of its exchanges.
  *
- * <p>A timer is created when its outcome first occurs, so that outcomes that never occur have no series. After that, an
- * exchange costs a read from an array and the record itself, and allocates nothing.
+ * <p>A timer is created when its outcome first occurs, so that outcomes that never occur have no series.
+ * After that, an exchange costs a read from an array and the record itself, and allocates nothing.
  */
 public final class ExchangeMeters implements RouteObserver, AutoCloseable {
 
@@ -25,8 +25,8 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
     private final String backend;
     private final String door;
     private final Counter bytes;
-    // Concurrency: two threads that create the timer of an outcome get the same one; the order of their writes does
-    // not matter.
+    // Concurrency: two threads that create the timer of an outcome get the same one; the order of their
+    // writes does not matter.
     private final AtomicReferenceArray<@Nullable Timer> timers =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
 

@@ -6,13 +6,13 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The exchanges with one backend since the start: a count by outcome, and a histogram of their durations. A reader
- * computes the figures of a window from the difference of two readings.
+ * The exchanges with one backend since the start: a count by outcome, and a histogram of their durations. A
+ * reader computes the figures of a window from the difference of two readings.
  *
  * <p>The durations of shed exchanges are left out, since they say nothing about the backend.
  */
-// Concurrency: event loops count in stripes, so that they do not contend for a cache line; readers take no lock. A
-// reader may see an exchange's outcome before its duration.
+// Concurrency: event loops count in stripes, so that they do not contend for a cache line; readers take no
+// lock. A reader may see an exchange's outcome before its duration.
 public final class ExchangeTotals {
 
     private static final int MAX_STRIPES = 16;

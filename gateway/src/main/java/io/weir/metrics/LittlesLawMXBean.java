@@ -1,8 +1,8 @@
 package io.weir.metrics;
 
 /**
- * Little's law for one backend, over JMX as {@code io.weir:type=Backend,name=<name>}, in the terms that operators of
- * thread pools know.
+ * Little's law for one backend, over JMX as {@code io.weir:type=Backend,name=<name>}, in the terms that
+ * operators of thread pools know.
  *
  * <p>Averages are over {@code weir.littles-law.window}; times are in milliseconds.
  */

@@ -16,17 +16,18 @@ import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 /**
- * Keeps the owners of each of the gateway's {@link Meters} and MBeans, and removes a meter with its last owner.
+ * Keeps the owners of each of the gateway's {@link Meters} and MBeans, and removes a meter with its last
+ * owner.
  *
- * <p>After a change of the configuration, a route or backend and its successor of the same name exist at the same
- * time, until the exchanges of the old one have ended. A meter registry identifies a meter by name and tags only: the
- * end of the old route would remove the meters of the new one, and a gauge would keep reading the old backend. So each
- * meter here has a list of owners, the {@link MeterScope}s that created it. A gauge reads the value of its latest
- * owner; a counter or timer keeps its count from owner to owner. If a successor closes before its predecessor, the
- * gauge reads the predecessor again.
+ * <p>After a change of the configuration, a route or backend and its successor of the same name exist at the
+ * same time, until the exchanges of the old one have ended. A meter registry identifies a meter by name and
+ * tags only: the end of the old route would remove the meters of the new one, and a gauge would keep reading
+ * the old backend. So each meter here has a list of owners, the {@link MeterScope}s that created it. A gauge
+ * reads the value of its latest owner; a counter or timer keeps its count from owner to owner. If a successor
+ * closes before its predecessor, the gauge reads the predecessor again.
  */
-// Concurrency: everything is guarded by the book's monitor, which is held while a meter is created or removed: at
-// the start, at a change of the configuration, and once for each outcome of a route.
+// Concurrency: everything is guarded by the book's monitor, which is held while a meter is created or
+// removed: at the start, at a change of the configuration, and once for each outcome of a route.
 public final class MeterBook {
 
     private final MeterRegistry registry;
@@ -65,7 +66,10 @@ public final class MeterBook {
         }
     }
 
-    /** Makes a scope the latest owner of a meter, which is created if there is none. The caller holds the monitor. */
+    /**
+     * Makes a scope the latest owner of a meter, which is created if there is none. The caller holds the
+     * monitor.
+     */
     void claim(Key key, MeterScope owner, Object value, Supplier<OwnedMeter> creation) {
         OwnedMeter known = meters.get(key);
         OwnedMeter meter = known == null ? creation.get() : known;

@@ -39,7 +39,10 @@ public final class MeterScope implements AutoCloseable {
         this.registry = registry;
     }
 
-    /** The value that a gauge reads, of whichever owner. The registry refers to it weakly; {@link OwnedMeter} strongly. */
+    /**
+     * The value that a gauge reads, of whichever owner. The registry refers to it weakly; {@link OwnedMeter}
+     * strongly.
+     */
     private static final class Source implements DoubleSupplier {
 
         private volatile DoubleSupplier value;
@@ -194,8 +197,8 @@ public final class MeterScope implements AutoCloseable {
     private void show(Meters meter, DoubleSupplier value, String[] tagValues, Function<Source, Meter> creation) {
         synchronized (book) {
             requireOpen(meter);
-            // The meter is kept and its source changed: during a removal and a new creation, a Prometheus scrape
-            // would find two meters of one name, and fail.
+            // The meter is kept and its source changed: during a removal and a new creation, a Prometheus
+            // scrape would find two meters of one name, and fail.
             claim(new Key(meter.meterName(), List.of(tagValues)), value, () -> {
                 Source source = new Source(value);
                 Meter created = creation.apply(source);

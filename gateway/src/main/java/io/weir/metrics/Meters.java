@@ -7,13 +7,15 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every meter that the gateway defines: name, kind, unit, tags and description. All meters are created from here.
+ * Every meter that the gateway defines: name, kind, unit, tags and description. All meters are created from
+ * here.
  *
- * <p>Names are Micrometer's, with dots; {@link #prometheusNames()} gives the names in a Prometheus scrape. The values of
- * all tags are bounded by the configuration or by an enum: a path, a header or an address is never a tag.
+ * <p>Names are Micrometer's, with dots; {@link #prometheusNames()} gives the names in a Prometheus scrape.
+ * The values of all tags are bounded by the configuration or by an enum: a path, a header or an address is
+ * never a tag.
  *
- * <p>A scrape also has Resilience4j's meters ({@code resilience4j_circuitbreaker_*}, {@code resilience4j_bulkhead_*})
- * and the JVM's.
+ * <p>A scrape also has Resilience4j's meters ({@code resilience4j_circuitbreaker_*}, {@code
+ * resilience4j_bulkhead_*}) and the JVM's.
  */
 public enum Meters {
     /** Every answered request, whether the gateway or a backend answered it. */
@@ -59,8 +61,7 @@ public enum Meters {
             "weir.shed",
             Kind.COUNTER,
             null,
-            "Requests that the gateway answered itself with a 503 to protect the backend or itself,"
-                    + " by reason.",
+            "Requests that the gateway answered itself with a 503 to protect the backend or itself," + " by reason.",
             "backend",
             "reason"),
     /** The effect that a limit in dry-run mode would have. */
@@ -80,11 +81,7 @@ public enum Meters {
             "backend"),
     /** Shows whether calls are sent with enough time to be answered. */
     BUDGET_LEFT(
-            "weir.budget.left",
-            Kind.TIMER,
-            null,
-            "Time left of the deadline when a call got its permit.",
-            "backend"),
+            "weir.budget.left", Kind.TIMER, null, "Time left of the deadline when a call got its permit.", "backend"),
     /** Time of calls in the backend. */
     SERVICE_TIME(
             "weir.service.time",
@@ -101,19 +98,9 @@ public enum Meters {
             "backend",
             "verdict"),
     /** Calls in the backend. */
-    PERMITS_USED(
-            "weir.permits.used",
-            Kind.GAUGE,
-            null,
-            "Permits of the bulkhead in use.",
-            "backend"),
+    PERMITS_USED("weir.permits.used", Kind.GAUGE, null, "Permits of the bulkhead in use.", "backend"),
     /** The limit of calls in the backend. */
-    PERMITS_LIMIT(
-            "weir.permits.limit",
-            Kind.GAUGE,
-            null,
-            "Limit of concurrent calls of the bulkhead.",
-            "backend"),
+    PERMITS_LIMIT("weir.permits.limit", Kind.GAUGE, null, "Limit of concurrent calls of the bulkhead.", "backend"),
     /** Shows that all gateways together may exceed a limit of scope cluster. */
     PERMITS_FLOORED(
             "weir.permits.floored",
@@ -122,19 +109,9 @@ public enum Meters {
             "1 if this gateway's share of a limit of scope cluster was rounded up to one permit.",
             "backend"),
     /** Calls that wait for the backend. */
-    QUEUE_LENGTH(
-            "weir.queue.length",
-            Kind.GAUGE,
-            null,
-            "Calls that wait for a permit.",
-            "backend"),
+    QUEUE_LENGTH("weir.queue.length", Kind.GAUGE, null, "Calls that wait for a permit.", "backend"),
     /** The limit of calls that wait for the backend. */
-    QUEUE_CAPACITY(
-            "weir.queue.capacity",
-            Kind.GAUGE,
-            null,
-            "Limit of calls that wait for a permit.",
-            "backend"),
+    QUEUE_CAPACITY("weir.queue.capacity", Kind.GAUGE, null, "Limit of calls that wait for a permit.", "backend"),
     /** The limit of the wait. */
     QUEUE_WAIT_LIMIT(
             "weir.queue.wait.limit",
@@ -143,19 +120,9 @@ public enum Meters {
             "Longest time that a call may wait for a permit.",
             "backend"),
     /** Streams and WebSockets. */
-    STREAMS_USED(
-            "weir.streams.used",
-            Kind.GAUGE,
-            null,
-            "Open streams and WebSockets.",
-            "backend"),
+    STREAMS_USED("weir.streams.used", Kind.GAUGE, null, "Open streams and WebSockets.", "backend"),
     /** The limit of streams and WebSockets. */
-    STREAMS_LIMIT(
-            "weir.streams.limit",
-            Kind.GAUGE,
-            null,
-            "Limit of open streams and WebSockets.",
-            "backend"),
+    STREAMS_LIMIT("weir.streams.limit", Kind.GAUGE, null, "Limit of open streams and WebSockets.", "backend"),
     /** The breaker's state; exactly one of the series is 1. */
     BREAKER_STATE(
             "weir.breaker.state",
@@ -195,26 +162,11 @@ public enum Meters {
             "backend",
             "state"),
     /** Normally near 0, since a permit guarantees a connection; a lasting value is a defect. */
-    POOL_PENDING(
-            "weir.pool.pending",
-            Kind.GAUGE,
-            null,
-            "Calls with a permit that wait for a connection.",
-            "backend"),
+    POOL_PENDING("weir.pool.pending", Kind.GAUGE, null, "Calls with a permit that wait for a connection.", "backend"),
     /** The limit of connections to the backend. */
-    POOL_LIMIT(
-            "weir.pool.limit",
-            Kind.GAUGE,
-            null,
-            "Limit of connections to the backend.",
-            "backend"),
+    POOL_LIMIT("weir.pool.limit", Kind.GAUGE, null, "Limit of connections to the backend.", "backend"),
     /** The balance of the retry budget. */
-    RETRY_BUDGET(
-            "weir.retry.budget",
-            Kind.GAUGE,
-            null,
-            "Retries that the retry budget allows now.",
-            "backend"),
+    RETRY_BUDGET("weir.retry.budget", Kind.GAUGE, null, "Retries that the retry budget allows now.", "backend"),
     /** λ. */
     LAW_ARRIVAL_RATE(
             "weir.law.arrival.rate",
@@ -262,21 +214,12 @@ public enum Meters {
             "weir.law.suggested.limit",
             Kind.GAUGE,
             null,
-            "Little's law: arrival rate times uncongested time times headroom, rounded up; 0 if not"
-                    + " known.",
+            "Little's law: arrival rate times uncongested time times headroom, rounded up; 0 if not" + " known.",
             "backend"),
     /** Callers' connections. */
-    CONNECTIONS_OPEN(
-            "weir.connections.open",
-            Kind.GAUGE,
-            null,
-            "Open connections of callers."),
+    CONNECTIONS_OPEN("weir.connections.open", Kind.GAUGE, null, "Open connections of callers."),
     /** The limit of callers' connections. */
-    CONNECTIONS_LIMIT(
-            "weir.connections.limit",
-            Kind.GAUGE,
-            null,
-            "Limit of open connections of callers."),
+    CONNECTIONS_LIMIT("weir.connections.limit", Kind.GAUGE, null, "Limit of open connections of callers."),
     /** Connections over the limit. */
     CONNECTIONS_REJECTED(
             "weir.connections.rejected",
@@ -290,46 +233,31 @@ public enum Meters {
             null,
             "Requests in the gateway, queued or sent to a backend, streams included."),
     /** The limit of requests in the gateway. */
-    IN_FLIGHT_LIMIT(
-            "weir.inflight.limit",
-            Kind.GAUGE,
-            null,
-            "Limit of requests in the gateway."),
+    IN_FLIGHT_LIMIT("weir.inflight.limit", Kind.GAUGE, null, "Limit of requests in the gateway."),
     /** Shows that the gateway itself is slow. */
-    EVENT_LOOP_DELAY(
-            "weir.eventloop.delay",
-            Kind.GAUGE,
-            "seconds",
-            "Delay of the tasks of the slowest event loop."),
+    EVENT_LOOP_DELAY("weir.eventloop.delay", Kind.GAUGE, "seconds", "Delay of the tasks of the slowest event loop."),
     /** Shows that the gateway itself is full. */
     MEMORY_USED(
             "weir.memory.used",
             Kind.GAUGE,
             "ratio",
-            "Share of memory in use, by area: direct memory, or heap in use after a garbage"
-                    + " collection.",
+            "Share of memory in use, by area: direct memory, or heap in use after a garbage" + " collection.",
             "area"),
     /** Shows that the gateway is shutting down. */
-    DRAINING(
-            "weir.draining",
-            Kind.GAUGE,
-            null,
-            "1 from the announcement of the shutdown on."),
+    DRAINING("weir.draining", Kind.GAUGE, null, "1 from the announcement of the shutdown on."),
     /** Changes of the configuration. */
     RELOADS(
             "weir.reloads",
             Kind.COUNTER,
             null,
-            "Changes of the configuration, by result: applied, unchanged (equal to the one in force),"
-                    + " refused.",
+            "Changes of the configuration, by result: applied, unchanged (equal to the one in force)," + " refused.",
             "result"),
     /** Shows that the files need a correction. */
     RELOAD_REFUSED(
             "weir.reload.refused",
             Kind.GAUGE,
             null,
-            "1 while the files hold a configuration that was refused; the previous one stays in"
-                    + " force."),
+            "1 while the files hold a configuration that was refused; the previous one stays in" + " force."),
     /** To compare with the time of an incident. */
     RELOAD_CHANGED_AT(
             "weir.reload.changed.at",
@@ -376,8 +304,9 @@ public enum Meters {
     }
 
     /**
-     * The upper bounds of the buckets of all timers, from a refusal's millisecond to the longest wait at an edge.
-     * Neighbours differ by a factor of at most 2.5, which bounds the error of a quantile computed from them.
+     * The upper bounds of the buckets of all timers, from a refusal's millisecond to the longest wait at an
+     * edge. Neighbours differ by a factor of at most 2.5, which bounds the error of a quantile computed from
+     * them.
      */
     static final List<Duration> BUCKETS = Stream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
             .map(Duration::ofMillis)

@@ -47,8 +47,8 @@ import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
 
 /**
- * The dashboard in a real browser, Debian's Chromium with its driver. Skipped if they are not installed, unless {@code
- * -Dbrowser=required}.
+ * The dashboard in a real browser, Debian's Chromium with its driver. Skipped if they are not installed,
+ * unless {@code -Dbrowser=required}.
  */
 @Timeout(180)
 class DashboardBrowserIT {
@@ -69,9 +69,12 @@ class DashboardBrowserIT {
     static void startBrowser() {
         boolean installed = Files.isExecutable(CHROMIUM) && Files.isExecutable(DRIVER);
         if ("required".equals(System.getProperty("browser"))) {
-            assertThat(installed).as("%s and %s are installed", CHROMIUM, DRIVER).isTrue();
+            assertThat(installed)
+                    .as("%s and %s are installed", CHROMIUM, DRIVER)
+                    .isTrue();
         }
-        assumeTrue(installed, () -> "no " + CHROMIUM + " with " + DRIVER + ": apt-get install chromium chromium-driver");
+        assumeTrue(
+                installed, () -> "no " + CHROMIUM + " with " + DRIVER + ": apt-get install chromium chromium-driver");
         ChromeOptions options = new ChromeOptions();
         options.setBinary(CHROMIUM.toFile());
         options.addArguments(
@@ -166,7 +169,10 @@ class DashboardBrowserIT {
         return type.cast(Objects.requireNonNull(browser().executeScript(script), script));
     }
 
-    /** No violation of the content security policy, and no failed script; failed requests to the gateway are ignored. */
+    /**
+     * No violation of the content security policy, and no failed script; failed requests to the gateway are
+     * ignored.
+     */
     private static void assertNoBrowserErrors() {
         assertThat(browser().manage().logs().get(LogType.BROWSER).getAll())
                 .filteredOn(entry -> !entry.getMessage().contains("ERR_")
@@ -198,7 +204,8 @@ class DashboardBrowserIT {
         gateway.calm();
         await().until(() -> evaluate("return " + part("orders", "") + ".dataset.trouble", String.class)
                 .equals("calm"));
-        // The page itself records when the card first shows trouble, so that the driver's delay does not count.
+        // The page itself records when the card first shows trouble, so that the driver's delay does not
+        // count.
         browser().executeScript("""
                 window.seen = 0;
                 const card = document.querySelector("[data-backend='orders']");
@@ -216,7 +223,10 @@ class DashboardBrowserIT {
         return seenAt - hungAt;
     }
 
-    /** Backend orders gets twice as many requests as backend sick, which fails and has its breaker in dry-run mode. */
+    /**
+     * Backend orders gets twice as many requests as backend sick, which fails and has its breaker in dry-run
+     * mode.
+     */
     @Test
     void drawsEveryFigureOfABackend() {
         gateway.close();
@@ -291,14 +301,17 @@ class DashboardBrowserIT {
     }
 
     private static double radius(String name) {
-        return Double.parseDouble(evaluate("return " + part(name, ".circle circle") + ".getAttribute('r')", String.class));
+        return Double.parseDouble(
+                evaluate("return " + part(name, ".circle circle") + ".getAttribute('r')", String.class));
     }
 
     private static String colour(String name) {
         return evaluate("return getComputedStyle(" + part(name, ".circle circle") + ").fill", String.class);
     }
 
-    /** The page shows whole seconds above ten; the countdown starts at 50 seconds, with a jitter of a tenth. */
+    /**
+     * The page shows whole seconds above ten; the countdown starts at 50 seconds, with a jitter of a tenth.
+     */
     @Test
     void showsTheTimeToABreakersNextProbe() {
         gateway.close();
@@ -413,7 +426,9 @@ class DashboardBrowserIT {
         }
     }
 
-    /** The luminance of a colour, as defined by WCAG, and the background colour of a node, in any notation. */
+    /**
+     * The luminance of a colour, as defined by WCAG, and the background colour of a node, in any notation.
+     */
     private static final String LUMINANCE = """
             const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
             const rgb = (colour) => {

@@ -129,7 +129,10 @@ class DashboardIT {
             this.lines = new BufferedReader(new InputStreamReader(new Unbuffered(body), StandardCharsets.UTF_8));
         }
 
-        /** Reports no available bytes, so that a reader does not wait for more: a GZIP stream always reports some. */
+        /**
+         * Reports no available bytes, so that a reader does not wait for more: a GZIP stream always reports
+         * some.
+         */
         private static final class Unbuffered extends FilterInputStream {
 
             Unbuffered(InputStream in) {
@@ -382,7 +385,9 @@ class DashboardIT {
         }
     }
 
-    /** Calls that are served, fail, time out, are malformed, or are refused by the bulkhead and the breaker. */
+    /**
+     * Calls that are served, fail, time out, are malformed, or are refused by the bulkhead and the breaker.
+     */
     @Test
     void countsOutcomesInHystrixsCategories() throws Exception {
         try (Stream stream = new Stream(counted.managementPort(), "/hystrix.stream")) {

@@ -135,7 +135,8 @@ class LiveFeedTest {
 
     @Test
     void encodesOneSnapshotASecondOnceForAllClients() {
-        List<TestConnection> lines = Stream.generate(TestConnection::new).limit(50).toList();
+        List<TestConnection> lines =
+                Stream.generate(TestConnection::new).limit(50).toList();
         feed.tick();
         lines.forEach(line -> add(LiveFeed.Format.SNAPSHOTS, new StreamClient(line, false)));
         feed.tick();

@@ -24,7 +24,8 @@ class SeverityTest {
         "closed, 0, 10, 0, 0, full, 20",
         "closed, 0, 9, 0, 0, calm, 0"
     })
-    void ratesTheWorstProblem(String state, double share, int active, int waiting, int overdue, String word, int score) {
+    void ratesTheWorstProblem(
+            String state, double share, int active, int waiting, int overdue, String word, int score) {
         assertThat(Severity.of(view(state, active, waiting, overdue), share)).isEqualTo(new Severity(score, word));
     }
 

@@ -32,7 +32,11 @@ class SameOriginCheckTest {
                 "-, http://localhost:8081, -, false, false"
             })
     void permitsItsOwnOriginAndClientsThatAreNoBrowsers(
-            @Nullable String site, @Nullable String origin, @Nullable String host, boolean withToken, boolean withoutToken) {
+            @Nullable String site,
+            @Nullable String origin,
+            @Nullable String host,
+            boolean withToken,
+            boolean withoutToken) {
         assertThat(new SameOriginCheck(true).permits(site, origin, host)).isEqualTo(withToken);
         assertThat(new SameOriginCheck(false).permits(site, origin, host)).isEqualTo(withoutToken);
     }
