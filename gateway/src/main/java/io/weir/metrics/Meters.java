@@ -61,7 +61,7 @@ public enum Meters {
             "weir.shed",
             Kind.COUNTER,
             null,
-            "Requests that the gateway answered itself with a 503 to protect the backend or itself," + " by reason.",
+            "Requests that the gateway refused with a 503 to protect the backend or itself, by reason.",
             "backend",
             "reason"),
     /** The effect that a limit in dry-run mode would have. */

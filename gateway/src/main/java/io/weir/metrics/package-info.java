@@ -1,5 +1,5 @@
 /**
- * The gateway's meters: what a Prometheus scrape and JMX show.
+ * The gateway's meters, as a Prometheus scrape and JMX show them.
  *
  * <p><b>One vocabulary.</b> The outcome of an exchange is one word from a bounded list ({@link
  * io.weir.engine.ExchangeOutcomes}), the same in metrics, access log and traces. Every meter is defined in

@@ -352,7 +352,7 @@ class DashboardBrowserIT {
         awaitText("#recent-events [data-kind=configuration-refused]", "and 2 more");
         await().until(banner::isDisplayed);
         assertThat(banner.getAriaRole()).isEqualTo("alert");
-        assertThat(banner.getText()).contains("the previous configuration stays in force", "by somebody");
+        assertThat(banner.getText()).contains("the previous configuration stays in force", "by an operator");
 
         for (int i = 0; i < RecentEvents.CAPACITY; i++) {
             gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
@@ -386,7 +386,7 @@ class DashboardBrowserIT {
     }
 
     private Change reload() {
-        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "an operator");
     }
 
     /** Text has a contrast of at least 4.5 to 1, as defined by WCAG, in both colour schemes. */

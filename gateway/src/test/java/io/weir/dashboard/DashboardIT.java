@@ -256,7 +256,7 @@ class DashboardIT {
                 refused = stream.next().getValue().path("refused");
             } while (refused.isNull());
             assertThat(refused.path("at").asLong()).isEqualTo(change.at().toEpochMilli());
-            assertThat(refused.path("by").asString()).isEqualTo("somebody");
+            assertThat(refused.path("by").asString()).isEqualTo("an operator");
             assertThat(refused.path("problems").valueStream().map(JsonNode::asString))
                     .containsExactlyElementsOf(change.problems());
         } finally {
@@ -272,7 +272,7 @@ class DashboardIT {
     }
 
     private static Change reload() {
-        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "an operator");
     }
 
     private static JsonNode awaitEvent(Stream stream, String kind) throws IOException {
