@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Finds what the scripts of this project need, for them to source: find_jdk25 sets JDK25, find_maven sets MVN. Both
-# print one line that says what to do, and return 1, where there is nothing. need_jars builds jars.
+# Functions for the scripts of this project: find_jdk25 sets JDK25, find_maven sets MVN. If nothing is found,
+# both print one line with advice and return 1. need_jars builds jars.
 
 JDK25=
 MVN=()
 
-# The usual places of JDKs, those that Maven's toolchains plugin searches: the environment, PATH, package managers.
+# The usual places of JDKs, which Maven's toolchains plugin searches too: environment, PATH, package managers.
 jdk_places() {
     local name java
     for name in JAVA_HOME "${!JDK@}" "${!JAVA@}"; do
@@ -29,7 +29,7 @@ find_jdk25() {
         if [[ -x $home/bin/javac && -x $home/bin/java && -r $home/release ]] \
             && grep -q '^JAVA_VERSION="25[".+-]' "$home/release"; then
             JDK25=$home
-            # Maven's toolchains plugin looks at such names too.
+            # Maven's toolchains plugin reads such variables too.
             export JAVA25_HOME=$home
             return 0
         fi
@@ -38,7 +38,8 @@ find_jdk25() {
     return 1
 }
 
-# Maven 3.8 or newer. MVN is a command in an array: with a JAVA_HOME where Maven's own Java is missing or older than 17.
+# Finds Maven 3.8 or newer. MVN is a command array; it sets JAVA_HOME if Maven's Java is missing or older than
+# 17.
 find_maven() {
     local mvn version java
     for mvn in "$(command -v mvn)" "${MAVEN_HOME:-}/bin/mvn" "${M2_HOME:-}/bin/mvn" /opt/maven/bin/mvn \
@@ -64,12 +65,12 @@ java_of_maven() {
     "${MVN[@]}" -v 2>/dev/null | sed -n 's/^Java version: \(1\.\)\{0,1\}\([0-9]*\).*/\2/p'
 }
 
-# jar_of MODULE, in the root of the repository: the path of its jar.
+# jar_of MODULE: the path of its jar, relative to the root of the repository.
 jar_of() {
     printf '%s' "$1/target/weir-${1//\//-}.jar"
 }
 
-# is_current MODULE...: whether their jars are there, and nothing that they are made of is newer.
+# is_current MODULE...: whether their jars exist and no source is newer.
 is_current() {
     local module jar
     for module; do
@@ -78,8 +79,8 @@ is_current() {
     done
 }
 
-# mark_current SINCE MODULE...: of what was built after that file was made. Maven leaves a jar as it is where a newer file
-# changes nothing in it.
+# mark_current SINCE MODULE...: sets the jars' times to that of the file SINCE. Maven does not rewrite a jar
+# if a newer source does not change its contents.
 mark_current() {
     local since=$1 module
     shift
@@ -88,7 +89,7 @@ mark_current() {
     done
 }
 
-# need_jars MODULE...: builds them if one is not current, in the root of the repository.
+# need_jars MODULE...: builds the jars if one is outdated; call it in the root of the repository.
 need_jars() {
     local since status=0
     ! is_current "$@" || return 0

@@ -1,4 +1,4 @@
-# Of the official image: where its configuration is, and SIGUSR1, a soft stop, as the way to stop.
+# The official image's contract: the place of the configuration, and SIGUSR1, a soft stop, as its stop signal.
 FROM debian:bookworm-slim
 RUN apt-get update -qq
 RUN DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends haproxy >/dev/null

@@ -1,5 +1,6 @@
-# Of the official image: POSTGRES_USER, POSTGRES_PASSWORD and POSTGRES_DB at the first start, on which it says twice that it
-# is ready; callers from everywhere with a password; arguments for postgres; SIGINT as the way to stop.
+# The official image's contract: POSTGRES_USER, POSTGRES_PASSWORD and POSTGRES_DB at the first start, which
+# reports readiness twice; clients from every address with a password; arguments for postgres; SIGINT stops
+# it.
 FROM debian:bookworm-slim
 RUN apt-get update -qq
 RUN DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null \

@@ -8,9 +8,10 @@ import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 
 /**
- * Puts the edge's guards, and the front door's second look, into the gateway's own server.
+ * Adds the edge's guards and the front door's screening to the gateway's own server.
  *
- * <p>As a customizer of the factory, which the management port's context does not inherit; a bean that customizes servers would guard that port too.
+ * <p>It customizes the server's factory, which the management port's context does not inherit. A bean that
+ * customizes servers would guard the management port too.
  */
 final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory> {
 

@@ -16,16 +16,17 @@ import reactor.netty.http.server.HttpServer;
 import reactor.netty.resources.LoopResources;
 
 /**
- * Goes a request's way to a backend and back a few hundred times before the gateway listens, with a backend of its own on this machine's loopback. Without
- * it the first callers would wait for some 400 classes to be loaded on an event loop, which takes longer than the connect
- * timeout that guards them: the gateway's own cold start would open breakers.
+ * Sends a few hundred requests to a backend of its own on the loopback interface, before the gateway listens.
+ *
+ * <p>Without it, the first requests would wait while an event loop loads some 400 classes. That takes longer
+ * than the connect timeout that guards those requests: the gateway's own cold start would open breakers.
  */
 final class WarmUp {
 
-    /** Enough for the first of the JVM's compilers, and less than a second on a slow machine. */
+    /** Enough to trigger the JVM's first compiler; takes less than a second on a slow machine. */
     private static final int REQUESTS = 300;
 
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
     private static final Logger log = LoggerFactory.getLogger(WarmUp.class);
 
@@ -34,13 +35,15 @@ final class WarmUp {
     /**
      * A warm-up that has not begun.
      *
-     * @param loops the event loops, those of the server
+     * @param loops the event loops, shared with the server
      */
     WarmUp(LoopResources loops) {
         this.loops = loops;
     }
 
-    /** Goes, and waits for it. */
+    /**
+     * Sends the requests, one after the other, and blocks until the last answer. A failure is only logged.
+     */
     void run() {
         try {
             DisposableServer backend = HttpServer.create()
@@ -50,12 +53,12 @@ final class WarmUp {
                     .protocol(HttpProtocol.HTTP11, HttpProtocol.H2C)
                     .handle((request, response) ->
                             response.header(HttpHeaders.CONTENT_LENGTH, "4").sendString(Mono.just("warm")))
-                    .bindNow(PATIENCE);
+                    .bindNow(TIMEOUT);
             Pool pool = new Pool(
                     "warm-up",
                     URI.create("http://127.0.0.1:" + backend.port()),
                     UpstreamProtocol.HTTP1,
-                    new ConnectionProperties(PATIENCE, PATIENCE, PATIENCE, 1, null),
+                    new ConnectionProperties(TIMEOUT, TIMEOUT, TIMEOUT, 1, null),
                     1,
                     null,
                     loops);
@@ -66,14 +69,14 @@ final class WarmUp {
                                 .uri("/")
                                 .responseConnection((head, from) ->
                                         from.inbound().receiveObject().then()))
-                        .blockLast(PATIENCE);
+                        .blockLast(TIMEOUT);
             } finally {
-                pool.close().block(PATIENCE);
-                backend.disposeNow(PATIENCE);
+                pool.close().block(TIMEOUT);
+                backend.disposeNow(TIMEOUT);
             }
         } catch (RuntimeException e) {
-            // It serves all the same, only slower at first.
-            log.warn("Not warmed up, so that the first requests may fail: {}", e.toString());
+            // The gateway works without a warm-up.
+            log.warn("Warm-up failed, so the first requests may be slow or fail: {}", e.toString());
         }
     }
 }

@@ -1,11 +1,14 @@
 package io.weir;
 
+import io.weir.config.WeirProperties;
 import io.weir.config.check.CommandLine;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 
 /** The gateway's entry point. */
 @SpringBootApplication
+@EnableConfigurationProperties(WeirProperties.class)
 public class WeirApplication {
 
     /** Starts the gateway, or checks configuration files with {@code --validate FILE...}. */

@@ -5,14 +5,15 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 
-/** Starts the service that {@code sim.stack} names. */
+/** Starts the service that {@code sim.stack} selects. */
 @SpringBootApplication(proxyBeanMethods = false)
 @ConfigurationPropertiesScan
 public class SimulatorApplication {
 
     public static void main(String[] arguments) {
         if (arguments.length > 0 && arguments[0].equals(PostgresKeeper.COMMAND)) {
-            // The process that a first comer starts to keep the shared database: no Spring, so that it is up at once.
+            // This process keeps the shared database. It starts no Spring context, so that it is ready
+            // quickly.
             PostgresKeeper.main(arguments);
             return;
         }

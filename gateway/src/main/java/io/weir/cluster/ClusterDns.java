@@ -17,10 +17,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Asks DNS, on a thread of its own. */
+/** Queries DNS, on a thread of its own. */
 final class ClusterDns implements GatewayCount.Dns {
 
-    /** After it, DNS has not answered. */
+    /** A query without an answer fails after this time. */
     static final Duration QUERY_TIMEOUT = Duration.ofSeconds(2);
 
     private final String name;
@@ -29,10 +29,10 @@ final class ClusterDns implements GatewayCount.Dns {
     private final DnsNameResolver resolver;
 
     /**
-     * Nothing is asked yet.
+     * A resolver that has sent no query yet.
      *
-     * @param name what to ask for
-     * @param server {@code address:port}; null: the machine's
+     * @param name the name to resolve
+     * @param server the DNS server, {@code address:port}; null: the machine's
      */
     ClusterDns(String name, @Nullable String server) {
         this.name = name;
@@ -41,9 +41,9 @@ final class ClusterDns implements GatewayCount.Dns {
         this.thread = group.next();
         DnsNameResolverBuilder builder = new DnsNameResolverBuilder(thread)
                 .datagramChannelType(NioDatagramChannel.class)
-                // For answers that do not fit into a datagram.
+                // TCP, for answers that do not fit into a datagram.
                 .socketChannelType(NioSocketChannel.class)
-                // What is asked for is what is there now.
+                // Each query must return the current addresses.
                 .resolveCache(NoopDnsCache.INSTANCE)
                 .queryTimeoutMillis(QUERY_TIMEOUT.toMillis());
         if (server != null) {

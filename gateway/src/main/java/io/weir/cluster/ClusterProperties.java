@@ -13,11 +13,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * {@code weir.cluster}: how the gateways that share a limit ({@code bulkhead.scope: cluster}) are counted.
  *
- * @param gateways DNS name with an address for each gateway, such as a headless service's; 1 to 253 characters; default:
- *     none. Without it no backend can have the scope {@code cluster}.
- * @param dnsServer DNS server that is asked, {@code address:port}, an IPv6 address in brackets; default: the machine's.
- * @param refreshInterval time between two counts; 100ms to 1m. Short enough to follow changes within seconds, and a light
- *     load for DNS.
+ * @param gateways DNS name with an address for each gateway, such as a headless service's; 1 to 253
+ *     characters; default: none. Without it no backend can have the scope {@code cluster}.
+ * @param dnsServer DNS server to query, {@code address:port}, an IPv6 address in brackets; default: the
+ *     machine's.
+ * @param refreshInterval time between two counts; 100ms to 1m. Short enough to follow changes within seconds,
+ *     and a light load for DNS.
  */
 public record ClusterProperties(
         @Nullable @Size(min = 1, max = 253) String gateways,
@@ -30,17 +31,17 @@ public record ClusterProperties(
     private static final int LAST_PORT = 65_535;
 
     /**
-     * Where a DNS server is.
+     * The socket address of a DNS server.
      *
      * @param dnsServer {@code address:port}
-     * @throws IllegalArgumentException if it is malformed; the message names it and what was expected
+     * @throws IllegalArgumentException if it is malformed; the message has the value and the expected form
      */
     public static InetSocketAddress address(String dnsServer) {
         int colon = dnsServer.lastIndexOf(':');
         String host = dnsServer.substring(0, Math.max(colon, 0));
         String digits = dnsServer.substring(colon + 1);
         int port = digits.matches("[0-9]{1,5}") ? Integer.parseInt(digits) : 0;
-        // Without brackets the end of an IPv6 address would pass for a port.
+        // Without brackets the end of an IPv6 address would be mistaken for a port.
         boolean isWhole = host.startsWith("[") == host.contains(":") && !host.contains("%");
         InetAddress address = isWhole ? NetUtil.createInetAddressFromIpAddressString(host) : null;
         if (address == null || port < 1 || port > LAST_PORT) {

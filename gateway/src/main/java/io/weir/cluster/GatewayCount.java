@@ -16,22 +16,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How many gateways there are, as DNS has them.
+ * The number of gateways, counted by DNS.
  *
- * <p>It asks, tells when the number is another one, and asks again a refresh interval after the answer: whatever DNS says is
- * followed with the next refresh. What DNS does not know leaves the number as it was, and nothing that goes wrong ends the
- * asking. Whoever cannot take a number is told again with the next refresh.
+ * <p>It resolves a name with an address for each gateway, reports a changed number to its listener, and
+ * resolves the name again one refresh interval after the answer. So a change in DNS is followed at the next
+ * refresh. A failed lookup keeps the number. No failure ends the refreshes. If the listener fails, it is
+ * notified again at the next refresh.
  */
-// Concurrency: all but the figures that are shown is confined to DNS's thread.
+// Concurrency: all state is confined to the resolver's thread, except the figures that other threads read.
 public final class GatewayCount implements AutoCloseable {
 
-    /** Where the addresses of all gateways are asked for. */
+    /** Resolves the addresses of all gateways. */
     interface Dns extends AutoCloseable {
 
-        /** Completes the answers. */
+        /** The thread on which lookups complete. */
         EventExecutor thread();
 
-        /** An address for each gateway, or of either family. */
+        /** Looks up the addresses: one per gateway, or one per gateway and address family. */
         Future<List<InetAddress>> addresses();
 
         @Override
@@ -42,41 +43,44 @@ public final class GatewayCount implements AutoCloseable {
 
     private final String name;
     private final Duration refreshInterval;
-    private final IntConsumer changed;
+    private final IntConsumer listener;
     private final Dns dns;
-    private final CountDownLatch asked = new CountDownLatch(1);
+    private final CountDownLatch firstAnswer = new CountDownLatch(1);
     private final AtomicLong failures = new AtomicLong();
     private volatile int gateways;
-    private int told;
-    private boolean isUnknown;
-    private boolean isUntold;
+    /** The number that the listener has accepted last; 0: none. */
+    private int reported;
+    /** Whether the last lookup failed. */
+    private boolean isLookupFailing;
+    /** Whether the last notification failed. */
+    private boolean isListenerFailing;
 
     /**
-     * Starts to count, and waits for the first answer, or for DNS to have none.
+     * Starts to count, and blocks until the first lookup has succeeded or failed.
      *
-     * @param name what to ask DNS for
-     * @param changed is told when the number is another one, on a thread of this object's
+     * @param name the name to resolve
+     * @param listener receives each changed number, on a thread of this object
      */
-    public GatewayCount(String name, ClusterProperties properties, IntConsumer changed) {
-        this(name, properties.refreshInterval(), changed, new ClusterDns(name, properties.dnsServer()));
+    public GatewayCount(String name, ClusterProperties properties, IntConsumer listener) {
+        this(name, properties.refreshInterval(), listener, new ClusterDns(name, properties.dnsServer()));
         awaitFirst();
     }
 
-    /** Starts to count. */
-    GatewayCount(String name, Duration refreshInterval, IntConsumer changed, Dns dns) {
+    /** Starts to count, without blocking. */
+    GatewayCount(String name, Duration refreshInterval, IntConsumer listener, Dns dns) {
         this.name = name;
         this.refreshInterval = refreshInterval;
-        this.changed = changed;
+        this.listener = listener;
         this.dns = dns;
-        dns.thread().execute(this::ask);
+        dns.thread().execute(this::lookUp);
     }
 
-    /** Gateways that DNS had when it last answered; 0: it has not yet. */
+    /** The number of gateways in the last successful lookup; 0: there was none yet. */
     public int gateways() {
         return gateways;
     }
 
-    /** How often DNS did not answer, or had nobody, or the number could not be taken. */
+    /** The number of failed lookups and of failed notifications. */
     public long failures() {
         return failures.get();
     }
@@ -88,73 +92,73 @@ public final class GatewayCount implements AutoCloseable {
 
     private void awaitFirst() {
         try {
-            if (!asked.await(ClusterDns.QUERY_TIMEOUT.toMillis() * 2, TimeUnit.MILLISECONDS)) {
-                log.warn("DNS has not answered for {} yet", name);
+            if (!firstAnswer.await(ClusterDns.QUERY_TIMEOUT.toMillis() * 2, TimeUnit.MILLISECONDS)) {
+                log.warn("DNS lookup of {} has no answer yet", name);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private void ask() {
-        Future<List<InetAddress>> asking;
+    private void lookUp() {
+        Future<List<InetAddress>> lookup;
         try {
-            asking = dns.addresses();
+            lookup = dns.addresses();
         } catch (RuntimeException e) {
-            // Not even asked: of a name that cannot be one.
-            asking = dns.thread().newFailedFuture(e);
+            // The resolver rejects a malformed name before it sends a query.
+            lookup = dns.thread().newFailedFuture(e);
         }
-        asking.addListener((Future<List<InetAddress>> answer) -> {
+        lookup.addListener((Future<List<InetAddress>> answer) -> {
             try {
                 if (answer.isSuccess()) {
-                    found(count(answer.getNow()));
+                    succeeded(count(answer.getNow()));
                 } else {
-                    unknown(answer.cause());
+                    failed(answer.cause());
                 }
             } finally {
-                asked.countDown();
+                firstAnswer.countDown();
                 EventExecutor thread = dns.thread();
                 if (!thread.isShuttingDown()) {
-                    var _ = thread.schedule(this::ask, refreshInterval.toNanos(), TimeUnit.NANOSECONDS);
+                    var _ = thread.schedule(this::lookUp, refreshInterval.toNanos(), TimeUnit.NANOSECONDS);
                 }
             }
         });
     }
 
-    private void found(int count) {
-        isUnknown = false;
+    private void succeeded(int count) {
+        isLookupFailing = false;
         if (count != gateways) {
-            log.info("{} gateways share the limits of scope cluster, after {}", count, gateways);
+            log.info("{} gateways share the limits of scope cluster (before: {})", count, gateways);
             gateways = count;
         }
         try {
-            if (count != told) {
-                changed.accept(count);
-                told = count;
+            if (count != reported) {
+                listener.accept(count);
+                reported = count;
             }
-            isUntold = false;
+            isListenerFailing = false;
         } catch (RuntimeException e) {
             failures.incrementAndGet();
-            if (!isUntold) {
-                isUntold = true;
-                log.error("The limits of scope cluster are not divided among {} gateways yet", count, e);
+            if (!isListenerFailing) {
+                isListenerFailing = true;
+                log.error("Dividing the limits of scope cluster among {} gateways failed; retrying", count, e);
             }
         }
     }
 
-    private void unknown(Throwable cause) {
+    private void failed(Throwable cause) {
         failures.incrementAndGet();
-        if (!isUnknown) {
-            isUnknown = true;
-            log.warn("DNS does not tell how many gateways {} are: {}; {} stands", name, cause.getMessage(), gateways);
+        if (!isLookupFailing) {
+            isLookupFailing = true;
+            log.warn("DNS lookup of {} failed ({}); keeping {} gateways", name, cause.getMessage(), gateways);
         }
     }
 
-    /** Where each gateway has an address of both families, it is one gateway all the same. */
+    /** Counts a gateway with addresses of both families once. */
     private static int count(List<InetAddress> addresses) {
         Set<InetAddress> distinct = new HashSet<>(addresses);
-        int ofFour =
+        int ipv4 =
                 (int) distinct.stream().filter(Inet4Address.class::isInstance).count();
-        return Math.max(ofFour, distinct.size() - ofFour);
+        return Math.max(ipv4, distinct.size() - ipv4);
     }
 }

@@ -1,21 +1,23 @@
 package io.weir.cluster;
 
 /**
- * What one gateway may have of a limit that holds for all.
+ * One gateway's share of a limit for the whole cluster.
  *
- * @param permits its part, rounded down so that all parts together are not more than the limit, and never less than one
- * @param isFloored whether the part would be less than one: all gateways together may then have more than the limit
+ * @param permits the share, at least one; rounded down, so that the shares do not add up to more than the
+ *     limit
+ * @param isFloored whether the share was rounded up to one permit; then the shares may add up to more than
+ *     the limit
  */
 public record Share(int permits, boolean isFloored) {
 
     /**
-     * The share of a limit.
+     * Computes the share.
      *
-     * @param limit for all gateways; at least 1
-     * @param gateways how many there are; 0 is taken as one, since whoever asks is there
+     * @param limit the limit for all gateways together; at least 1
+     * @param gateways the number of gateways; 0 counts as 1, since this gateway exists
      */
     public static Share of(int limit, int gateways) {
-        int part = limit / Math.max(1, gateways);
-        return new Share(Math.max(1, part), part < 1);
+        int share = limit / Math.max(1, gateways);
+        return new Share(Math.max(1, share), share < 1);
     }
 }

@@ -6,15 +6,15 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How callers say how long they wait, and how backends are told what is left of it.
+ * Reads the timeouts that callers send, and writes the remaining time for backends.
  *
- * <p>Three dialects are understood: {@code X-Request-Timeout} ({@code 250ms}, {@code 2s}, or bare milliseconds),
- * {@code grpc-timeout} (up to eight digits and a unit of {@code H M S m u n}, as the gRPC protocol has it), and
- * {@code x-envoy-expected-rq-timeout-ms} (milliseconds).
+ * <p>Three dialects are supported: {@code X-Request-Timeout} ({@code 250ms}, {@code 2s}, or bare
+ * milliseconds), {@code grpc-timeout} (up to eight digits and a unit of {@code H M S m u n}, as the gRPC
+ * protocol has it), and {@code x-envoy-expected-rq-timeout-ms} (milliseconds).
  */
 public final class CallerTimeout {
 
-    /** The caller wishes for nothing. */
+    /** The caller sent no timeout. */
     public static final long NONE = Long.MAX_VALUE;
 
     /** Weir's own header. */
@@ -23,7 +23,7 @@ public final class CallerTimeout {
     /** The gRPC protocol's header. */
     public static final AsciiString GRPC_TIMEOUT = AsciiString.cached("grpc-timeout");
 
-    /** The header by which Envoy tells an upstream. */
+    /** Envoy's header for upstreams. */
     public static final AsciiString ENVOY_EXPECTED = AsciiString.cached("x-envoy-expected-rq-timeout-ms");
 
     private static final int MAX_DIGITS = 12;
@@ -33,9 +33,10 @@ public final class CallerTimeout {
     private CallerTimeout() {}
 
     /**
-     * The smallest time that any dialect wishes for, in nanoseconds, or {@link #NONE}.
+     * The shortest timeout in any dialect, in nanoseconds, or {@link #NONE}.
      *
-     * @throws IllegalArgumentException if a value is malformed, zero or negative; the message names header and value
+     * @throws IllegalArgumentException if a value is malformed, zero or negative; the message has the header
+     *     and the value
      */
     public static long read(HttpHeaders headers) {
         long smallest = NONE;
@@ -55,10 +56,11 @@ public final class CallerTimeout {
     }
 
     /**
-     * Writes what is left into the head that goes to the backend: always {@code X-Request-Timeout}, and every other
-     * dialect that the caller used.
+     * Writes the remaining time into the head of the request to the backend: always as {@code
+     * X-Request-Timeout}, and in every other dialect that the caller used.
      *
-     * @param leftNanos more than zero; told in milliseconds, rounded up, so that it is never told as zero
+     * @param leftNanos the remaining time, more than zero; written in milliseconds, rounded up, so that it is
+     *     never zero
      */
     public static void write(HttpHeaders toBackend, long leftNanos) {
         String millis = Long.toString(ceilMillis(leftNanos));
@@ -124,7 +126,9 @@ public final class CallerTimeout {
         return unit == 0 ? null : parseAmount(value, digits, MAX_GRPC_DIGITS, unit);
     }
 
-    /** The first {@code length} characters as digits, times a unit; null unless that is what they are, and not zero. */
+    /**
+     * The number in the first {@code length} characters, times a unit; null if they are not digits, or zero.
+     */
     private static @Nullable Long parseAmount(String value, int length, int maxDigits, long unitNanos) {
         if (length < 1 || length > maxDigits) {
             return null;
@@ -140,7 +144,7 @@ public final class CallerTimeout {
         if (amount == 0) {
             return null;
         }
-        // Larger than any deadline that can be configured is as good as the largest; and cannot overflow.
+        // Longer than any configurable deadline: the largest value has the same effect and cannot overflow.
         return amount >= MAX_NANOS / unitNanos ? MAX_NANOS : amount * unitNanos;
     }
 
@@ -148,7 +152,7 @@ public final class CallerTimeout {
         return (nanos + 999_999) / 1_000_000;
     }
 
-    /** The finest unit in which the value fits the protocol's eight digits. */
+    /** The time in the finest unit in which it fits into the protocol's eight digits. */
     private static String grpc(long nanos) {
         long limit = 100_000_000;
         if (nanos < limit) {

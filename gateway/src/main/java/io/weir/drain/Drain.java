@@ -1,7 +1,8 @@
 package io.weir.drain;
 
 /**
- * How far the gateway is on its way out. Thread-safe.
+ * The phase of the gateway's shutdown. Thread-safe: one volatile field, written by {@link Drainer} and read
+ * by every request.
  */
 public final class Drain {
 
@@ -9,25 +10,25 @@ public final class Drain {
     public enum Phase {
         /** Ready. */
         SERVING,
-        /** Not ready any more; everything is still served, with {@code Connection: close}. */
+        /** Not ready. Everything is still served, with {@code Connection: close}. */
         ANNOUNCED,
-        /** New work is refused, what is in flight ends. */
+        /** New work is refused. Work in flight continues to its end. */
         REFUSING
     }
 
     private volatile Phase phase = Phase.SERVING;
 
-    /** The phase. */
+    /** The current phase. */
     public Phase phase() {
         return phase;
     }
 
-    /** Goes on to a phase. */
+    /** Enters a phase. */
     public void enter(Phase next) {
         phase = next;
     }
 
-    /** Whether callers are asked to come back on another connection. */
+    /** Whether answers ask callers to open another connection. */
     public boolean isClosingConnections() {
         return phase != Phase.SERVING;
     }

@@ -8,10 +8,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * {@code weir.drain}: how the gateway stops.
  *
- * @param delay for this long readiness is down while everything is still served, with {@code Connection: close}; 0 to
- *     5m. So that whoever balances load notices before anything is refused.
- * @param timeout after that new work is refused with {@code shutting-down}, and what is in flight has this long to
- *     end; 0 to 10m. Streams are closed at its start rather than holding the exit up.
+ * @param delay for this long readiness fails while everything is still served, with {@code Connection:
+ *     close}; 0 to 5m. It gives load balancers time to notice before anything is refused.
+ * @param timeout after the delay new work is refused with {@code shutting-down}, and work in flight has this
+ *     long to end; 0 to 10m. Streams are closed at its start, so that they do not delay the exit.
  */
 public record DrainProperties(
         @DefaultValue("5s") @DurationMin @DurationMax(minutes = 5)

@@ -1,10 +1,23 @@
 /**
- * How the gateway stops without losing a request: first it says so, then it refuses.
+ * Stops the gateway without losing a request: the gateway first announces that it stops, then refuses new
+ * work.
  *
- * <p>For {@code drain.delay} readiness is down while everything is still served, with {@code Connection: close} or GOAWAY, so that load balancers
- * notice before anything is refused. Then new work is refused with {@code shutting-down}, what is in flight has {@code drain.timeout} to end, and
- * streams are closed at once rather than holding the exit up. What has not ended by then is ended, with the same word: whoever has no answer yet gets
- * that one, whoever has half of one is reset.
+ * <p><b>Protects against</b> requests that are lost in a rolling update: a load balancer keeps sending
+ * requests to a gateway until it has noticed that the gateway is not ready.
+ *
+ * <p><b>Algorithm</b> ({@link io.weir.drain.Drainer}).
+ *
+ * <ol>
+ *   <li>For {@code drain.delay} readiness fails while everything is still served, with {@code Connection:
+ *       close} or GOAWAY. Load balancers notice before anything is refused.
+ *   <li>Then new work is refused with {@code shutting-down}. Exchanges in flight have {@code drain.timeout}
+ *       to end. Streams are closed at once, so that they do not delay the exit.
+ *   <li>Exchanges that have not ended by then are ended, with the same reason: a caller without an answer
+ *       gets that answer, a caller with half an answer has its connection reset.
+ * </ol>
+ *
+ * <p>Concurrency: {@link io.weir.drain.Drain} is one volatile phase, which every request reads. The drain
+ * runs on the thread that closes the application, which waits for it.
  */
 @NullMarked
 package io.weir.drain;

@@ -28,7 +28,7 @@ final class Verdict {
      */
     Verdict(Breaker breaker, Permission taken) {
         this.breaker = breaker;
-        this.letIn = breaker.era();
+        this.letIn = breaker.generation();
         this.permission = taken == Permission.REFUSED ? null : taken;
     }
 
@@ -96,6 +96,6 @@ final class Verdict {
             breaker.overdueEnded(letIn);
         }
         overdue = false;
-        return held == Permission.CALL && breaker.isPast(letIn) ? null : held;
+        return held == Permission.CALL && breaker.isOutdated(letIn) ? null : held;
     }
 }

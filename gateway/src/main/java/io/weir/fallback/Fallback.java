@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** A route's fallback: when it is given, its limit, and its static answer if it has one. */
+/** A route's fallback: the reasons for which it is used, its limit, and its static answer if it has one. */
 public final class Fallback {
 
     private final FallbackProperties properties;
@@ -23,9 +23,9 @@ public final class Fallback {
     }
 
     /**
-     * The fallback of a route that had one before.
+     * The successor of a route's fallback.
      *
-     * @param limit the limit of that one, with the permits that are out
+     * @param limit the predecessor's limit, with the permits in use
      */
     public Fallback(FallbackProperties properties, QueueingBulkhead limit) {
         this.properties = properties;
@@ -35,17 +35,17 @@ public final class Fallback {
         this.body = properties.body().getBytes(StandardCharsets.UTF_8);
     }
 
-    /** Whether it is given in place of a refusal with this reason. */
+    /** Whether the fallback replaces a refusal with this reason. */
     public boolean covers(Reason reason) {
         return reasons.contains(reason);
     }
 
-    /** Whether it is a static answer, and not another backend's. */
+    /** Whether the fallback is a static answer; otherwise it is another backend. */
     public boolean isStatic() {
         return properties.backend() == null;
     }
 
-    /** Its limit; who acquires it releases it when the exchange is over. */
+    /** The limit on concurrent fallbacks. An exchange that takes a permit releases it at its end. */
     public QueueingBulkhead limit() {
         return limit;
     }

@@ -10,18 +10,19 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.routes.<id>.fallback}: what a caller gets instead of a refusal. Off unless written. Either a static answer
- * ({@code status}, {@code body}, ...) or another {@code backend}, not both.
+ * {@code weir.routes.<id>.fallback}: the replacement of a refusal. Off unless configured. Either a static
+ * answer ({@code status}, {@code body}, ...) or another {@code backend}, not both.
  *
- * @param backend the name of another backend that is asked while budget is left; default: none.
+ * @param backend the name of another backend that is called while time is left before the deadline; default:
+ *     none.
  * @param status the static answer's status; 200 to 599.
  * @param contentType the static answer's {@code Content-Type}; default: {@code application/json}.
  * @param body the static answer's body; at most 65536 characters; default: empty.
  * @param headers further headers of the static answer; default: none.
- * @param reasons the reasons for which it is given; default: all that come from a backend's trouble. At the deadline a static
- *     answer is given, and no other backend is asked.
- * @param maxConcurrentCalls fallbacks under way at once; 1 to 1000000. A fallback has a limit of its own, or it would
- *     carry one backend's trouble to the next.
+ * @param reasons the reasons for which the fallback is used; default: all reasons that a backend causes. At
+ *     the deadline a static answer is used, and no other backend is called.
+ * @param maxConcurrentCalls fallbacks under way at once; 1 to 1000000. Without a limit of its own, a fallback
+ *     would spread one backend's overload to the next.
  */
 public record FallbackProperties(
         @Nullable String backend,

@@ -1,9 +1,10 @@
 /**
- * What a caller gets in place of a refusal: a static answer, or another backend's.
+ * The replacement of a refusal: a static answer, or another backend's answer.
  *
- * <p>A fallback is given only before the answer has begun, and under a limit of its own, or it would carry one
- * backend's trouble to the next. Another backend is asked through its own compartment, while budget is left; if it
- * refuses too, the caller gets the first refusal, since that is the one that names the trouble.
+ * <p>A fallback is used only before the answer has begun, and under a limit of its own; without that limit it
+ * would spread one backend's overload to the next. Another backend is called through its own compartment,
+ * while time is left before the deadline. If it refuses too, the caller receives the first refusal, since
+ * that one names the cause.
  *
  * <p>Concurrency: the limit is a {@code QueueingBulkhead} without a queue; the rest is immutable.
  */

@@ -14,21 +14,21 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A backend's circuit breaker: Resilience4j's state machine, with calls counted while they are under way and recovery
- * looked for.
+ * A backend's circuit breaker: Resilience4j's state machine, extended by the count of overdue calls, by
+ * probes and by states that an operator forces.
  *
- * <p>Who {@linkplain #acquire acquires} a permission gives it back exactly once: by {@link #succeeded}, {@link #failed}
- * or {@link #ignored}. Callable from any thread; nothing blocks.
+ * <p>A permission that was {@linkplain #acquire acquired} is returned exactly once: by {@link #succeeded},
+ * {@link #failed} or {@link #ignored}. All methods may be called from any thread, and none blocks.
  */
 public final class Breaker {
 
-    /** What {@link #acquire} gave. */
+    /** The result of {@link #acquire}. */
     public enum Permission {
         /** An ordinary call. */
         CALL,
-        /** A call that finds out whether the backend is back. */
+        /** A call that tests whether the backend has recovered. */
         PROBE,
-        /** None. */
+        /** No permission. */
         REFUSED
     }
 
@@ -39,23 +39,27 @@ public final class Breaker {
     private final Duration probeInterval;
     private final LongSupplier nanoClock;
     private final AtomicInteger overdue = new AtomicInteger();
-    /** The era, and how many calls that were let in in it are overdue: in one word, since an era's end takes the calls with it. */
-    private final AtomicLong era = new AtomicLong();
+    /**
+     * The generation (upper half) and the number of its overdue calls (lower half). They share one word,
+     * since a new generation resets the number.
+     */
+    private final AtomicLong generationWord = new AtomicLong();
 
     private volatile Runnable whenOpened = () -> {};
     /**
-     * The state that an operator forced, null if none. It is what counts; Resilience4j's follows it, since a transition of its own that
-     * was decided before may come behind the operator's, and Resilience4j lets it. Written with this one's monitor held.
+     * The state that an operator forced; null: none. It overrides Resilience4j's state, which follows it:
+     * Resilience4j may execute a transition that it decided before the operator's. Written with this object's
+     * monitor held.
      */
     private volatile @Nullable State forced;
 
     /**
      * A breaker around Resilience4j's.
      *
-     * @param breaker Resilience4j's, with the configuration of {@link BreakerConfigs}
-     * @param properties the trickle
-     * @param nanoClock {@link System#nanoTime} but for tests
-     * @param random from 0 to 1
+     * @param breaker Resilience4j's breaker, with the configuration of {@link BreakerConfigs}
+     * @param properties the rate of probes
+     * @param nanoClock {@link System#nanoTime}, except in tests
+     * @param random 0 (inclusive) to 1 (exclusive); jitters the probes
      */
     public Breaker(
             CircuitBreaker breaker, RecoveryProperties properties, LongSupplier nanoClock, DoubleSupplier random) {
@@ -69,10 +73,10 @@ public final class Breaker {
         breaker.getEventPublisher().onStateTransition(event -> {
             State to = event.getStateTransition().getToState();
             if (to == State.OPEN || to == State.FORCED_OPEN) {
-                era.updateAndGet(now -> (long) (era(now) + 1) << Integer.SIZE);
+                generationWord.updateAndGet(word -> (long) (generation(word) + 1) << Integer.SIZE);
             }
             if (forced != null) {
-                keepForced();
+                restoreForced();
             } else if (to == State.OPEN) {
                 recovery.opened(nanoClock.getAsLong());
                 whenOpened.run();
@@ -80,26 +84,29 @@ public final class Breaker {
         });
     }
 
-    /** What to do each time that it has opened, in place of what was to do before; Resilience4j forgets no listener. */
+    /**
+     * Sets the action to run after each opening; it replaces the previous action. Resilience4j's listeners
+     * only add up.
+     */
     public void whenOpened(Runnable action) {
         whenOpened = action;
     }
 
     /**
-     * Takes the state over from a breaker with the same settings, of which this one's derive other figures: open stays
-     * open, and what an operator forced stays forced. The window is empty.
+     * Takes over the state of a predecessor that differs only in derived figures: open stays open, and a
+     * forced state stays forced. The window is empty.
      */
-    public void continueFrom(Breaker predecessor) {
+    public void inheritState(Breaker predecessor) {
         State state = predecessor.state();
         if (state == State.OPEN || state == State.HALF_OPEN) {
-            // Half-open with no call counted is open with a probe soon.
+            // A half-open breaker without recorded calls equals an open one whose probe is due soon.
             breaker.transitionToOpenState();
         }
-        stayForced(predecessor);
+        inheritForcedState(predecessor);
     }
 
-    /** Takes over only what an operator forced, from a breaker with other settings. */
-    public void stayForced(Breaker predecessor) {
+    /** Takes over only a forced state, from a predecessor with other settings. */
+    public void inheritForcedState(Breaker predecessor) {
         switch (predecessor.state()) {
             case CLOSED, OPEN, HALF_OPEN -> {}
             case FORCED_OPEN -> forceOpen();
@@ -108,8 +115,9 @@ public final class Breaker {
     }
 
     /**
-     * Whether a call would be let through now, without taking anything: asked before queueing, so that nobody waits
-     * for a permit only to be refused. A refusal counts in Resilience4j's {@code not_permitted_calls}.
+     * Whether a call would be permitted now. Takes no permission. Used before a call enters the queue, so
+     * that no call waits for a permit only to be refused. A refusal counts in Resilience4j's {@code
+     * not_permitted_calls}.
      */
     public boolean permits(long nowNanos) {
         State state = state();
@@ -122,12 +130,12 @@ public final class Breaker {
         if (!tryAcquire(state)) {
             return false;
         }
-        // Open for long enough to have half-opened just now, or on its way to what an operator forced.
+        // tryAcquire has just half-opened the breaker, or an operator's state is about to take effect.
         breaker.releasePermission();
         return state != State.FORCED_OPEN;
     }
 
-    /** Takes the permission for a call that is about to be dispatched. */
+    /** Acquires the permission for a call that is about to be dispatched. */
     public Permission acquire(long nowNanos) {
         State state = state();
         if (state == State.OPEN && callersProbe && recovery.tryStart(nowNanos)) {
@@ -139,12 +147,16 @@ public final class Breaker {
         return tryAcquire(state) && state != State.FORCED_OPEN ? Permission.CALL : Permission.REFUSED;
     }
 
-    /** Takes the permission for one of the gateway's own probes, if one is due. */
+    /** Acquires the permission for a probe of the health path, if a probe is due. */
     public boolean acquireHealthProbe(long nowNanos) {
         return state() == State.OPEN && recovery.tryStart(nowNanos);
     }
 
-    /** The backend answered, within this time of its own. */
+    /**
+     * Records a successful call.
+     *
+     * @param backendNanos the time that the call spent in the backend
+     */
     public void succeeded(Permission permission, long backendNanos) {
         if (permission == Permission.CALL) {
             breaker.onSuccess(backendNanos, TimeUnit.NANOSECONDS);
@@ -152,22 +164,26 @@ public final class Breaker {
         }
         recovery.ended();
         if (backendNanos < slowNanos && halfOpen() && breaker.tryAcquirePermission()) {
-            // The probe is the first of the calls that half-open decides by.
+            // The probe is the first of the calls that decide the half-open state.
             breaker.onSuccess(backendNanos, TimeUnit.NANOSECONDS);
         }
     }
 
-    /** The backend failed, after this time of its own. */
+    /**
+     * Records a failed call.
+     *
+     * @param backendNanos the time that the call spent in the backend
+     */
     public void failed(Permission permission, long backendNanos, BackendFailure failure) {
         if (permission == Permission.CALL) {
             breaker.onError(backendNanos, TimeUnit.NANOSECONDS, failure);
         } else {
-            // A probe that fails changes nothing: the breaker is open, or was half-opened by a later one.
+            // A failed probe changes no state: the breaker is open, or a later probe has half-opened it.
             recovery.ended();
         }
     }
 
-    /** The call says nothing about the backend. */
+    /** Ends a call whose result says nothing about the backend. */
     public void ignored(Permission permission) {
         if (permission == Permission.CALL) {
             breaker.releasePermission();
@@ -176,62 +192,63 @@ public final class Breaker {
         }
     }
 
-    /** The time between two openings, by a number: to be asked for when a call was let in. */
-    public int era() {
-        return era(era.get());
+    /** The number of openings so far. Each call remembers the generation in which it was admitted. */
+    public int generation() {
+        return generation(generationWord.get());
     }
 
     /**
-     * Whether a call that was let in in an era says nothing any more: the breaker has opened since, over what such calls have come to, and has found out by others that the
-     * backend is back. While it is open, such a call changes nothing, and shows among Resilience4j's figures.
+     * Whether to ignore the result of a call that was admitted in an earlier generation: such calls have
+     * already opened the breaker, and later calls have shown that the backend has recovered. While the
+     * breaker is open, such a result changes no state and is recorded in Resilience4j's figures.
      */
-    public boolean isPast(int letIn) {
-        return letIn != era() && state() != State.OPEN;
+    public boolean isOutdated(int admittedGeneration) {
+        return admittedGeneration != generation() && state() != State.OPEN;
     }
 
-    private static int era(long word) {
+    private static int generation(long word) {
         return (int) (word >>> Integer.SIZE);
     }
 
-    /** From when a call is slow. */
+    /** The slow-call threshold: calls that take longer are slow. */
     public long slowNanos() {
         return slowNanos;
     }
 
     /**
-     * A call under way has had the slow-call threshold of the backend's time. {@link #overdueEnded} must follow
-     * exactly once, when it ends.
+     * Counts a call under way that has exceeded the slow-call threshold. {@link #overdueEnded} must follow
+     * exactly once, when the call ends.
      *
-     * <p>If the calls of this {@linkplain #era() era} that are overdue now, taken for the slow calls that they will be recorded as, bring the slow-call rate
-     * to its threshold, the breaker opens.
+     * <p>The overdue calls of the current {@linkplain #generation() generation} will be recorded as slow
+     * calls. If with them the slow-call rate reaches its threshold, the breaker opens.
      *
-     * @param letIn the era that the call was let in in
+     * @param admittedGeneration the generation in which the call was admitted
      */
-    public void overdueBegan(int letIn) {
+    public void overdueBegan(int admittedGeneration) {
         overdue.incrementAndGet();
-        long now = era.updateAndGet(word -> era(word) == letIn ? word + 1 : word);
-        if (era(now) == letIn
+        long now = generationWord.updateAndGet(word -> generation(word) == admittedGeneration ? word + 1 : word);
+        if (generation(now) == admittedGeneration
                 && state() == State.CLOSED
                 && slowRate((int) now) >= config().getSlowCallRateThreshold()) {
             try {
                 breaker.transitionToOpenState();
             } catch (IllegalStateTransitionException e) {
-                // Somebody else has moved it since: then theirs holds.
+                // Another thread has changed the state since: its change wins.
             }
         }
     }
 
     /**
-     * An overdue call is over.
+     * Ends an overdue call.
      *
-     * @param letIn as when it {@linkplain #overdueBegan began} to be
+     * @param admittedGeneration as for {@link #overdueBegan}
      */
-    public void overdueEnded(int letIn) {
+    public void overdueEnded(int admittedGeneration) {
         overdue.decrementAndGet();
-        era.updateAndGet(word -> era(word) == letIn && (int) word > 0 ? word - 1 : word);
+        generationWord.updateAndGet(word -> generation(word) == admittedGeneration && (int) word > 0 ? word - 1 : word);
     }
 
-    /** The share of slow calls in percent if the overdue ones ended now; -1 if there are too few calls to say. */
+    /** The slow-call rate in percent as if the overdue calls had ended now; -1 if there are too few calls. */
     private float slowRate(int overdueNow) {
         CircuitBreaker.Metrics metrics = breaker.getMetrics();
         int calls = metrics.getNumberOfBufferedCalls() + overdueNow;
@@ -239,19 +256,19 @@ public final class Breaker {
             return -1;
         }
         if (config().getSlidingWindowType() == SlidingWindowType.COUNT_BASED) {
-            // They would push the oldest calls out of the window.
+            // The overdue calls would push the oldest calls out of the window.
             calls = Math.min(calls, config().getSlidingWindowSize());
         }
         int slow = Math.min(metrics.getNumberOfSlowCalls() + overdueNow, calls);
         return 100f * slow / calls;
     }
 
-    /** Time until the next probe; zero if the breaker is not open, or one is due. */
+    /** Time until the next probe; zero if the breaker is not open, or if a probe is due. */
     public long nanosToNextProbe() {
         return state() == State.OPEN ? recovery.nanosToNextProbe(nanoClock.getAsLong()) : 0;
     }
 
-    /** Time between two probes, but for the jitter. */
+    /** Time between two probes, without the jitter. */
     public Duration probeInterval() {
         return probeInterval;
     }
@@ -261,46 +278,49 @@ public final class Breaker {
         return recovery.underWay();
     }
 
-    /** Calls under way that have had the slow-call threshold of the backend's time. */
+    /** Calls under way that have exceeded the slow-call threshold. */
     public int overdue() {
         return overdue.get();
     }
 
-    /** What an operator forced; else Resilience4j's state. */
+    /** The state that an operator forced; otherwise Resilience4j's state. */
     public State state() {
         State forced = this.forced;
         return forced == null ? breaker.getState() : forced;
     }
 
-    /** Refuses every call until {@linkplain #release() released}. */
+    /** Forces the breaker open: it refuses every call until {@linkplain #release() released}. */
     public void forceOpen() {
         force(State.FORCED_OPEN);
     }
 
-    /** Permits every call, and cannot open, until {@linkplain #release() released}. */
+    /**
+     * Forces the breaker closed: it permits every call and cannot open until {@linkplain #release()
+     * released}.
+     */
     public void forceClosed() {
         force(State.DISABLED);
     }
 
-    /** Ends what was forced: closed, with an empty window. */
+    /** Ends a forced state. The breaker is then closed, with an empty window. */
     public void release() {
         force(null);
     }
 
     private synchronized void force(@Nullable State state) {
         forced = state;
-        move(state == null ? State.CLOSED : state);
+        transitionTo(state == null ? State.CLOSED : state);
     }
 
-    /** Something has moved Resilience4j's breaker: if not the operator, it goes back. */
-    private synchronized void keepForced() {
+    /** Restores the forced state after any other transition of Resilience4j's breaker. */
+    private synchronized void restoreForced() {
         State state = forced;
         if (state != null && state != breaker.getState()) {
-            move(state);
+            transitionTo(state);
         }
     }
 
-    private void move(State to) {
+    private void transitionTo(State to) {
         switch (to) {
             case FORCED_OPEN -> breaker.transitionToForcedOpenState();
             case DISABLED -> breaker.transitionToDisabledState();
@@ -313,7 +333,7 @@ public final class Breaker {
         return breaker;
     }
 
-    /** Of an open one, this may half-open it. */
+    /** Resilience4j's permission. Asking an open breaker may half-open it. */
     private boolean tryAcquire(State state) {
         if (state != State.OPEN) {
             return breaker.tryAcquirePermission();
@@ -324,16 +344,19 @@ public final class Breaker {
     }
 
     /**
-     * One at a time, and none beside an operator's force: Resilience4j sets the timer that ends a half-open state before it knows that
-     * the state will be taken, and lets the timer run if it is not. Of two probes that half-open at once, the second's would open the
-     * breaker long after the first's had closed it.
+     * Half-opens the breaker. Synchronized: one transition at a time, and none together with an operator's.
+     * Resilience4j starts the timer that ends a half-open state before it knows whether the transition
+     * succeeds, and does not cancel it if the transition fails. If two probes half-opened the breaker at
+     * once, the timer of the second would open the breaker long after the first had closed it.
+     *
+     * @return whether the breaker is half-open now
      */
     private synchronized boolean halfOpen() {
         if (state() == State.OPEN) {
             try {
                 breaker.transitionToHalfOpenState();
             } catch (IllegalStateTransitionException e) {
-                // Another probe was first.
+                // Another probe has half-opened the breaker.
             }
         }
         return state() == State.HALF_OPEN;

@@ -5,7 +5,10 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowS
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
 import java.time.Duration;
 
-/** Resilience4j's configuration from Weir's properties, with the defaults that depend on the backend's others. */
+/**
+ * Creates Resilience4j's configuration from Weir's properties, with defaults derived from the backend's other
+ * properties.
+ */
 public final class BreakerConfigs {
 
     private static final int MIN_WINDOW = 20;
@@ -13,19 +16,19 @@ public final class BreakerConfigs {
 
     private BreakerConfigs() {}
 
-    /** From when a call is slow: as configured, or half the deadline. */
+    /** The slow-call threshold: as configured, or half the deadline. */
     public static Duration slowCallDurationThreshold(CircuitBreakerProperties properties, Duration deadline) {
         Duration configured = properties.slowCallDurationThreshold();
         return configured != null ? configured : deadline.dividedBy(2);
     }
 
-    /** The window: as configured, or a compartment's worth of calls. */
+    /** The window: as configured, or the limit on concurrent calls, at least 20. */
     public static int slidingWindowSize(CircuitBreakerProperties properties, int maxConcurrentCalls) {
         Integer configured = properties.slidingWindowSize();
         return configured != null ? configured : Math.max(MIN_WINDOW, maxConcurrentCalls);
     }
 
-    /** Calls before rates are computed: as configured, or ten, or a smaller window. */
+    /** The calls needed before rates are computed: as configured, or 10, or the window if that is smaller. */
     public static int minimumNumberOfCalls(CircuitBreakerProperties properties, int maxConcurrentCalls) {
         Integer configured = properties.minimumNumberOfCalls();
         if (configured != null) {
@@ -56,12 +59,12 @@ public final class BreakerConfigs {
                         window,
                         minimumCalls,
                         properties.slidingWindowType(),
-                        // The other strategy takes a lock, which an event loop must not wait for.
+                        // The default strategy takes a lock, and an event loop must not wait for one.
                         SlidingWindowSynchronizationStrategy.LOCK_FREE)
                 .permittedNumberOfCallsInHalfOpenState(properties.permittedNumberOfCallsInHalfOpenState())
                 .waitDurationInOpenState(properties.waitDurationInOpenState())
                 .maxWaitDurationInHalfOpenState(properties.maxWaitDurationInHalfOpenState())
-                // What is a failure is decided before the breaker is told.
+                // The engine decides which results are failures, before it records them.
                 .recordException(failure -> true)
                 .writableStackTraceEnabled(false)
                 .build();

@@ -5,13 +5,15 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * All that makes a breaker what it is, the figures that it derives from the backend's others included: two with equal settings are one.
+ * The settings of a breaker, including the figures derived from the backend's other properties. Breakers with
+ * equal settings are interchangeable.
  *
- * @param properties as configured
+ * @param properties as configured, without the derived figures and without the statuses that count as
+ *     failures
  * @param recovery as configured
- * @param slowCallDurationThreshold from when a call is slow
- * @param slidingWindowSize the window
- * @param minimumNumberOfCalls calls before rates are computed
+ * @param slowCallDurationThreshold calls that take longer are slow
+ * @param slidingWindowSize the window, in calls or seconds
+ * @param minimumNumberOfCalls calls needed before rates are computed
  */
 public record BreakerSettings(
         CircuitBreakerProperties properties,
@@ -34,7 +36,10 @@ public record BreakerSettings(
                 BreakerConfigs.minimumNumberOfCalls(properties, maxConcurrentCalls));
     }
 
-    /** What counts as a failure, and whether it refuses, is the engine's to know: it may change without another breaker. */
+    /**
+     * The engine decides which statuses are failures and whether the breaker refuses: changing that keeps the
+     * breaker.
+     */
     private static CircuitBreakerProperties withoutStatuses(CircuitBreakerProperties of) {
         return new CircuitBreakerProperties(
                 of.failureRateThreshold(),

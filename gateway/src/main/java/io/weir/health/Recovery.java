@@ -6,10 +6,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.DoubleSupplier;
 
 /**
- * The trickle of probes while a breaker is open: one every interval, jittered by a tenth, at most so many at once.
+ * The schedule of probes while a breaker is open: one per interval, jittered by a tenth, and a limit on
+ * concurrent probes.
  *
- * <p>The jitter keeps the probes of several gateways apart; it is small, because the interval is the time that callers
- * lose after a heal.
+ * <p>The jitter spreads the probes of several gateways. It is small, because callers lose an interval after
+ * the backend's recovery.
  */
 final class Recovery {
 
@@ -27,12 +28,12 @@ final class Recovery {
         this.random = random;
     }
 
-    /** The breaker opened: the first probe is due an interval later. */
+    /** Starts the schedule when the breaker opens: the first probe is due an interval later. */
     void opened(long nowNanos) {
         nextProbeAt.set(nowNanos + jittered());
     }
 
-    /** Whether a probe may start now; changes nothing. */
+    /** Whether a probe may start now. Has no side effect. */
     boolean isDue(long nowNanos) {
         return nowNanos - nextProbeAt.get() >= 0 && probes.get() < maxProbes;
     }
@@ -47,7 +48,7 @@ final class Recovery {
             probes.decrementAndGet();
             return false;
         }
-        // Of those who see the same moment due, one wins it.
+        // Of several threads that find the same probe due, one starts it.
         if (!nextProbeAt.compareAndSet(due, nowNanos + jittered())) {
             probes.decrementAndGet();
             return false;
@@ -55,16 +56,17 @@ final class Recovery {
         return true;
     }
 
-    /** A started probe is over. */
+    /** Ends a started probe. */
     void ended() {
         probes.decrementAndGet();
     }
 
-    /** Time until the next probe is due; zero if it is. */
+    /** Time until the next probe is due; zero if a probe is due. */
     long nanosToNextProbe(long nowNanos) {
         return Math.max(0, nextProbeAt.get() - nowNanos);
     }
 
+    /** The number of probes under way. */
     int underWay() {
         return probes.get();
     }

@@ -10,13 +10,16 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.backends.<name>.recovery}: how a backend that heals is found while its breaker is open.
+ * {@code weir.backends.<name>.recovery}: how the gateway detects that a backend has recovered while its
+ * breaker is open.
  *
- * @param probeInterval time between two probes, jittered by a tenth; 10ms to 1m. A quarter of a second is soon enough
- *     for people and a trickle for any backend.
- * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each until the deadline.
- * @param healthPath path that the gateway itself asks for, by GET, instead of letting callers' requests probe; below
- *     400 is healthy; starts with {@code /}; default: none, callers' requests are the probes.
+ * @param probeInterval time between two probes, jittered by a tenth; 10ms to 1m. A quarter of a second is
+ *     soon enough for users and a negligible load for any backend.
+ * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each probe until the
+ *     deadline.
+ * @param healthPath path that the gateway itself requests, by GET, instead of probing with callers' requests;
+ *     a status below 400 means healthy; starts with {@code /}; default: none, callers' requests are the
+ *     probes.
  */
 public record RecoveryProperties(
         @DefaultValue("230ms") @DurationMin(millis = 10) @DurationMax(minutes = 1)

@@ -1,38 +1,47 @@
 /**
- * Stops calls to a backend that fails, and finds out when they may go on.
+ * Stops calls to a failing backend, and detects when it has recovered.
  *
- * <p>The state machine is Resilience4j's, with its own property names, metrics, endpoints and events. Weir adds four
- * things around it that an edge needs, in {@link io.weir.health.Breaker}:
+ * <p>The state machine is Resilience4j's, with its property names, metrics, endpoints and events. {@link
+ * io.weir.health.Breaker} adds four behaviours that an edge proxy needs:
  *
  * <ul>
- *   <li><b>It sees a hang while it happens.</b> Resilience4j counts calls when they end; a backend that hangs ends none
- *       until the deadline. Calls still under way beyond {@code slow-call-duration-threshold} are counted as the slow
- *       calls that they will be (Resilience4j issue 1597 asks for it), so that a hang opens the breaker at the
- *       threshold, with the calls that were in flight, not at the deadline with the ones after.
- *   <li><b>It looks for recovery.</b> Resilience4j waits a fixed time, then lets N calls through. While it is open, {@link
- *       io.weir.health.Recovery} lets a thin, jittered trickle of probes through; the first that succeeds half-opens,
- *       and Resilience4j's thresholds close. A backend that heals is back in about a probe's interval, however long
- *       the fault was, and is not flooded.
- *   <li><b>The past stays past.</b> A hang leaves calls behind that end long after the backend is back. They have opened the breaker once; what they come to after that
- *       would open it again, on a healthy backend, so Resilience4j is not told of it.
- *   <li><b>Only the backend moves it.</b> What counts, and as what, is decided by the engine: the gateway's own refusals
- *       never count, and neither do callers who leave or wish for impossible deadlines.
+ *   <li><b>It detects a hang while the calls hang.</b> Resilience4j records calls when they end; in a backend
+ *       that hangs, no call ends before the deadline. Calls under way for longer than {@code
+ *       slow-call-duration-threshold} count as the slow calls that they will be (Resilience4j issue 1597
+ *       requests it). So a hang opens the breaker after the threshold, by the calls that were in flight, and
+ *       not after the deadline, by later calls.
+ *   <li><b>It probes for recovery.</b> Resilience4j waits a fixed time, then permits N calls. While the
+ *       breaker is open, {@link io.weir.health.Recovery} permits a few jittered probes. The first probe that
+ *       succeeds half-opens the breaker, and Resilience4j's thresholds close it. A backend that recovers gets
+ *       its traffic back after about one probe interval, however long the fault lasted, and is not flooded.
+ *   <li><b>It ignores outdated results.</b> Calls that were caught in a hang end long after the backend has
+ *       recovered. They have already opened the breaker once. Their results would open it again, although the
+ *       backend is healthy, so they are not recorded. The breaker's generation, the number of its openings,
+ *       identifies such calls.
+ *   <li><b>Only the backend's behaviour changes its state.</b> The engine decides which results are recorded,
+ *       and how: the gateway's own refusals never count, nor do callers that disconnect or ask for impossible
+ *       deadlines.
  * </ul>
  *
- * <p>Concurrency: Resilience4j's state is one atomic reference, its window is chosen lock-free (the default one takes a
- * lock, on an event loop). Recovery's next moment is one atomic long, taken by CAS, so that one caller becomes the probe.
- * The count of overdue calls is an atomic word together with the number of times that the breaker has opened; that it is read beside Resilience4j's window without a common snapshot is
- * benign: it can open a few calls early or late.
- * What an operator forces is kept beside Resilience4j's state, and comes before it: Resilience4j has no transition that is
- * conditional on the state that it was decided in, and permits one from forced to open, half-open or closed, so that one that was decided
- * just before could undo the force. Such a one is undone itself, by who made it, and no call sees it.
- * Whatever may half-open it holds its monitor: Resilience4j's half-open state has a timer from its making on, which nobody ends where
- * another transition is first, and which would open the breaker {@code max-wait-duration-in-half-open-state} later, whatever it is then.
+ * <p><b>Concurrency.</b> Resilience4j's state is one atomic reference, and its window is the lock-free one
+ * (the default takes a lock, on an event loop). The time of the next probe is one atomic long, changed by
+ * CAS, so that exactly one call becomes the probe. One atomic word has the generation and the number of
+ * overdue calls. It is read together with Resilience4j's window without a common snapshot, which is benign:
+ * the breaker can open a few calls early or late.
  *
- * <p>Why not Envoy's outlier ejection or HAProxy's error-limit with checks: both take the backend out for a time that
- * is set beforehand, and lose that much traffic after the heal.
+ * <p>A state forced by an operator is kept beside Resilience4j's state, and overrides it. Resilience4j has no
+ * transition that is conditional on the state in which it was decided, and permits transitions from forced to
+ * open, half-open or closed. So a transition decided just before could undo the operator's. The thread that
+ * executes such a transition reverts it, and no call sees it.
  *
- * <p>Limitations: each gateway decides by itself; breakers are not shared between replicas.
+ * <p>Every method that may half-open the breaker holds its monitor. Resilience4j's half-open state starts a
+ * timer when it is created, and nothing cancels the timer if another transition wins. The timer would open
+ * the breaker {@code max-wait-duration-in-half-open-state} later, whatever its state is then.
+ *
+ * <p><b>Why not</b> Envoy's outlier ejection or HAProxy's error-limit with checks: both remove the backend
+ * for a configured time, and lose that much traffic after its recovery.
+ *
+ * <p><b>Limitations.</b> Each gateway decides by itself; replicas do not share breakers.
  */
 @NullMarked
 package io.weir.health;

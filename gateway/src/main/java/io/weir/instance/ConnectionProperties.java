@@ -9,20 +9,21 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.backends.<name>.connection}: the backend's own pool.
+ * {@code weir.backends.<name>.connection}: the backend's own connection pool.
  *
- * <p>Its size is not a property: it has a connection for every permit ({@code max-concurrent-calls} and
- * {@code max-streams}) and some headroom, so that requests wait in the bulkhead's queue, where they are counted and
- * bounded, and never in the pool.
+ * <p>Its size is not a property: the pool has one connection per permit ({@code max-concurrent-calls} plus
+ * {@code max-streams}) and some headroom. So requests wait in the bulkhead's queue, where they are counted
+ * and bounded, and never in the pool.
  *
- * @param connectTimeout time for a connection, TLS included; 1ms to 1m. Within a site a handshake takes milliseconds;
- *     a lost SYN is sent again after a second.
- * @param maxIdle a connection idle for longer is closed; 100ms to 10m. Below the keep-alive of usual backends (5 s
- *     and up), so that the gateway, not the backend, closes first.
- * @param maxLife a connection older than this is closed once idle; 1s to 1d. So that changes of DNS are followed.
- * @param headroom connections on top of the permits, for those on their way out; 1 to 1000.
- * @param sslBundle the name of a {@code spring.ssl.bundle} with the trust and key material for an {@code https}
- *     backend; default: the JVM's trust store.
+ * @param connectTimeout time to open a connection, TLS included; 1ms to 1m. Within a site a handshake takes
+ *     milliseconds; a lost SYN is sent again after a second.
+ * @param maxIdle a connection that is idle for longer is closed; 100ms to 10m. It is below the keep-alive
+ *     time of usual backends (5 s and more), so that the gateway closes first, not the backend.
+ * @param maxLife a connection that is older is closed once idle; 1s to 1d. So the gateway follows changes in
+ *     DNS.
+ * @param headroom connections beyond the permits, for connections that are being closed; 1 to 1000.
+ * @param sslBundle the name of a {@code spring.ssl.bundle} with the trust and key material for an {@code
+ *     https} backend; default: the JVM's trust store.
  */
 public record ConnectionProperties(
         @DefaultValue("250ms") @DurationMin(millis = 1) @DurationMax(minutes = 1)

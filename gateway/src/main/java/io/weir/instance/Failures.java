@@ -12,15 +12,15 @@ import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 import reactor.netty.channel.AbortedException;
 
-/** What a failed attempt failed of, in the vocabulary. */
+/** Maps the exception of a failed attempt to a {@link Reason}. */
 public final class Failures {
 
     private Failures() {}
 
     /**
-     * The reason for a failure.
+     * The reason for a failed attempt.
      *
-     * @param connected whether there was a connection, so that the request may have been sent
+     * @param connected whether the attempt had a connection, so that the request may have been sent
      */
     public static Reason reason(Throwable failure, boolean connected) {
         if (connected) {
@@ -34,7 +34,7 @@ public final class Failures {
         return isNetwork(failure) ? Reason.CONNECT_FAILED : Reason.INTERNAL_ERROR;
     }
 
-    /** One line for the problem and the log: what happened, without a class name where the message says it. */
+    /** One line for the problem and the log: the exception's message, or its class name if it has none. */
     public static String describe(Throwable failure) {
         if (failure instanceof UnknownHostException) {
             return "unknown host";
@@ -51,7 +51,7 @@ public final class Failures {
                 || failure instanceof CodecException
                 || failure instanceof Http2Exception
                 || failure instanceof WebSocketHandshakeException
-                // Reactor Netty's for a connection that has been closed in the meantime.
+                // Reactor Netty throws it for a connection that was closed in the meantime.
                 || failure instanceof AbortedException
                 || failure instanceof IllegalArgumentException;
     }

@@ -12,13 +12,15 @@ import reactor.netty.Connection;
 import reactor.netty.NettyPipeline;
 
 /**
- * Lets the answer that refuses a WebSocket pass as any other does: head, body as it comes, trailers.
+ * Passes on an answer that refuses a WebSocket handshake like any other answer: head, body in parts,
+ * trailers.
  *
- * <p>It stands in the place of Reactor Netty's aggregator, which gathers whatever answers a handshake, fails where that is larger than 8 KiB, and of which
- * only the head outlives the handshake's failure. What opens a WebSocket is gathered as before. Of what does not, Reactor Netty's client makes an answer
- * like that to any other request, since what it is given is not a whole message.
+ * <p>It replaces Reactor Netty's aggregator. That one aggregates every answer to a handshake, fails for
+ * answers of more than 8 KiB, and keeps only the head after a failed handshake. This handler aggregates only
+ * an answer that opens a WebSocket. A refusal reaches Reactor Netty's client in parts, and the client treats
+ * it like the answer to any other request.
  *
- * <p>Confined to the event loop of the backend's connection, of which it is the last request.
+ * <p>Confined to the event loop of the backend's connection. The handshake is the connection's last request.
  */
 public final class HandshakeAnswer extends HttpObjectAggregator {
 
@@ -30,14 +32,14 @@ public final class HandshakeAnswer extends HttpObjectAggregator {
         super(MAX_BYTES);
     }
 
-    /** Waits for the answer to the handshake that is about to be written, over HTTP/1.1. */
+    /** Installs a handler for the answer to the handshake that is about to be written, over HTTP/1.1. */
     public static HandshakeAnswer await(Connection connection) {
         HandshakeAnswer answer = new HandshakeAnswer();
         connection.addHandlerFirst(NettyPipeline.HttpAggregator, answer);
         return answer;
     }
 
-    /** Whether it opens no WebSocket. Known once its head has come. */
+    /** Whether the backend has refused the handshake. Known after the answer's head has arrived. */
     public boolean isRefused() {
         return refused;
     }
@@ -46,20 +48,23 @@ public final class HandshakeAnswer extends HttpObjectAggregator {
     public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
         if (message instanceof HttpResponse head && head.status().codeClass() != HttpStatusClass.INFORMATIONAL) {
             refused = true;
-            keepFramesOut(context.pipeline());
+            removeFrameEncoder(context.pipeline());
         }
         if (!refused) {
             super.channelRead(context, message);
         } else if (message == LastHttpContent.EMPTY_LAST_CONTENT) {
-            // Reactor Netty takes this one for the end of what opens a WebSocket, and drops it.
+            // Reactor Netty mistakes this constant for the end of a successful handshake, and drops it.
             context.fireChannelRead(new DefaultLastHttpContent());
         } else {
             context.fireChannelRead(message);
         }
     }
 
-    /** If the body is cancelled, Reactor Netty writes a close frame before it closes: now nothing makes bytes of that. */
-    private static void keepFramesOut(ChannelPipeline pipeline) {
+    /**
+     * Prevents the close frame that Reactor Netty writes if the body is cancelled: nothing encodes it any
+     * more.
+     */
+    private static void removeFrameEncoder(ChannelPipeline pipeline) {
         WebSocketFrameEncoder encoder = pipeline.get(WebSocketFrameEncoder.class);
         if (encoder != null) {
             pipeline.remove(encoder);

@@ -11,18 +11,21 @@ import reactor.netty.NettyPipeline;
 import reactor.netty.http.client.HttpClientRequest;
 
 /**
- * Lets the head of a WebSocket's handshake go to the backend as the gateway has made it.
+ * Sends the head of a WebSocket handshake to the backend exactly as the gateway has created it.
  *
- * <p>Reactor Netty's client makes a URI of its host and its target, and of that, with Netty, both of them anew, and an origin where the caller has sent none, although an origin is
- * what a browser vouches for. It passes no option of Netty's on that would keep it from that. With a host that no URI can have, such as {@code a_b.example}, it fails, as if
- * that were the backend's doing. What leaves here is an HTTP/1.1 request in any case; over HTTP/2, Reactor Netty makes an extended CONNECT of it (RFC 8441).
+ * <p>Reactor Netty's client builds a URI from the host and the target, and Netty derives both from that URI
+ * again. They also add an origin if the caller sent none, although only a browser may vouch for an origin.
+ * Reactor Netty does not expose Netty's options against that. For a host that is not valid in a URI, such as
+ * {@code a_b.example}, it fails as if the backend had failed. This handler restores target, host and origin.
+ * It always writes an HTTP/1.1 request; over HTTP/2, Reactor Netty converts it to an extended CONNECT (RFC
+ * 8441).
  *
  * <p>Confined to the event loop of the backend's connection.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // What becomes of a write, the channel tells.
+@SuppressWarnings("FutureReturnValueIgnored") // The channel reports the result of a write.
 public final class HandshakeHead extends ChannelOutboundHandlerAdapter {
 
-    /** A host that a URI can have. */
+    /** Any host that is valid in a URI. */
     private static final String STAND_IN = "localhost";
 
     private final String target;
@@ -35,7 +38,7 @@ public final class HandshakeHead extends ChannelOutboundHandlerAdapter {
         this.hasOrigin = hasOrigin;
     }
 
-    /** Keeps the head of the handshake that is about to be written. */
+    /** Installs a handler for the handshake that is about to be written, and remembers its head. */
     public static void keep(HttpClientRequest head, Channel connection) {
         HttpHeaders headers = head.requestHeaders();
         HandshakeHead kept = new HandshakeHead(

@@ -9,8 +9,8 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
 
 /**
- * Drops informational answers, which Reactor Netty would take for the final one, or 100 at least for that to a WebSocket's handshake; all but 101, which is
- * final. One per connection.
+ * Drops informational answers, except 101, which is final. Reactor Netty would mistake them for the final
+ * answer: a 100 only in a WebSocket handshake, the others always. One instance per connection.
  */
 final class InformationalFilter extends ChannelInboundHandlerAdapter {
 
@@ -31,7 +31,7 @@ final class InformationalFilter extends ChannelInboundHandlerAdapter {
             dropping = false;
         }
         ReferenceCountUtil.release(message);
-        // The connection is read one message at a time until the answer's body is asked for.
+        // Until the answer's body is requested, the connection is read one message at a time.
         ctx.read();
     }
 }

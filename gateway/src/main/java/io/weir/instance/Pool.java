@@ -21,7 +21,7 @@ import reactor.netty.resources.ConnectionPoolMetrics;
 import reactor.netty.resources.ConnectionProvider;
 import reactor.netty.resources.LoopResources;
 
-/** A backend's own connections, and the client that uses them. Thread-safe. */
+/** A backend's own connections, and the HTTP client that uses them. Thread-safe. */
 public final class Pool {
 
     private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
@@ -37,10 +37,11 @@ public final class Pool {
      * A pool without connections yet.
      *
      * @param name the backend's name
-     * @param uri where the backend is
-     * @param permits calls and streams that may be under way at once
-     * @param tls for an {@code https} backend, with the protocol {@linkplain UpstreamProtocol#offeredBy offered}; null: the JVM's trust store
-     * @param loops the event loops, those of the server
+     * @param uri the backend's address
+     * @param permits the calls and streams that may be under way at once
+     * @param tls for an {@code https} backend, with the protocol {@linkplain UpstreamProtocol#offeredBy
+     *     offered}; null: the JVM's trust store is used
+     * @param loops the event loops, shared with the server
      */
     public Pool(
             String name,
@@ -54,16 +55,16 @@ public final class Pool {
         this.maxConnections = new AtomicInteger(permits + headroom);
         this.provider = ConnectionProvider.builder("weir-" + name)
                 .maxConnections(maxConnections.get())
-                .allocationStrategy(new Room(maxConnections))
-                // Requests wait for permits, not here; room for the moment between a permit's return and its
-                // connection's.
+                .allocationStrategy(new ResizableAllocation(maxConnections))
+                // Requests wait for permits, not for connections. This bound covers the moment between the
+                // release of a permit and the release of its connection.
                 .pendingAcquireMaxCount(headroom)
                 .pendingAcquireTimeout(properties.connectTimeout())
                 .maxIdleTime(properties.maxIdle())
                 .maxLifeTime(properties.maxLife())
                 .evictInBackground(EVICTION_INTERVAL)
                 .lifo()
-                .metrics(true, () -> new Registrar(metrics))
+                .metrics(true, () -> new MetricsReceiver(metrics))
                 .build();
         boolean secure = "https".equals(uri.getScheme().toLowerCase(Locale.ROOT));
         InetSocketAddress address = InetSocketAddress.createUnresolved(uri.getHost(), port(uri, secure));
@@ -82,7 +83,7 @@ public final class Pool {
                     }
                 });
         if (protocol == UpstreamProtocol.H2) {
-            // Each request has a channel of its own, and that is where its answer passes.
+            // Each request has a channel of its own, through which its answer passes.
             configured = configured.doOnRequest((request, stream) -> dropInformational(stream.channel()));
         }
         this.client = secure ? secured(configured, tls == null ? tls(protocol) : tls, properties) : configured;
@@ -96,36 +97,39 @@ public final class Pool {
         return client.secure(spec -> spec.sslContext(tls).handshakeTimeout(properties.connectTimeout()));
     }
 
-    /** With the JVM's trust store. */
+    /** The TLS context with the JVM's trust store. */
     private static SslContext tls(UpstreamProtocol protocol) {
         try {
             return protocol == UpstreamProtocol.HTTP1
                     ? reactor.netty.tcp.SslProvider.defaultClientProvider().getSslContext()
                     : protocol.offeredBy(SslContextBuilder.forClient()).build();
         } catch (SSLException e) {
-            throw new IllegalStateException("the JVM's TLS cannot be used: " + e.getMessage(), e);
+            throw new IllegalStateException("unusable TLS of the JVM: " + e.getMessage(), e);
         }
     }
 
-    /** The client; a request through it uses one connection of this pool. */
+    /** The client. Each request through it uses one connection of this pool. */
     public HttpClient client() {
         return client;
     }
 
-    /** Connections that may be open at once. */
+    /** The limit on open connections. */
     public int maxConnections() {
         return maxConnections.get();
     }
 
     /**
-     * Makes room for the connections of more calls and streams at once. It never shrinks: fewer permits let fewer in
-     * by themselves, and the calls that are in may still need a connection.
+     * Raises the limit on connections for more permits. The limit never shrinks: fewer permits alone reduce
+     * the number of calls, and calls that were already admitted may still need a connection.
      */
     public void makeRoom(int permits) {
         maxConnections.accumulateAndGet(permits + headroom, Math::max);
     }
 
-    /** Connections in use. Over HTTP/2, where calls share them: all that are open, while any call is under way. */
+    /**
+     * Connections in use. Over HTTP/2, where calls share connections: all open connections while any call is
+     * under way.
+     */
     public int acquired() {
         return switch (metrics.get()) {
             case null -> 0;
@@ -134,7 +138,7 @@ public final class Pool {
         };
     }
 
-    /** Connections open and not in use. */
+    /** Open connections that are not in use. */
     public int idle() {
         return switch (metrics.get()) {
             case null -> 0;
@@ -143,13 +147,13 @@ public final class Pool {
         };
     }
 
-    /** Requests that wait for a connection. More than a moment's is a defect. */
+    /** Requests that wait for a connection. Waiting for more than a moment is a defect. */
     public int pending() {
         ConnectionPoolMetrics current = metrics.get();
         return current == null ? 0 : current.pendingAcquireSize();
     }
 
-    /** Closes the idle connections now, and those in use when they are given back. */
+    /** Closes idle connections now, and each connection in use after its request. */
     public Mono<Void> close() {
         return provider.disposeLater();
     }
@@ -169,22 +173,24 @@ public final class Pool {
     }
 
     /**
-     * The room for connections, which can change while they are open; Reactor Netty's own cannot. One for each address
-     * that a name resolves to, as it is with Reactor Netty's own.
+     * An allocation strategy whose limit can change while connections are open; Reactor Netty's own cannot.
+     * As with Reactor Netty's own, each address that a name resolves to has a copy.
      */
-    // Concurrency: `granted` is the only state. Who reads a limit that has just grown came before it did.
-    private static final class Room implements ConnectionProvider.AllocationStrategy<Room> {
+    // Concurrency: `granted` is the only state. A thread that reads the limit just before it grows uses the
+    // old limit; benign.
+    private static final class ResizableAllocation
+            implements ConnectionProvider.AllocationStrategy<ResizableAllocation> {
 
         private final AtomicInteger limit;
         private final AtomicInteger granted = new AtomicInteger();
 
-        Room(AtomicInteger limit) {
+        ResizableAllocation(AtomicInteger limit) {
             this.limit = limit;
         }
 
         @Override
-        public Room copy() {
-            return new Room(limit);
+        public ResizableAllocation copy() {
+            return new ResizableAllocation(limit);
         }
 
         @Override
@@ -195,11 +201,11 @@ public final class Pool {
         @Override
         public int getPermits(int desired) {
             int inForce = limit.get();
-            int before = granted.getAndUpdate(now -> now + room(inForce, now, desired));
-            return room(inForce, before, desired);
+            int before = granted.getAndUpdate(now -> now + grantable(inForce, now, desired));
+            return grantable(inForce, before, desired);
         }
 
-        private static int room(int limit, int granted, int desired) {
+        private static int grantable(int limit, int granted, int desired) {
             return Math.clamp((long) limit - granted, 0, desired);
         }
 
@@ -224,15 +230,15 @@ public final class Pool {
         }
     }
 
-    /** Takes the pool's figures from where Reactor Netty publishes them. */
-    private record Registrar(AtomicReference<@Nullable ConnectionPoolMetrics> metrics)
+    /** Receives the pool's metrics from Reactor Netty. */
+    private record MetricsReceiver(AtomicReference<@Nullable ConnectionPoolMetrics> metrics)
             implements ConnectionProvider.MeterRegistrar {
 
         @Override
         public void registerMetrics(
                 String poolName, String id, java.net.SocketAddress remoteAddress, ConnectionPoolMetrics registered) {
-            // HTTP/2's pool registers first, and then the one that it takes its connections from, and never gives them
-            // back to.
+            // The pool of HTTP/2 registers first. Then the pool registers from which it takes its
+            // connections, and to which it never returns them.
             metrics.updateAndGet(first -> first instanceof HttpConnectionPoolMetrics ? first : registered);
         }
 

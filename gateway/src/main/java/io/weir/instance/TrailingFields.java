@@ -12,26 +12,26 @@ import org.jspecify.annotations.Nullable;
 import reactor.netty.NettyPipeline;
 
 /**
- * Puts fields behind a request's body, which Reactor Netty's client has no means for.
+ * Sends trailers after a request's body. Reactor Netty's client has no API for that.
  *
- * <p>Concurrency: in the pipeline of the backend's connection, and confined to its event loop, but for {@link #set}, which happens before the body is
- * told to be complete.
+ * <p>Concurrency: confined to the event loop of the backend's connection, except {@link #set}, which happens
+ * before the end of the body is signalled.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // What becomes of a write, the channel tells.
+@SuppressWarnings("FutureReturnValueIgnored") // The channel reports the result of a write.
 public final class TrailingFields extends ChannelOutboundHandlerAdapter {
 
     private volatile @Nullable HttpHeaders fields;
 
     private TrailingFields() {}
 
-    /** Waits for the end of the request that is about to be written. */
+    /** Installs a handler for the request that is about to be written. */
     public static TrailingFields await(Channel connection) {
         TrailingFields trailing = new TrailingFields();
         connection.pipeline().addBefore(NettyPipeline.ReactiveBridge, null, trailing);
         return trailing;
     }
 
-    /** What is to come behind the body. */
+    /** Sets the trailers. */
     public void set(HttpHeaders given) {
         fields = given;
     }

@@ -9,14 +9,14 @@ import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 
-/** What is spoken to a backend. */
+/** The protocol between the gateway and a backend. */
 public enum UpstreamProtocol {
     /** HTTP/1.1. */
     HTTP1,
-    /** HTTP/2: with prior knowledge over clear text, by ALPN over TLS. */
+    /** HTTP/2: with prior knowledge over cleartext, by ALPN over TLS. */
     H2;
 
-    /** Has TLS offer it by ALPN, where there is a choice: who is offered nothing speaks HTTP/1.1. */
+    /** Makes TLS offer HTTP/2 by ALPN. Without an offer a backend speaks HTTP/1.1, so HTTP/1.1 needs none. */
     public SslContextBuilder offeredBy(SslContextBuilder tls) {
         return this == HTTP1
                 ? tls

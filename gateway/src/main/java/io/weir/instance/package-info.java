@@ -1,21 +1,29 @@
 /**
- * A backend's own connections.
+ * A backend's own connections, and the corrections to Reactor Netty's client that a proxy needs.
  *
- * <p>Each backend has a pool of its own, so that connections that one backend holds are never missed by another. It has a connection for
- * every permit and some headroom for connections on their way out; with permits taken first, its pending queue is never where
- * requests wait (Reactor Netty's limits are best-effort under load, reactor-netty issue 2261), and anything waiting there is a defect
- * that a meter shows.
+ * <p>Each backend has a pool of its own ({@link io.weir.instance.Pool}), so that the connections held by one
+ * backend are never missing for another. The pool has one connection per permit, and some headroom for
+ * connections that are being closed. Since permits are taken first, requests never wait in the pool's pending
+ * queue (Reactor Netty's limits on it are best-effort under load, reactor-netty issue 2261). A request that
+ * waits there is a defect, and a meter shows it.
  *
- * <p>Connections are used last in, first out, and closed when idle for longer than {@code max-idle}, below what backends usually
- * keep alive, so that a request seldom meets a connection that the backend has just closed. Reactor Netty's hidden retry is
- * switched off: what is sent twice is decided by {@code retry}, in sight.
+ * <p>Connections are reused last in, first out. A connection that is idle for longer than {@code max-idle} is
+ * closed; that is less than the usual keep-alive time of backends, so that a request seldom meets a
+ * connection that the backend has just closed. Reactor Netty's own retry is disabled: only the visible {@code
+ * retry} decides what is sent twice.
  *
- * <p>Of informational answers Reactor Netty knows 100 only: it takes a 103 for the answer, and discards the final one. {@link
- * io.weir.instance.InformationalFilter} drops what it does not know.
- * Of a WebSocket's handshake it makes a request of its own: {@link io.weir.instance.HandshakeHead} sends the one that the gateway has made, and {@link
- * io.weir.instance.HandshakeAnswer} passes on what refuses it.
+ * <p>Three handlers correct Reactor Netty's client:
  *
- * <p>Limitations: informational answers other than 100 are not passed on to callers.
+ * <ul>
+ *   <li>Of informational answers Reactor Netty knows only 100. It mistakes a 103 for the final answer, and
+ *       discards the final one. {@link io.weir.instance.InformationalFilter} drops informational answers.
+ *   <li>It rewrites the request of a WebSocket handshake. {@link io.weir.instance.HandshakeHead} sends the
+ *       request that the gateway has created, and {@link io.weir.instance.HandshakeAnswer} passes a refusal
+ *       on.
+ *   <li>It cannot send trailers. {@link io.weir.instance.TrailingFields} does.
+ * </ul>
+ *
+ * <p>Limitations: informational answers are not passed on to callers.
  */
 @NullMarked
 package io.weir.instance;

@@ -8,22 +8,24 @@ import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.backends.<name>.bulkhead}: how much of the gateway one backend can take up. The names are
- * Resilience4j's own where it has them.
+ * {@code weir.backends.<name>.bulkhead}: the share of the gateway that one backend can take. The names are
+ * Resilience4j's where Resilience4j has the property.
  *
- * @param maxConcurrentCalls calls in the backend at once; 1 to 1000000; default 64. From the backend's last byte or
- *     the cancel on, a call no longer counts. By Little's law 64 carry 640 requests/s of 100 ms, where Resilience4j's
- *     25 carry 250; hundreds would let a hung backend hold that much more of the gateway.
- * @param queueCapacity calls that may wait for a permit at once; 0 to 1000000; default 32. It evens out bursts
- *     shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity, and leaving it takes time
- *     linear in its length.
- * @param maxWaitDuration longest wait for a permit; 0 to 1m, at most the backend's deadline; default 100ms. Long
- *     enough for a burst to pass, short enough to leave the call most of its deadline. 0 lets nobody wait.
- * @param enforce whether calls wait and are refused. If not, every call goes through at once, and what would have been refused
- *     is counted ({@code weir_would_refuse_total}), so that a limit can be tried on live traffic. The same holds for {@code
- *     max-streams}.
- * @param scope whose calls {@code max-concurrent-calls} limits: {@code gateway}, those of each gateway by itself; {@code
- *     cluster}, those of all gateways together, of which each has an equal share of at least 1 ({@code
+ * @param maxConcurrentCalls calls in the backend at once; 1 to 1000000; default 64. A call counts until the
+ *     backend's last byte or the call's cancellation. By Little's law 64 calls carry 640 requests/s of 100
+ *     ms, where Resilience4j's default of 25 carries 250; with hundreds, a hung backend would hold that much
+ *     more of the gateway.
+ * @param queueCapacity calls that may wait for a permit at once; 0 to 1000000; default 32. The queue absorbs
+ *     bursts that are shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity,
+ *     and leaving it takes time linear in its length.
+ * @param maxWaitDuration longest wait for a permit; 0 to 1m, at most the backend's deadline; default 100ms.
+ *     Long enough for a burst to pass, short enough to leave the call most of its deadline. With 0 no call
+ *     waits.
+ * @param enforce whether calls wait and are refused. If not, every call proceeds at once, and calls that
+ *     would have been refused are counted ({@code weir_would_refuse_total}), so that a limit can be tried on
+ *     live traffic. The same holds for {@code max-streams}.
+ * @param scope the calls that {@code max-concurrent-calls} limits: {@code gateway}, those of each gateway;
+ *     {@code cluster}, those of all gateways together, of which each has an equal share of at least 1 ({@code
  *     weir.cluster.gateways} counts them).
  */
 public record BulkheadProperties(

@@ -1,9 +1,9 @@
 package io.weir.limit;
 
-/** For whom a limit holds. */
+/** The gateways whose calls a limit counts. */
 public enum BulkheadScope {
-    /** For each gateway. */
+    /** Each gateway has the whole limit for its own calls. */
     GATEWAY,
-    /** For all gateways together: each has its share. */
+    /** All gateways together: each has its share of the limit. */
     CLUSTER
 }

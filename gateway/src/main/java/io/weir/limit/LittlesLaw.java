@@ -10,48 +10,53 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Little's law, live: from what a backend served of late, its arrival rate &lambda;, the time W that calls spend in the
- * queue and in the backend, and so the number L = &lambda; &middot; W of calls that are there at once. And from the
- * time that the backend takes when it is not congested, the limit that would do.
+ * Little's law, live. From the calls that a backend served recently, it computes the arrival rate &lambda;,
+ * the mean time W that a call spends in the queue and in the backend, and the mean number of concurrent calls
+ * L = &lambda; &middot; W. From the service time of the uncongested backend, it computes the limit that the
+ * backend needs.
  *
- * <p><b>&lambda;</b> is the rate of the calls that were <i>served</i>. In a stable system what leaves is what has
- * arrived; calls that were refused were never in the system that the law speaks of. It is also what keeps the
- * suggestion sane: computed from everything that was offered, it would grow with the overload that the limit is there
- * to keep out.
+ * <p><b>&lambda;</b> is the rate of <i>served</i> calls. In a stable system the departure rate equals the
+ * arrival rate, and refused calls never entered the system that the law describes. Served calls also keep the
+ * suggested limit sound: a limit computed from all offered calls would grow with the overload that it must
+ * keep out.
  *
- * <p><b>Uncongested service time.</b> The limit that is needed is &lambda; times the time that a call takes; but under
- * congestion that time is mostly queueing within the backend, which the limit itself let in: L = &lambda; &middot; W
- * fed back as the limit would ratify any congestion. So the time is taken from when the backend was calm. Served calls
- * are gathered in batches of at least {@value #ENOUGH}, of at least a tenth of the window; the calmest batch is the one
- * with the lowest median; the time is that batch's mean, since the law speaks of means. The median chooses because a
- * few stragglers move it little, and the lowest of the last {@value #EPOCHS} epochs of {@value #EPOCH_WINDOWS} windows
- * each because a queue can only add to the time. An older one is forgotten, so that a backend that has become slower
- * for good is believed after a while. A batch in which the backend was failing does not count: errors are fast.
+ * <p><b>Uncongested service time.</b> The required limit is &lambda; times the time that a call takes. But
+ * under congestion that time is mostly queueing within the backend, which the limit itself admitted: with L =
+ * &lambda; &middot; W as the next limit, any congestion would confirm itself. So the time is measured while
+ * the backend was uncongested. Served calls are grouped into batches of at least {@value #MIN_BATCH_CALLS}
+ * calls, over at least a tenth of the window. The calmest batch is the one with the lowest median; the
+ * estimate is that batch's mean, since the law is about means. The median selects the batch, because a few
+ * outliers hardly move it. The lowest median of the last {@value #EPOCHS} epochs of {@value #EPOCH_WINDOWS}
+ * windows counts, because a queue only adds to the time. Older batches are forgotten, so that the estimate
+ * follows a backend that has become slower for good. Batches in which the backend was failing do not count,
+ * since errors are fast.
  *
- * <p>This is what TCP does in place of guessing from loss: Vegas takes the lowest round-trip time for that of the
- * uncongested path (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
- * 13(8), 1995); BBR multiplies the delivery rate by the lowest round-trip time of the last ten seconds, for the flight
- * that keeps the path busy without a queue (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue
- * 14(5), 2016). The headroom is for arrivals that come in bursts.
+ * <p>Congestion control in TCP works the same way, where it does not infer congestion from loss. Vegas takes
+ * the lowest round-trip time as that of the uncongested path (Brakmo and Peterson, "TCP Vegas: End to End
+ * Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995). BBR multiplies the delivery rate by the
+ * lowest round-trip time of the last ten seconds, which is the data in flight that keeps the path busy
+ * without a queue (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016). The
+ * headroom is for arrivals in bursts.
  *
- * <p>Limitations: a backend that is congested for all of the time that is remembered passes for a slow one. BBR drains
- * its queue on purpose now and then to find out; a gateway cannot, at its callers' expense. And a mixture of calls that
- * changes (more of the slow kind) shows as congestion until the calm batches of the old mixture are forgotten.
+ * <p>Limitations: a backend that is congested for the whole remembered time is mistaken for a slow one. BBR
+ * drains its queue on purpose now and then to find out; a gateway cannot, since its callers would pay for it.
+ * And if the mixture of calls changes (more calls of a slow kind), the change looks like congestion until the
+ * calm batches of the old mixture are forgotten.
  */
-// Concurrency: the feed is a few additions to counters that only grow, striped by thread, since all event loops feed
-// the same backend. What is derived from them hangs on `state`, an immutable object that is replaced at the end of each
-// slice, a tenth of the window, by whoever comes first: `rotating` is tried, never waited for. The counters of one call
-// are not added at one moment; a slice's end may come between, and then the call's parts are told in neighbouring
-// slices.
+// Concurrency: recording a call is a few additions to counters that only grow. They are striped by thread,
+// since all event loops record calls of the same backend. All derived figures are in `state`, an immutable
+// object. The first thread after the end of a slice (a tenth of the window) replaces it: `rotating` is tried,
+// never waited for. The counters of one call are not added atomically; if a slice ends in between, the parts
+// of the call are counted in adjacent slices.
 public final class LittlesLaw {
 
-    /** Calls that make a batch. */
-    static final int ENOUGH = 50;
+    /** The minimum size of a batch. */
+    static final int MIN_BATCH_CALLS = 50;
 
-    /** Windows to an epoch. */
+    /** The length of an epoch, in windows. */
     static final int EPOCH_WINDOWS = 15;
 
-    /** Epochs that are remembered, the running one included. */
+    /** The remembered epochs, including the current one. */
     static final int EPOCHS = 2;
 
     private static final int SLICES = 10;
@@ -61,7 +66,7 @@ public final class LittlesLaw {
     private static final int COUNT = 0;
     private static final int SERVICE = 1;
     private static final int WAITING = 2;
-    /** On a cache line of their own. */
+    /** The buckets begin on another cache line than the counters. */
     private static final int FIRST_BUCKET = 16;
 
     private final double headroom;
@@ -75,10 +80,10 @@ public final class LittlesLaw {
     private volatile State state;
 
     /**
-     * A law that has seen nothing yet.
+     * An estimate without any calls yet.
      *
-     * @param trusted whether what the backend serves now tells how long it takes: false while it is failing
-     * @param nanoClock {@link System#nanoTime} but for tests
+     * @param trusted whether current service times are representative: false while the backend is failing
+     * @param nanoClock {@link System#nanoTime}, except in tests
      */
     public LittlesLaw(LittlesLawProperties properties, BooleanSupplier trusted, LongSupplier nanoClock) {
         this.headroom = properties.headroom();
@@ -92,10 +97,10 @@ public final class LittlesLaw {
         Arrays.setAll(stripes, i -> new AtomicLongArray(FIRST_BUCKET + LogBuckets.COUNT));
         long now = nanoClock.getAsLong();
         Totals zero = new Totals(now, 0, 0, 0);
-        this.state = new State(now + sliceNanos, List.of(zero), new Gathering(zero, counts()), now, null, null);
+        this.state = new State(now + sliceNanos, List.of(zero), new OpenBatch(zero, counts()), now, null, null);
     }
 
-    /** A call got its permit after this wait. */
+    /** Records a call that received its permit after this wait. */
     public void waited(long nanos) {
         if (nanos > 0) {
             rotate(nanoClock.getAsLong());
@@ -103,7 +108,7 @@ public final class LittlesLaw {
         }
     }
 
-    /** A call left the backend after this time in it. */
+    /** Records a call that was served within this time in the backend. */
     public void served(long nanos) {
         rotate(nanoClock.getAsLong());
         AtomicLongArray stripe = stripe();
@@ -113,8 +118,8 @@ public final class LittlesLaw {
     }
 
     /**
-     * The time that half of the calls take when the backend is calm; 0 while it is not known. Less than the mean, and
-     * so the right one for who asks whether a call has any prospect left.
+     * The median service time of the uncongested backend; 0 while it is unknown. It is below the mean, so it
+     * suits the decision whether a call can still be served in time.
      */
     public long typicalNanos() {
         rotate(nanoClock.getAsLong());
@@ -123,9 +128,9 @@ public final class LittlesLaw {
     }
 
     /**
-     * How many calls were served since the start in which time.
+     * Copies the histogram of all service times since the start.
      *
-     * @param into by {@link LogBuckets}; overwritten
+     * @param into receives the number of calls in each bucket of {@link LogBuckets}; overwritten
      */
     public void times(long[] into) {
         Arrays.setAll(into, i -> sum(FIRST_BUCKET + i));
@@ -139,7 +144,7 @@ public final class LittlesLaw {
         Totals from = seen.lastBefore(now - windowNanos);
         Totals to = totals(now);
         long count = to.count - from.count;
-        // Right after the start, a call or two in a millisecond are no rate.
+        // Right after the start, one or two calls within a millisecond are not a rate.
         double rate = count * SECOND / Math.max(now - from.at, sliceNanos);
         double service = count == 0 ? 0 : (double) (to.service - from.service) / count;
         double waiting = count == 0 ? 0 : (double) (to.waiting - from.waiting) / count;
@@ -150,14 +155,15 @@ public final class LittlesLaw {
     }
 
     /**
-     * What there is to tell.
+     * The figures of one window.
      *
      * @param arrivalRate &lambda;: calls per second
      * @param serviceNanos mean time in the backend
      * @param waitingNanos mean time in the queue, over the same calls
      * @param retired calls served since the start
-     * @param uncongestedNanos mean time in the backend when it was calmest; 0 while it is not known
-     * @param suggestedLimit calls at once that would do; 0 while it is not known, or nothing arrives
+     * @param uncongestedNanos mean time in the uncongested backend; 0 while it is unknown
+     * @param suggestedLimit the limit on concurrent calls that suffices; 0 while it is unknown or no calls
+     *     arrive
      */
     public record Figures(
             double arrivalRate,
@@ -167,24 +173,24 @@ public final class LittlesLaw {
             double uncongestedNanos,
             int suggestedLimit) {
 
-        /** L in the backend: calls there at once, on average; to compare with the limit. */
+        /** L in the backend: the mean number of concurrent calls; comparable with the limit. */
         public double activeCalls() {
             return arrivalRate * serviceNanos / SECOND;
         }
 
-        /** L in the queue: calls there at once, on average. */
+        /** L in the queue: the mean number of waiting calls. */
         public double waitingCalls() {
             return arrivalRate * waitingNanos / SECOND;
         }
 
-        /** The share of the time W that is spent waiting; 0 to 1. */
+        /** The share of W that is spent in the queue; 0 to 1. */
         public double waitingShare() {
             double whole = serviceNanos + waitingNanos;
             return whole == 0 ? 0 : waitingNanos / whole;
         }
     }
 
-    /** All that was ever fed, at a moment. */
+    /** The sums of the counters at a moment. */
     private record Totals(long at, long count, long service, long waiting) {
 
         Totals at(long moment) {
@@ -192,16 +198,16 @@ public final class LittlesLaw {
         }
     }
 
-    /** Calls served one after the other. */
+    /** Statistics over consecutively served calls. */
     private record Batch(long medianNanos, double meanNanos) {}
 
-    /** A batch that is being gathered: what the counters were when it began. */
-    private static final class Gathering {
+    /** A batch in progress: the values of the counters at its beginning. */
+    private static final class OpenBatch {
 
         private final Totals from;
         private final long[] counts;
 
-        Gathering(Totals from, long[] counts) {
+        OpenBatch(Totals from, long[] counts) {
             this.from = from;
             this.counts = counts;
         }
@@ -215,16 +221,19 @@ public final class LittlesLaw {
     }
 
     /**
-     * What is derived from the counters.
+     * The figures derived from the counters.
      *
-     * @param slices the totals at the ends of the last slices, the oldest first; never empty
-     * @param thisEpoch the running epoch's calmest batch
-     * @param lastEpoch the last one's
+     * @param sliceEndsAt the end of the current slice
+     * @param slices the totals at the ends of the last slices, oldest first; never empty
+     * @param batch the batch in progress
+     * @param epochBeganAt the beginning of the current epoch
+     * @param thisEpoch the calmest batch of the current epoch; null: none yet
+     * @param lastEpoch the calmest batch of the previous epoch; null: none
      */
     private record State(
             long sliceEndsAt,
             List<Totals> slices,
-            Gathering batch,
+            OpenBatch batch,
             long epochBeganAt,
             @Nullable Batch thisEpoch,
             @Nullable Batch lastEpoch) {
@@ -234,7 +243,9 @@ public final class LittlesLaw {
             return calmer(thisEpoch, lastEpoch);
         }
 
-        /** The totals at the last end of a slice before a moment; the oldest that are known if there is none. */
+        /**
+         * The totals at the last end of a slice before a moment; the oldest known totals if there is none.
+         */
         Totals lastBefore(long moment) {
             for (int i = slices.size() - 1; i > 0; i--) {
                 if (slices.get(i).at - moment <= 0) {
@@ -260,8 +271,8 @@ public final class LittlesLaw {
     }
 
     /**
-     * Ends a slice, or several if nothing has happened for longer: whoever feeds comes here first, so the counters
-     * stood still.
+     * Ends the current slice, and those after it that have passed too. Every recording method rotates first,
+     * so the counters did not change within those slices.
      */
     private State next(State seen, long now) {
         Totals totals = totals(seen.sliceEndsAt);
@@ -280,14 +291,14 @@ public final class LittlesLaw {
             lastEpoch = epochs == 1 ? thisEpoch : null;
             thisEpoch = null;
         }
-        Gathering batch = seen.batch;
+        OpenBatch batch = seen.batch;
         boolean usable = trusted.getAsBoolean();
-        if (!usable || totals.count - batch.from.count >= ENOUGH) {
+        if (!usable || totals.count - batch.from.count >= MIN_BATCH_CALLS) {
             long[] counts = counts();
             if (usable) {
                 thisEpoch = calmer(thisEpoch, batch.end(totals, counts));
             }
-            batch = new Gathering(totals, counts);
+            batch = new OpenBatch(totals, counts);
         }
         return new State(sliceEndsAt, kept, batch, seen.epochBeganAt + epochs * epochNanos, thisEpoch, lastEpoch);
     }

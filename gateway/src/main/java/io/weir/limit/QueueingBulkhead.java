@@ -9,74 +9,82 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exact cap on concurrent calls with a bounded first-in-first-out queue in front. Nothing here blocks: a waiter is
- * a callback, every decision is one compare-and-set, and the methods may be called on event loops.
+ * An exact limit on concurrent calls, with a bounded first-in-first-out queue in front. No method blocks: a
+ * waiter is a callback, every decision is one compare-and-set, and the methods may be called on event loops.
  *
- * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts permits and
- * does not know their holders: a release too many is only noticed when no permit is out at all, and lets one call too
- * many in otherwise. Whoever holds the permit owns that guard.
+ * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts
+ * permits and does not know their holders. It notices a surplus release only if no permit is in use;
+ * otherwise the surplus release admits one call too many. The caller guards against that.
  *
- * <p>A released permit never becomes free while somebody waits: it changes hands in the same compare-and-set, so that
- * no newcomer can overtake the queue. From then until it reaches its waiter it is <i>on its way</i> and counts as in
- * use. A waiter may still {@linkplain Waiter#leave() leave} at that moment; the permit then goes on to the next one.
+ * <p>A released permit does not become free while a call waits: the same compare-and-set promises it to a
+ * waiter, so no new call can overtake the queue. From then until a waiter takes it, the permit is
+ * <i>promised</i> and counts as in use. A waiter may still {@linkplain Waiter#leave() leave} at that moment;
+ * the permit then goes to the next waiter.
  *
  * <pre>
- *   enter ──► room? ──► GRANTED ─────────────────────────────► release
- *               │ no                                             │
- *               ▼                      permit changes hands      ▼
- *            place? ──► QUEUED ──► granted() ◄────────────── somebody waits? ──► no: one permit more
- *               │ no       └─────► leave()
- *               ▼
- *             FULL
+ *   enter ──► permit free? ──► GRANTED ──────────────────────────────► release
+ *                  │ no                                                  │
+ *                  ▼                                                     ▼
+ *             queue full? ──► no: QUEUED ──► granted() ◄─── yes ── calls waiting? ──► no: permit is free
+ *                  │ yes              └────► leave()
+ *                  ▼
+ *                FULL
  * </pre>
  *
- * <p>The limits can be {@linkplain #resize resized} at any time. Permits and places already given are respected: a
- * lower limit revokes nothing, it lets nobody in until enough permits are back.
+ * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit and no place
+ * in the queue; it admits no call until enough permits are released.
+ *
+ * <p>This class stays whole although it has more than 400 lines: one comment proves the protocol between the
+ * packed word, the queue and the waiters, and no part of it can be understood apart.
  */
-// Concurrency: `word` packs how many wait, how many permits are out and the revision of the limits. Every decision is
-// one CAS on it (FULL is one read), and is linearizable there. `waiters` only carries the waiters to the permits that
-// the word has promised them. What holds after every CAS: somebody waits only while inUse >= maxConcurrentCalls.
+// Concurrency: `word` packs the number of waiters, the permits in use and the revision of the limits. Every
+// decision is one CAS on it (FULL is one read), and is linearizable there. `waiters` only brings the waiters
+// to the permits that the word has promised them. Invariant after every CAS: waiters exist only while inUse
+// >= maxConcurrentCalls.
 //
-// The word is ahead of the queue, on both sides; this is the bookkeeping that brings them together. `promised` are the
-// permits on their way, `standing` the waiters that the word counted and nobody took out of the queue yet:
+// The word can be ahead of the queue, on both sides; the following terms relate the two. `promised` is the
+// number of promised permits, `linked` the number of waiters that the word has counted and that no thread has
+// polled yet:
 //
-//     queued + promised = standing                                                                              (1)
+//     queued + promised = linked                                                                  (1)
 //
-//   thread A              thread B             word (limit 1)       what happens
-//   --------------------- -------------------- -------------------- --------------------------------------------
-//   enter: queued+1                            in use 1, queued 1   A is counted, and not yet linked
+//   thread A              thread B             word (limit 1)       effect
+//   --------------------- -------------------- -------------------- ------------------------------------
+//   enter: queued+1                            in use 1, queued 1   A is counted, but not linked yet
 //                         release: queued-1    in use 1, queued 0   the permit is promised
-//                         poll: nobody         in use 1, queued 0   B leaves it in `owed`, looks again, goes on
-//   link, take from owed                       in use 1, queued 0   A serves itself: granted
+//                         poll: empty          in use 1, queued 0   B adds it to `owed`, checks again
+//   link, take from owed                       in use 1, queued 0   A grants itself the permit
 //
-//   Either B's second look sees A's waiter, or A sees what B owes: each writes its own side before it reads the
-//   other's. So a promised permit is in some thread's hands, or nobody is linked to take it.
+//   Either B's second check sees A's waiter, or A sees the permit that B owes: each thread writes its own
+//   side before it reads the other's. So a promised permit is held by a thread, or no waiter is linked to
+//   take it.
 //
-//   thread A              thread B             word (limit 1)       what happens
-//   --------------------- -------------------- -------------------- --------------------------------------------
+//   thread A              thread B             word (limit 1)       effect
+//   --------------------- -------------------- -------------------- ------------------------------------
 //                         release: queued-1    in use 1, queued 0   promised to A's waiter
-//   leave: unlinked                            in use 1, queued -1  A takes its count back: a promise too many
-//                         poll: nobody         in use 0, queued 0   B finds queued < 0 and cancels its promise
+//   leave: unlinked                            in use 1, queued -1  A takes its count back: a surplus promise
+//                         poll: empty          in use 0, queued 0   B sees queued < 0 and cancels its promise
 //
-//   A polled waiter that has left took no count back (its leave() found it gone from the queue), so the promise that
-//   polled it is given back like a release. A permit reaches a waiter by the CAS WAITING -> GRANTED, which competes
-//   with leave()'s WAITING -> LEFT: one of them wins.
+//   A polled waiter that has left did not take its count back (its leave() found it no longer in the
+//   queue), so the promise that polled it is given back like a release. A permit reaches a waiter by the
+//   CAS WAITING -> GRANTED, which competes with leave()'s WAITING -> LEFT: exactly one of them succeeds.
 //
-// With no call under way every promise is kept or cancelled: an owed permit with somebody to take it, or with
-// queued < 0, is taken by the last thread that wrote one of the two. Hence by (1) `queued` is the length of the queue,
-// and whoever waits, waits for a permit that is really out.
+// While no call is under way, every promise is kept or cancelled: if a permit is owed and a waiter could take
+// it, or queued < 0, then the last thread that wrote one of the two takes it. Hence by (1) `queued` is the
+// length of the queue, and every waiter waits for a permit that is really in use.
 //
-// The limits stand beside the word, which holds their revision. A resize publishes the new limits, then moves the word
-// to their revision and, in the same CAS, promises the new room to those who wait. Any other thread that meets the two
-// apart does that for it, so nobody waits for a resizer that was suspended. The revision has 23 bits: a CAS that is
-// delayed by exactly 2^23 resizes could mistake old limits for new ones.
+// The limits are beside the word, which contains their revision. A resize publishes the new limits, then
+// moves the word to their revision and, in the same CAS, promises the new permits to waiters. Any other
+// thread that finds the two apart does that for it, so no thread waits for a suspended resize. The revision
+// has 23 bits: a CAS that is delayed by exactly 2^23 resizes could mistake old limits for new ones.
 //
-// Benign: two permits handed over at once reach their waiters in order, but their granted() may run in any order. Two
-// calls that enter at once stand in the order in which they are linked, not in which they were counted. A promise whose
-// waiter has left counts as in use until the thread that holds it goes on.
+// Benign: two permits promised at once reach their waiters in order, but their granted() may run in any
+// order. Two calls that enter at once are queued in the order in which they are linked, not in which they are
+// counted. A promise whose waiter has left counts as in use until the thread that holds the promise
+// continues.
 public final class QueueingBulkhead {
 
-    /** The largest number of calls at once, and of waiting ones: what fits into the word. */
+    /** The largest value of either limit: what the packed word can count. */
     public static final int LARGEST = 1_000_000;
 
     private static final int REVISION_BITS = 23;
@@ -92,30 +100,33 @@ public final class QueueingBulkhead {
     private final AtomicReference<Limits> limits;
     private final ConcurrentLinkedQueue<Waiter> waiters = new ConcurrentLinkedQueue<>();
 
-    /** Promised permits that found nobody linked, to be taken by whoever is linking or leaving. */
+    /** Promised permits that found no linked waiter. A thread that links a waiter, or leaves, takes them. */
     private final AtomicInteger owed = new AtomicInteger();
 
-    /** What a call that asked for a permit got. */
+    /** The result of asking for a permit. */
     public enum Entry {
-        /** It holds a permit. */
+        /** The call holds a permit. */
         GRANTED,
-        /** It stands in the queue: {@link Waiter#granted()} follows, or has already been called, unless it leaves. */
+        /**
+         * The call is in the queue: {@link Waiter#granted()} follows or was already called, unless the call
+         * leaves.
+         */
         QUEUED,
-        /** No permit and no place in the queue: nothing follows. */
+        /** Refused: no permit is free and the queue is full. */
         FULL
     }
 
     /**
      * A bulkhead with all permits free.
      *
-     * @param maxConcurrentCalls calls at once, 1 to {@value #LARGEST}
-     * @param queueCapacity waiters at once, 0 (refuse at once) to {@value #LARGEST}
+     * @param maxConcurrentCalls the limit on concurrent calls; 1 to {@value #LARGEST}
+     * @param queueCapacity the limit on waiters; 0 (no queue) to {@value #LARGEST}
      */
     public QueueingBulkhead(int maxConcurrentCalls, int queueCapacity) {
         limits = new AtomicReference<>(new Limits(maxConcurrentCalls, queueCapacity, 0));
     }
 
-    /** Takes a permit if one is free, without waiting and without overtaking those who wait. */
+    /** Takes a permit if one is free. Never waits, and never overtakes the queue. */
     public boolean tryAcquire() {
         while (true) {
             long seen = word.get();
@@ -131,10 +142,10 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * Takes a permit even if none is free, and past those who wait, as if the limit were higher: for who counts calls without refusing
-     * any. Those who wait go on waiting until enough permits are back.
+     * Takes a permit even if none is free, and overtakes the queue, as if the limit were higher. For counting
+     * calls without refusing any. Waiters wait until enough permits are released.
      *
-     * @return false only if {@value #LARGEST} permits are out
+     * @return false only if {@value #LARGEST} permits are in use
      */
     public boolean acquireAnyway() {
         while (true) {
@@ -151,14 +162,14 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * Takes a permit, or else a place in the queue.
+     * Takes a permit, or a place in the queue if none is free.
      *
-     * @param waiter a new one for every call. If it {@linkplain Waiter#leave() leaves} before this returns, it holds
-     *     no permit, and the answer is {@link Entry#QUEUED} or {@link Entry#FULL}
-     * @throws IllegalStateException if the waiter has entered before
+     * @param waiter a new waiter for every call. If it {@linkplain Waiter#leave() leaves} before this method
+     *     returns, it holds no permit, and the result is {@link Entry#QUEUED} or {@link Entry#FULL}
+     * @throws IllegalStateException if the waiter has already entered a bulkhead
      */
     public Entry enter(Waiter waiter) {
-        waiter.comeTo(this);
+        waiter.bind(this);
         while (true) {
             long seen = word.get();
             Limits inForce = limits.get();
@@ -171,7 +182,7 @@ public final class QueueingBulkhead {
             } else if (queuedOrNone(seen) >= inForce.queueCapacity) {
                 return Entry.FULL;
             } else if (word.compareAndSet(seen, seen + ONE_QUEUED)) {
-                return lineUp(waiter);
+                return enqueue(waiter);
             }
         }
     }
@@ -184,30 +195,30 @@ public final class QueueingBulkhead {
         return Entry.QUEUED;
     }
 
-    private Entry lineUp(Waiter waiter) {
+    private Entry enqueue(Waiter waiter) {
         waiters.add(waiter);
         if (waiter.hasLeft()) {
             unlink(waiter);
         }
-        serveOwed();
+        settleOwed();
         return Entry.QUEUED;
     }
 
     /**
-     * Gives a permit back, exactly once for each. If somebody waits, it goes to the first in the queue, whose {@link
-     * Waiter#granted()} runs on this thread, before this returns or, if this is called by a {@code granted()} itself,
-     * after that one has returned.
+     * Gives a permit back; exactly once for each permit. If calls wait, the first of them receives it: its
+     * {@link Waiter#granted()} runs on this thread before this method returns. If this method is called
+     * within another {@code granted()}, it runs after that one has returned.
      *
-     * @throws IllegalStateException if no permit is out
+     * @throws IllegalStateException if no permit is in use
      */
     public void release() {
-        if (passOn()) {
+        if (releaseOrPromise()) {
             deliver();
         }
     }
 
-    /** Gives a permit back and says whether it was promised to a waiter by that. */
-    private boolean passOn() {
+    /** Gives a permit back. Returns whether it is now promised to a waiter. */
+    private boolean releaseOrPromise() {
         while (true) {
             long seen = word.get();
             Limits inForce = limits.get();
@@ -215,7 +226,7 @@ public final class QueueingBulkhead {
             if (isBehind(seen, inForce)) {
                 adopt(seen, inForce);
             } else if (inUse == 0) {
-                throw new IllegalStateException("release without a permit out: " + describe(seen, inForce));
+                throw new IllegalStateException("release without a permit in use: " + describe(seen, inForce));
             } else if (queued(seen) > 0 && inUse <= inForce.maxConcurrentCalls) {
                 if (word.compareAndSet(seen, seen - ONE_QUEUED)) {
                     return true;
@@ -227,11 +238,11 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * Changes both limits at once, while calls are in flight. More permits let waiters in, on this thread; fewer
-     * revoke nothing. A smaller queue sends nobody away.
+     * Changes both limits at once, while calls are in flight. A higher limit admits waiters, on this thread.
+     * A lower limit revokes no permit, and a smaller queue evicts no waiter.
      *
-     * @param maxConcurrentCalls calls at once, 1 to {@value #LARGEST}
-     * @param queueCapacity waiters at once, 0 to {@value #LARGEST}
+     * @param maxConcurrentCalls the limit on concurrent calls; 1 to {@value #LARGEST}
+     * @param queueCapacity the limit on waiters; 0 to {@value #LARGEST}
      */
     public void resize(int maxConcurrentCalls, int queueCapacity) {
         while (true) {
@@ -259,7 +270,7 @@ public final class QueueingBulkhead {
         return (seen & REVISION_MASK) != published.revision;
     }
 
-    /** Brings published limits into force, and promises the room that they make to those who wait. */
+    /** Moves the word to published limits, and promises the permits that they add to waiters. */
     private void adopt(long seen, Limits published) {
         int promises = Math.clamp(published.maxConcurrentCalls - inUse(seen), 0, queuedOrNone(seen));
         long next = ((seen & ~REVISION_MASK) | published.revision) + promises * (ONE_IN_USE - ONE_QUEUED);
@@ -270,12 +281,12 @@ public final class QueueingBulkhead {
         }
     }
 
-    /** Brings a promised permit to a waiter, at once or, inside another delivery on this thread, after that one. */
+    /** Delivers a promised permit to a waiter: at once, or after the delivery that runs on this thread. */
     private void deliver() {
         Deliveries.OF_THREAD.get().add(this);
     }
 
-    /** Finds the waiter of a promised permit; loops only over those that have left or that others were faster for. */
+    /** Finds the waiter of a promised permit. Loops only over waiters that have left. */
     private void deliverNow() {
         while (true) {
             Waiter next = waiters.poll();
@@ -284,28 +295,28 @@ public final class QueueingBulkhead {
                     next.notifyGranted();
                     return;
                 }
-                if (!passOn()) {
+                if (!releaseOrPromise()) {
                     return;
                 }
-            } else if (cancelPromise() || !takeBackAfterOwing()) {
+            } else if (cancelPromise() || !oweAndRecheck()) {
                 return;
             }
         }
     }
 
-    private boolean takeBackAfterOwing() {
+    private boolean oweAndRecheck() {
         owed.incrementAndGet();
-        return isOwedToSomebody() && takeOwed();
+        return canSettleOwed() && takeOwed();
     }
 
-    /** Keeps or cancels the promises that nobody has in hand, now that a waiter was linked or has left. */
-    private void serveOwed() {
-        while (isOwedToSomebody() && takeOwed()) {
+    /** Delivers or cancels the owed permits, after a waiter was linked or has left. */
+    private void settleOwed() {
+        while (canSettleOwed() && takeOwed()) {
             deliver();
         }
     }
 
-    private boolean isOwedToSomebody() {
+    private boolean canSettleOwed() {
         return !waiters.isEmpty() || queued(word.get()) < 0;
     }
 
@@ -313,7 +324,7 @@ public final class QueueingBulkhead {
         return owed.getAndUpdate(count -> Math.max(0, count - 1)) > 0;
     }
 
-    /** Frees a promised permit if one promise too many is out, because a waiter took its count back. */
+    /** Frees a promised permit if there is a surplus promise, because a waiter took its count back. */
     private boolean cancelPromise() {
         while (true) {
             long seen = word.get();
@@ -329,11 +340,14 @@ public final class QueueingBulkhead {
     private void unlink(Waiter waiter) {
         if (waiters.remove(waiter)) {
             word.addAndGet(-ONE_QUEUED);
-            serveOwed();
+            settleOwed();
         }
     }
 
-    /** Permits out, those on their way to a waiter included. Above the limit only after the limit was lowered. */
+    /**
+     * Permits in use, promised ones included. Above the limit only after it was lowered or {@link
+     * #acquireAnyway}.
+     */
     public int inUse() {
         return inUse(word.get());
     }
@@ -343,12 +357,12 @@ public final class QueueingBulkhead {
         return queuedOrNone(word.get());
     }
 
-    /** The limit on calls at once. */
+    /** The limit on concurrent calls. */
     public int maxConcurrentCalls() {
         return limitsInForce().maxConcurrentCalls;
     }
 
-    /** The limit on waiters at once. */
+    /** The limit on waiters. */
     public int queueCapacity() {
         return limitsInForce().queueCapacity;
     }
@@ -367,7 +381,7 @@ public final class QueueingBulkhead {
         return (int) ((word >> REVISION_BITS) & IN_USE_MASK);
     }
 
-    /** Below zero while promises are to be cancelled. */
+    /** Below zero while surplus promises must be cancelled. */
     private static int queued(long word) {
         return (int) (word >> (REVISION_BITS + IN_USE_BITS));
     }
@@ -391,10 +405,10 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * A call that may have to wait. One instance enters one bulkhead once.
+     * A call that may have to wait. An instance enters one bulkhead, once.
      *
-     * <p>Leaving takes time linear in the length of the queue, at worst: it unlinks the waiter, so that no garbage
-     * and no taken place stays behind.
+     * <p>Leaving takes time linear in the length of the queue, at worst: it unlinks the waiter, so that the
+     * waiter leaves no garbage behind and takes no place.
      */
     public abstract static class Waiter {
 
@@ -408,19 +422,22 @@ public final class QueueingBulkhead {
         private volatile @Nullable QueueingBulkhead bulkhead;
 
         /**
-         * The waiter was in the queue and holds a permit now, which it must {@link QueueingBulkhead#release()
-         * release}. Runs on the thread that made the room (one that releases, resizes or leaves, or meets a resize
-         * half done), possibly before {@link QueueingBulkhead#enter} has returned. It must neither block nor throw,
-         * and hops to its own thread itself. What it throws goes to the thread's uncaught-exception handler, not to
-         * the call that made the room, and the permit stays with the waiter.
+         * Called when a queued waiter receives a permit, which it must {@link QueueingBulkhead#release()
+         * release}.
+         *
+         * <p>Runs on the thread that freed the permit (one that releases, resizes or leaves, or completes
+         * another thread's resize), possibly before {@link QueueingBulkhead#enter} has returned. It must
+         * neither block nor throw, and switches to its own thread itself. An exception goes to the thread's
+         * uncaught-exception handler, not to the thread's caller, and the waiter keeps the permit.
          */
         protected abstract void granted();
 
         /**
          * Gives up waiting, from any thread, any number of times.
          *
-         * @return true if this waiter has no permit and never gets one; false if it was granted one, or is being
-         *     granted it on another thread: then the permit has to be released, once, here or by {@link #granted()}
+         * @return true if this waiter has no permit and never receives one; false if it has received one, or
+         *     is receiving it on another thread: then either the caller or {@link #granted()} must release
+         *     it, once
          */
         public final boolean leave() {
             if (!STATE.compareAndSet(this, WAITING, LEFT)) {
@@ -433,9 +450,9 @@ public final class QueueingBulkhead {
             return true;
         }
 
-        private void comeTo(QueueingBulkhead entered) {
+        private void bind(QueueingBulkhead entered) {
             if (bulkhead != null) {
-                throw new IllegalStateException("a waiter enters once (expected: a new one for every call)");
+                throw new IllegalStateException("a waiter enters once (expected: a new waiter for every call)");
             }
             bulkhead = entered;
         }
@@ -459,14 +476,14 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * The deliveries of one thread, one after the other: a waiter that releases its permit in {@code granted()}, and
-     * so makes the next one do the same, does not deepen the stack.
+     * The deliveries of one thread, run one after the other. A waiter that releases its permit in {@code
+     * granted()} causes another delivery; running it later keeps the stack flat.
      */
     private static final class Deliveries {
 
         private static final ThreadLocal<Deliveries> OF_THREAD = ThreadLocal.withInitial(Deliveries::new);
 
-        /** Bounded by the promised permits of the bulkheads in it. */
+        /** Bounded by the number of promised permits. */
         private final ArrayDeque<QueueingBulkhead> pending = new ArrayDeque<>();
 
         private boolean running;

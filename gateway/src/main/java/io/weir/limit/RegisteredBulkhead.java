@@ -15,27 +15,28 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A {@link QueueingBulkhead} as Resilience4j knows bulkheads, so that its registry, meters, endpoints and events show
- * it.
+ * Adapts a {@link QueueingBulkhead} to Resilience4j's interface, so that Resilience4j's registry, meters,
+ * endpoints and events show it.
  *
- * <p>Its own methods never wait and never queue: {@link #acquirePermission()} throws at once when no permit is free.
- * The queue belongs to the engine, which uses the queueing bulkhead itself. Of its calls the listeners here are told those that are
- * rejected, by {@link #publishRejected()}: two events for each call that is permitted and finishes would cost more than its permit, and push out of
- * sight what somebody looks for.
+ * <p>The methods of this adapter never wait and never queue: {@link #acquirePermission()} throws at once when
+ * no permit is free. The queue belongs to the engine, which uses the queueing bulkhead directly. For the
+ * engine's calls, listeners receive only the events of rejected calls ({@link #publishRejected()}). Two
+ * events for each permitted call would cost more than its permit, and would push the rejections out of
+ * bounded event lists.
  */
 public final class RegisteredBulkhead implements Bulkhead {
 
-    /** A refusal must be cheap, so its exception carries no stack trace. */
+    /** A rejection must be cheap, so its exception has no stack trace. */
     private static final BulkheadConfig STACKLESS =
             BulkheadConfig.custom().writableStackTraceEnabled(false).build();
 
     private final String name;
     private final QueueingBulkhead bulkhead;
     private final Map<String, String> tags;
-    private final Figures figures = new Figures();
+    private final BulkheadMetrics metrics = new BulkheadMetrics();
     private final Events events = new Events();
 
-    /** Everything but the limit, which is the bulkhead's own. */
+    /** The configuration, except the limit: the bulkhead has it. */
     private volatile BulkheadConfig base = STACKLESS;
 
     RegisteredBulkhead(String name, QueueingBulkhead bulkhead, Map<String, String> tags) {
@@ -45,16 +46,17 @@ public final class RegisteredBulkhead implements Bulkhead {
     }
 
     /**
-     * Puts the bulkhead into the registry, in the place of any other of that name.
+     * Registers the bulkhead, in place of any other bulkhead of that name.
      *
-     * @param tags for its meters, over those that the registry gives to all
+     * @param tags tags of its meters; they override the registry's tags
      */
     public static RegisteredBulkhead register(
             BulkheadRegistry registry, String name, QueueingBulkhead bulkhead, Map<String, String> tags) {
         Map<String, String> all = new HashMap<>(registry.getTags());
         all.putAll(tags);
         RegisteredBulkhead registered = new RegisteredBulkhead(name, bulkhead, all);
-        // A registry makes its entries itself, and replaces only what exists: one of its own stands there for a moment.
+        // A registry creates its entries itself and replaces only existing ones: its own entry exists for a
+        // moment.
         registry.bulkhead(name, STACKLESS, tags);
         registry.replace(name, registered);
         return registered;
@@ -89,21 +91,21 @@ public final class RegisteredBulkhead implements Bulkhead {
         publishFinished();
     }
 
-    /** Tells the listeners, if there are any, that a call holds a permit. */
+    /** Publishes the event of a permitted call, if there are listeners. */
     void publishPermitted() {
         if (events.hasConsumers()) {
             events.processEvent(new BulkheadOnCallPermittedEvent(name));
         }
     }
 
-    /** Tells the listeners, if there are any, that a call was refused. */
+    /** Publishes the event of a rejected call, if there are listeners. */
     public void publishRejected() {
         if (events.hasConsumers()) {
             events.processEvent(new BulkheadOnCallRejectedEvent(name));
         }
     }
 
-    /** Tells the listeners, if there are any, that a call gave its permit back. */
+    /** Publishes the event of a finished call, if there are listeners. */
     void publishFinished() {
         if (events.hasConsumers()) {
             events.processEvent(new BulkheadOnCallFinishedEvent(name));
@@ -111,20 +113,21 @@ public final class RegisteredBulkhead implements Bulkhead {
     }
 
     /**
-     * Changes the limit, at once and without waiting for permits; the queue's capacity stays.
+     * Changes the limit at once, without waiting for permits. The queue's capacity does not change.
      *
-     * @throws IllegalArgumentException for what it cannot follow: a wait, or an order other than first come, first
-     *     served
+     * @throws IllegalArgumentException for a setting that this bulkhead does not support: a wait, or unfair
+     *     order
      */
     @Override
     public void changeConfig(BulkheadConfig config) {
         if (!config.getMaxWaitDuration().isZero()) {
             throw new IllegalArgumentException(
-                    "maxWaitDuration: %s (expected: 0, as this never waits; the queue's is max-wait-duration)"
+                    "maxWaitDuration: %s (expected: 0, since max-wait-duration sets the queue's wait)"
                             .formatted(config.getMaxWaitDuration()));
         }
         if (!config.isFairCallHandlingEnabled()) {
-            throw new IllegalArgumentException("fairCallHandlingEnabled: false (expected: true, the queue is FIFO)");
+            throw new IllegalArgumentException(
+                    "fairCallHandlingEnabled: false (expected: true, since the queue is FIFO)");
         }
         bulkhead.resize(config.getMaxConcurrentCalls(), bulkhead.queueCapacity());
         base = config;
@@ -145,7 +148,7 @@ public final class RegisteredBulkhead implements Bulkhead {
 
     @Override
     public Metrics getMetrics() {
-        return figures;
+        return metrics;
     }
 
     @Override
@@ -163,9 +166,9 @@ public final class RegisteredBulkhead implements Bulkhead {
         return "Bulkhead '%s': %s".formatted(name, bulkhead);
     }
 
-    private final class Figures implements Metrics {
+    private final class BulkheadMetrics implements Metrics {
 
-        /** Zero also while more is in use than allowed, after the limit was lowered. */
+        /** Zero, not negative, while more permits are in use than a lowered limit allows. */
         @Override
         public int getAvailableConcurrentCalls() {
             return Math.max(0, bulkhead.maxConcurrentCalls() - bulkhead.inUse());

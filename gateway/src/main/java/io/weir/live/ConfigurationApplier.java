@@ -3,124 +3,129 @@ package io.weir.live;
 import io.weir.config.WeirProperties;
 import io.weir.door.LiveRoutes;
 import io.weir.door.Routes;
-import io.weir.engine.Route;
-import io.weir.engine.RouteObserver;
+import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.metrics.EdgeMeters;
 import io.weir.reload.LiveConfiguration;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.cloud.gateway.config.GatewayProperties;
-import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
-import org.springframework.context.ApplicationEventPublisher;
 
 /**
- * Puts a configuration in the place of another one: first all is made that can fail, and nothing of what is in force is changed; if
- * something fails, what was made is taken back. Then parts that stay are changed in place, and what requests see changes with one write.
- * From there on nothing turns back: whatever somebody who is told of it throws is logged, and the change stands.
+ * Replaces the configuration in force by another one, in three phases: plan, commit, retire.
+ *
+ * <p>Planning executes every step that can fail and rolls all of them back if one fails. Committing changes
+ * the shared parts in place and then publishes the new routes with one write. A failure in the commit or
+ * after it, such as one of a listener, is logged and does not stop the other steps.
  */
 public final class ConfigurationApplier implements LiveConfiguration.Target {
 
     private static final Logger log = LoggerFactory.getLogger(ConfigurationApplier.class);
 
-    private final BackendFactory backends;
+    private final LiveBackends backends;
     private final RoutesFactory routes;
-    private final LiveRoutes live;
-    private final RetiredGenerations retirement;
-    private final EdgeMeters edge;
-    private final GatewayProperties shown;
-    private final ApplicationEventPublisher events;
-    /** Of the routes that were put in force last; changes come one after the other. */
-    private RoutesFactory.@Nullable Plan last;
+    private final LiveRoutes liveRoutes;
+    private final RetiredGenerations retiredGenerations;
+    private final EdgeMeters edgeMeters;
+    private final SpringCloudGateway springCloudGateway;
+    /** The plan of the routes in force. Not synchronized: {@link LiveConfiguration} serialises changes. */
+    private RoutesFactory.@Nullable Plan lastPlan;
 
-    /**
-     * A swap.
-     *
-     * @param shown Spring Cloud Gateway's properties, as its own parts know them
-     * @param events tells its own parts that routes are others
-     */
+    /** An applier; {@code liveRoutes} already has the {@linkplain #initialRoutes initial routes}. */
     public ConfigurationApplier(
-            BackendFactory backends,
+            LiveBackends backends,
             RoutesFactory routes,
-            LiveRoutes live,
-            RetiredGenerations retirement,
-            EdgeMeters edge,
-            GatewayProperties shown,
-            ApplicationEventPublisher events) {
+            LiveRoutes liveRoutes,
+            RetiredGenerations retiredGenerations,
+            EdgeMeters edgeMeters,
+            SpringCloudGateway springCloudGateway) {
         this.backends = backends;
         this.routes = routes;
-        this.live = live;
-        this.retirement = retirement;
-        this.edge = edge;
-        this.shown = shown;
-        this.events = events;
+        this.liveRoutes = liveRoutes;
+        this.retiredGenerations = retiredGenerations;
+        this.edgeMeters = edgeMeters;
+        this.springCloudGateway = springCloudGateway;
     }
 
-    /** The routes that a gateway starts with. */
-    public static Routes first(
-            BackendFactory backends, RoutesFactory routes, WeirProperties weir, GatewayProperties gateway) {
-        RoutesFactory.Plan plannedRoutes = routes.plan(gateway);
-        BackendFactory.Plan plannedBackends = backends.plan(weir.backends());
-        Routes first = routes.create(plannedRoutes, weir.routes(), plannedBackends.backends(), null, Runnable::run);
-        backends.commit(plannedBackends, left -> {});
-        return first;
+    /** Creates the routes that the gateway starts with, and their backends. */
+    public static Routes initialRoutes(
+            LiveBackends backends, RoutesFactory routes, WeirProperties weir, GatewayProperties gateway) {
+        Plan plan = plan(backends, routes, weir, gateway, null);
+        backends.commit(plan.backends(), retired -> {});
+        plan.changesInPlace().forEach(Runnable::run);
+        return plan.next();
     }
+
+    /** A planned configuration. */
+    private record Plan(RoutesFactory.Plan routes, BackendPlan backends, Routes next, List<Runnable> changesInPlace) {}
 
     @Override
     public void swap(WeirProperties weir, GatewayProperties gateway) {
-        RoutesFactory.Plan plannedRoutes = routes.plan(gateway);
-        BackendFactory.Plan plannedBackends = backends.plan(weir.backends());
-        Routes before = live.get();
-        List<Runnable> inPlace = new ArrayList<>();
-        Routes next;
-        try {
-            next = routes.create(plannedRoutes, weir.routes(), plannedBackends.backends(), before, inPlace::add);
-        } catch (RuntimeException e) {
-            plannedBackends.drop();
-            throw e;
-        }
-        List<RetiredGenerations.RetiredResource> leaving = new ArrayList<>();
-        backends.commit(plannedBackends, leaving::add);
-        inPlace.forEach(step -> anyway("a route's limit or meters", step));
-        live.swap(next);
+        Routes before = liveRoutes.get();
+        Plan plan = plan(backends, routes, weir, gateway, before);
+        List<RetiredResource> retired = commit(plan);
+        retire(before, plan.next(), retired);
+        announce(plan, gateway);
+    }
 
-        leaving.addAll(observers(before, next));
-        anyway("what is left behind", () -> retirement.retire(before, leaving));
-        anyway(
-                "the meters of routes that are gone",
-                () -> edge.retain(next.views().stream().map(view -> view.id()).collect(Collectors.toSet())));
-        shown.setRoutes(gateway.getRoutes());
-        shown.setDefaultFilters(gateway.getDefaultFilters());
-        if (plannedRoutes != last) {
-            last = plannedRoutes;
-            anyway("somebody who listens for other routes", () -> events.publishEvent(new RefreshRoutesEvent(this)));
+    private static Plan plan(
+            LiveBackends backends,
+            RoutesFactory routes,
+            WeirProperties weir,
+            GatewayProperties gateway,
+            @Nullable Routes before) {
+        RoutesFactory.Plan routePlan = routes.plan(gateway);
+        BackendPlan backendPlan = backends.plan(weir.backends());
+        List<Runnable> changesInPlace = new ArrayList<>();
+        try {
+            Routes next = routes.create(routePlan, weir.routes(), backendPlan.backends(), before, changesInPlace::add);
+            return new Plan(routePlan, backendPlan, next, changesInPlace);
+        } catch (RuntimeException e) {
+            backendPlan.rollBack();
+            throw e;
         }
     }
 
-    /** A step that stops nothing if it fails, in whatever way: with the others done, and this one, the configuration is in force. */
-    static void anyway(String what, Runnable step) {
+    private List<RetiredResource> commit(Plan plan) {
+        List<RetiredResource> retired = new ArrayList<>();
+        backends.commit(plan.backends(), retired::add);
+        plan.changesInPlace().forEach(change -> logFailure("changing a route's limit or meters", change));
+        liveRoutes.swap(plan.next());
+        return retired;
+    }
+
+    private void retire(Routes before, Routes next, List<RetiredResource> retired) {
+        retired.addAll(RouteRecorders.unusedAfter(before, next));
+        logFailure("retiring the replaced configuration", () -> retiredGenerations.retire(before, retired));
+        logFailure(
+                "removing the meters of deleted routes",
+                () -> edgeMeters.retain(
+                        next.views().stream().map(view -> view.id()).collect(Collectors.toSet())));
+    }
+
+    private void announce(Plan plan, GatewayProperties gateway) {
+        springCloudGateway.show(gateway);
+        if (plan.routes() != lastPlan) {
+            lastPlan = plan.routes();
+            logFailure(
+                    "notifying the listeners of changed routes", () -> springCloudGateway.publishRoutesChanged(this));
+        }
+    }
+
+    /**
+     * Runs a step after the point of no return: logs its failure, even an {@link Error}, so that the
+     * remaining steps still run.
+     *
+     * @param description the step, as a participle phrase for the log
+     */
+    static void logFailure(String description, Runnable step) {
         try {
             step.run();
         } catch (RuntimeException | Error e) {
-            log.error("In a change of the configuration, {} failed; the rest of it is done", what, e);
+            log.error("Configuration applied, but {} failed", description, e);
         }
-    }
-
-    private static List<RetiredGenerations.RetiredResource> observers(Routes before, Routes next) {
-        Set<RouteObserver> kept = Collections.newSetFromMap(new IdentityHashMap<>());
-        next.byId().values().forEach(route -> kept.add(route.observer()));
-        List<RetiredGenerations.RetiredResource> leaving = new ArrayList<>();
-        for (Route route : before.byId().values()) {
-            if (!kept.contains(route.observer()) && route.observer() instanceof Recorder.OfRoute gone) {
-                leaving.add(new RetiredGenerations.RetiredResource(gone, gone.meters()::close));
-            }
-        }
-        return leaving;
     }
 }

@@ -2,7 +2,7 @@ package io.weir.live;
 
 import io.weir.door.GeneralRoutes;
 import io.weir.door.LiveRoutes;
-import io.weir.live.RoutesFactory.Source;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,52 +31,61 @@ import org.springframework.validation.Validator;
 import reactor.core.publisher.Flux;
 
 /**
- * Makes Spring Cloud Gateway's routes of its properties, by its own means, without putting them in force. Its own locator would do that
- * by an event, on a thread of its own, and at some moment.
+ * Creates Spring Cloud Gateway's own routes from its properties, without putting them in force.
+ *
+ * <p>It uses Spring Cloud Gateway's locators and factories directly. The framework's refresh event would put
+ * the routes in force on another thread, at an unknown moment.
  */
 public final class GeneralRoutesFactory {
 
     private final ApplicationContext context;
     private final ConversionService conversion;
-    /** The last that were made; guarded by this. */
-    private @Nullable Made last;
+    /** The most recent result; guarded by this. */
+    private @Nullable Result lastResult;
 
     /**
      * A factory.
      *
-     * @param context has Spring Cloud Gateway's factories, and the routes that do not come from properties
-     * @param conversion WebFlux's
+     * @param context contains Spring Cloud Gateway's factories, and the routes that do not come from
+     *     properties
+     * @param conversion WebFlux's conversion service
      */
     public GeneralRoutesFactory(ApplicationContext context, ConversionService conversion) {
         this.context = context;
         this.conversion = conversion;
     }
 
-    /** All that routes are made of. */
-    private record Inputs(
-            List<RouteDefinition> definitions, List<FilterDefinition> defaultFilters, List<Route> ofCode) {}
+    /**
+     * A route of Spring Cloud Gateway.
+     *
+     * @param id its id
+     * @param uri its target
+     * @param definition its definition; null: it was created in code, and only Spring Cloud Gateway can match
+     *     it
+     */
+    record RouteSource(String id, URI uri, @Nullable RouteDefinition definition) {}
 
-    /** What was made of properties, and the definitions beside the routes. */
-    record Made(Inputs inputs, GeneralRoutes general, List<Source> sources) {}
+    /** Everything that determines the routes. */
+    private record Inputs(
+            List<RouteDefinition> definitions, List<FilterDefinition> defaultFilters, List<Route> routesFromCode) {}
 
     /**
-     * The routes, in the order in which they are tried; those of before if they are made of the same.
+     * The created routes.
      *
-     * @throws RuntimeException if one cannot be made
+     * @param inputs what they were created from
+     * @param routes the routes as Spring Cloud Gateway matches them
+     * @param sources the same routes with their definitions, in the same order
      */
-    synchronized Made create(GatewayProperties properties) {
-        Flux<RouteDefinitionLocator> elsewhere =
-                Flux.fromStream(() -> context.getBeanProvider(RouteDefinitionLocator.class).stream()
-                        .filter(locator -> !(locator instanceof PropertiesRouteDefinitionLocator
-                                || locator instanceof CompositeRouteDefinitionLocator)));
-        List<RouteDefinition> definitions = list(new CompositeRouteDefinitionLocator(
-                        Flux.concat(Flux.just(new PropertiesRouteDefinitionLocator(properties)), elsewhere))
-                .getRouteDefinitions());
-        List<Route> ofCode = madeInCode()
-                .flatMap(locator -> list(locator.getRoutes()).stream())
-                .toList();
-        Inputs inputs = new Inputs(definitions, List.copyOf(properties.getDefaultFilters()), ofCode);
-        Made before = last;
+    record Result(Inputs inputs, GeneralRoutes routes, List<RouteSource> sources) {}
+
+    /**
+     * Creates the routes, in matching order. Returns the previous result if its inputs are equal.
+     *
+     * @throws RuntimeException if a route cannot be created
+     */
+    synchronized Result create(GatewayProperties properties) {
+        Inputs inputs = inputs(properties);
+        Result before = lastResult;
         if (before != null && inputs.equals(before.inputs())) {
             return before;
         }
@@ -94,30 +103,44 @@ public final class GeneralRoutesFactory {
             }
         });
         List<Route> routes = new ArrayList<>(
-                list(locator(definitions, properties, configuration).getRoutes()));
-        routes.addAll(ofCode);
+                list(locator(inputs.definitions(), properties, configuration).getRoutes()));
+        routes.addAll(inputs.routesFromCode());
         AnnotationAwareOrderComparator.sort(routes);
         Map<String, RouteDefinition> byId = new LinkedHashMap<>();
-        definitions.forEach(definition -> byId.put(String.valueOf(definition.getId()), definition));
-        Made made = new Made(
+        inputs.definitions().forEach(definition -> byId.put(String.valueOf(definition.getId()), definition));
+        Result result = new Result(
                 inputs,
                 new GeneralRoutes(List.copyOf(routes), weights),
                 routes.stream()
-                        .map(route -> new Source(route.getId(), route.getUri(), byId.get(route.getId())))
+                        .map(route -> new RouteSource(route.getId(), route.getUri(), byId.get(route.getId())))
                         .toList());
-        last = made;
-        return made;
+        lastResult = result;
+        return result;
     }
 
-    private Stream<RouteLocator> madeInCode() {
+    private Inputs inputs(GatewayProperties properties) {
+        Flux<RouteDefinitionLocator> otherLocators =
+                Flux.fromStream(() -> context.getBeanProvider(RouteDefinitionLocator.class).stream()
+                        .filter(locator -> !(locator instanceof PropertiesRouteDefinitionLocator
+                                || locator instanceof CompositeRouteDefinitionLocator)));
+        List<RouteDefinition> definitions = list(new CompositeRouteDefinitionLocator(
+                        Flux.concat(Flux.just(new PropertiesRouteDefinitionLocator(properties)), otherLocators))
+                .getRouteDefinitions());
+        List<Route> routesFromCode = locatorsFromCode()
+                .flatMap(locator -> list(locator.getRoutes()).stream())
+                .toList();
+        return new Inputs(definitions, List.copyOf(properties.getDefaultFilters()), routesFromCode);
+    }
+
+    private Stream<RouteLocator> locatorsFromCode() {
         return Stream.of(context.getBeanNamesForType(RouteLocator.class))
-                // Asked by its type, since it is being made of these.
+                // By type, not by instance: LiveRoutes is itself being created from these routes.
                 .filter(name -> !LiveRoutes.class.equals(context.getType(name)))
                 .map(name -> context.getBean(name, RouteLocator.class))
                 .filter(locator -> !(locator instanceof RouteDefinitionRouteLocator));
     }
 
-    @SuppressWarnings({"rawtypes", "unchecked"}) // As Spring Cloud Gateway takes them.
+    @SuppressWarnings({"rawtypes", "unchecked"}) // Spring Cloud Gateway's constructor takes raw types.
     private RouteLocator locator(
             List<RouteDefinition> definitions, GatewayProperties properties, ConfigurationService configuration) {
         List<RoutePredicateFactory> predicates = context.getBeanProvider(RoutePredicateFactory.class)
@@ -130,7 +153,7 @@ public final class GeneralRoutesFactory {
                 () -> Flux.fromIterable(definitions), predicates, filters, properties, configuration);
     }
 
-    /** All that there is to come is there already. */
+    /** Blocks only for publishers over lists in memory. */
     private static <T> List<T> list(Flux<T> flux) {
         return Objects.requireNonNull(flux.collectList().block());
     }

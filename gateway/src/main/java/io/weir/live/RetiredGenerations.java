@@ -19,36 +19,44 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What changes of the configuration have left behind, until the last request that goes by it is over: then it is closed, and nothing of
- * it is left.
+ * Configurations that were replaced but may still have requests. Closes the resources of each, such as pools
+ * and meters, after the last request that can reach them.
  *
- * <p>A request takes hold of the routes that are in force when it comes in, and goes by them to its end; it may still ask a pool for its
- * first connection long after that pool has been replaced. So nothing is closed on time, or on the state of a pool, but only when nobody
- * can reach it: mark and sweep, from the routes that were in force once.
+ * <p>A request reads the routes in force when it arrives and uses them to its end. It may ask a pool for its
+ * first connection long after the pool was replaced. So neither elapsed time nor the state of a pool tells
+ * when the pool can be closed; only reachability does. A periodic sweep marks everything that the requests of
+ * retired generations can reach, and closes the rest.
  */
-// Concurrency: guarded by this. A request takes hold of its routes and counts itself in within one event of its event
-// loop;
-// routes that were swapped out are looked at only once every loop has been through another event.
+// Concurrency: guarded by this. A request reads its routes and increments their in-flight counter within one
+// task of its event loop. So the counters of a retired generation are complete once every loop has run one
+// further task.
 public final class RetiredGenerations implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(RetiredGenerations.class);
-    private static final long PERIOD_MILLIS = 50;
+    private static final long SWEEP_PERIOD_MILLIS = 50;
 
     /**
-     * Something to be closed.
+     * A resource to be closed.
      *
-     * @param what what requests hold: a pool, or a route's observer
+     * @param key the object through which requests reach the resource: a pool, or a route's observer
+     * @param close closes the resource; runs once
      */
-    record RetiredResource(Object what, Runnable closing) {}
+    record RetiredResource(Object key, Runnable close) {}
 
-    /** Routes that were in force. */
-    private record Past(Routes routes, AtomicInteger loopsToPass) {
+    /**
+     * Routes that were in force.
+     *
+     * @param routes the routes
+     * @param pendingLoops the event loops that have not yet run a task since the routes were replaced
+     */
+    private record Generation(Routes routes, AtomicInteger pendingLoops) {
 
-        /** Adds all that somebody may still go by. */
+        /** Adds the keys of all resources that requests of this generation may still use. */
         void mark(Set<Object> used) {
-            boolean reachable = loopsToPass.get() > 0 || !routes.visits().isOver();
+            boolean mayEnterAnyRoute =
+                    pendingLoops.get() > 0 || !routes.visits().isOver();
             for (Route route : routes.byId().values()) {
-                if (reachable || !route.usage().isOver()) {
+                if (mayEnterAnyRoute || !route.usage().isOver()) {
                     used.add(route.observer());
                     used.add(route.backend().pool());
                     Backend fallback = route.fallbackBackend();
@@ -60,7 +68,7 @@ public final class RetiredGenerations implements AutoCloseable {
         }
 
         boolean isOver() {
-            return loopsToPass.get() == 0
+            return pendingLoops.get() == 0
                     && routes.visits().isOver()
                     && routes.byId().values().stream()
                             .allMatch(route -> route.usage().isOver());
@@ -70,85 +78,90 @@ public final class RetiredGenerations implements AutoCloseable {
     private final Iterable<EventExecutor> loops;
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("weir-retirement").factory());
-    private final List<Past> past = new ArrayList<>();
-    private final List<RetiredResource> left = new ArrayList<>();
-    private boolean scheduled;
+    private final List<Generation> generations = new ArrayList<>();
+    private final List<RetiredResource> resources = new ArrayList<>();
+    private boolean isSweepScheduled;
 
     /**
-     * Nothing is left behind yet.
+     * No retired generations yet.
      *
-     * @param loops where requests come in
+     * @param loops the event loops on which requests arrive
      */
     public RetiredGenerations(Iterable<EventExecutor> loops) {
         this.loops = loops;
     }
 
-    /** Others are in force now, and these are to be closed. */
-    synchronized void retire(Routes swappedOut, List<RetiredResource> leaving) {
-        AtomicInteger toPass = new AtomicInteger();
+    /**
+     * Retires routes that are no longer in force.
+     *
+     * @param replaced the routes
+     * @param retired the resources to close after the last request that can reach them
+     */
+    synchronized void retire(Routes replaced, List<RetiredResource> retired) {
+        AtomicInteger pendingLoops = new AtomicInteger();
         for (EventExecutor loop : loops) {
-            toPass.incrementAndGet();
+            pendingLoops.incrementAndGet();
             try {
-                loop.execute(toPass::decrementAndGet);
+                loop.execute(pendingLoops::decrementAndGet);
             } catch (RejectedExecutionException e) {
-                // It has ended: nothing comes in there.
-                toPass.decrementAndGet();
+                // The loop has stopped: no request arrives on it.
+                pendingLoops.decrementAndGet();
             }
         }
-        past.add(new Past(swappedOut, toPass));
-        left.addAll(leaving);
-        schedule();
+        generations.add(new Generation(replaced, pendingLoops));
+        resources.addAll(retired);
+        scheduleSweep();
     }
 
-    @SuppressWarnings("FutureReturnValueIgnored") // It logs what goes wrong, and schedules itself.
-    private void schedule() {
-        if (!scheduled && !timer.isShutdown()) {
-            scheduled = true;
-            timer.schedule(this::sweep, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
+    @SuppressWarnings("FutureReturnValueIgnored") // The sweep logs its failures and schedules itself.
+    private void scheduleSweep() {
+        if (!isSweepScheduled && !timer.isShutdown()) {
+            isSweepScheduled = true;
+            timer.schedule(this::sweep, SWEEP_PERIOD_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
     private synchronized void sweep() {
-        scheduled = false;
-        past.removeIf(Past::isOver);
+        isSweepScheduled = false;
+        generations.removeIf(Generation::isOver);
         Set<Object> used = Collections.newSetFromMap(new IdentityHashMap<>());
-        past.forEach(routes -> routes.mark(used));
-        for (Iterator<RetiredResource> each = left.iterator(); each.hasNext(); ) {
-            RetiredResource one = each.next();
-            if (!used.contains(one.what())) {
-                each.remove();
-                close(one);
+        generations.forEach(generation -> generation.mark(used));
+        for (Iterator<RetiredResource> iterator = resources.iterator(); iterator.hasNext(); ) {
+            RetiredResource resource = iterator.next();
+            if (!used.contains(resource.key())) {
+                iterator.remove();
+                close(resource);
             }
         }
-        if (!past.isEmpty()) {
-            schedule();
+        if (!generations.isEmpty()) {
+            scheduleSweep();
         }
     }
 
-    private static void close(RetiredResource one) {
+    private static void close(RetiredResource resource) {
         try {
-            one.closing().run();
+            resource.close().run();
         } catch (RuntimeException e) {
-            log.error("Something of a former configuration could not be closed", e);
+            log.error("A resource of a replaced configuration could not be closed", e);
         }
     }
 
-    /** How much waits to be closed. */
-    public synchronized int waiting() {
-        return left.size();
+    /** The number of resources that are not closed yet. */
+    public synchronized int openResources() {
+        return resources.size();
     }
 
-    /** How many former configurations requests still go by, or may. */
-    public synchronized int past() {
-        return past.size();
+    /** The number of replaced configurations that requests use or may still use. */
+    public synchronized int generationsInUse() {
+        return generations.size();
     }
 
-    /** Closes all of it, whoever goes by it. */
+    /** Closes all resources at once, even if requests use them. */
     @Override
     public synchronized void close() {
         timer.shutdownNow();
-        left.forEach(RetiredGenerations::close);
-        left.clear();
-        past.clear();
+        resources.forEach(RetiredGenerations::close);
+        resources.clear();
+        generations.clear();
     }
 }

@@ -17,6 +17,7 @@ import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.live.GeneralRoutesFactory.RouteSource;
 import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
@@ -29,171 +30,180 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.route.RouteDefinition;
 
-/** Makes {@link Routes} of Spring Cloud Gateway's routes and Weir's properties for them. */
+/**
+ * Creates {@link Routes} from Spring Cloud Gateway's route definitions and Weir's properties of single
+ * routes.
+ */
 public final class RoutesFactory {
 
-    /** Makes a route's observer, which needs to know the route's door. */
-    public interface Observers {
+    /** Only Spring Cloud Gateway can match a route that was created in code: it may match any request. */
+    private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
-        /**
-         * The observer of a route: that of before, left as it is, or another one.
-         *
-         * @param before that of the route with this id in the routes before; null: there was none
-         */
-        RouteObserver of(
-                String route,
-                Backend backend,
-                String door,
-                @Nullable QueueingBulkhead limit,
-                @Nullable RouteObserver before);
+    private static final RouteProperties DEFAULTS = new RouteProperties(null, Mode.REQUEST, null, null, null);
 
-        /** The observer of before goes on with another cap on calls; null: with none. */
-        void follow(RouteObserver observer, @Nullable QueueingBulkhead limit);
-
-        /** Nothing comes of an observer that was made. */
-        void drop(RouteObserver observer);
-    }
-
-    /**
-     * One of Spring Cloud Gateway's routes.
-     *
-     * @param id its id
-     * @param uri where it leads
-     * @param definition what it was made of; null: it was made in code, and only Spring Cloud Gateway can match it
-     */
-    public record Source(String id, URI uri, @Nullable RouteDefinition definition) {}
-
-    private static final RouteMatcher ANYTHING = new RouteMatcher(List.of(), List.of(), List.of(), false);
-
-    private final GeneralRoutesFactory general;
+    private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
-    private final Observers observers;
-    /** The last that was planned; guarded by this. */
-    private @Nullable Plan last;
+    private final RouteRecorders recorders;
+    /** The most recent plan; guarded by this. */
+    private @Nullable Plan lastPlan;
 
     /** A factory. */
-    public RoutesFactory(GeneralRoutesFactory general, RouteCompiler compiler, Observers observers) {
-        this.general = general;
+    public RoutesFactory(GeneralRoutesFactory generalRoutes, RouteCompiler compiler, RouteRecorders recorders) {
+        this.generalRoutes = generalRoutes;
         this.compiler = compiler;
-        this.observers = observers;
+        this.recorders = recorders;
     }
-
-    /** Routes in the making: all that can fail has not, and nothing has been changed yet. */
-    public static final class Plan {
-
-        private final GeneralRoutesFactory.Made made;
-        private final List<Planned> routes = new ArrayList<>();
-
-        private Plan(GeneralRoutesFactory.Made made) {
-            this.made = made;
-        }
-    }
-
-    private record Planned(Source source, RouteCompiler.@Nullable Compilation compilation) {}
 
     /**
-     * Plans routes; the plan of before if they are the same.
-     *
-     * @throws RuntimeException if one cannot be made
+     * Planned routes: matched and compiled, but not yet connected to backends. Planning has no side effects.
      */
-    public synchronized Plan plan(GatewayProperties properties) {
-        GeneralRoutesFactory.Made made = general.create(properties);
-        Plan before = last;
-        if (before != null && before.made.equals(made)) {
+    static final class Plan {
+
+        private final GeneralRoutesFactory.Result general;
+        private final List<PlannedRoute> routes = new ArrayList<>();
+
+        private Plan(GeneralRoutesFactory.Result general) {
+            this.general = general;
+        }
+    }
+
+    private record PlannedRoute(RouteSource source, RouteCompiler.@Nullable Compilation compilation) {
+
+        /** Why the general door serves the route; null: the front door serves it. */
+        @Nullable
+        String whyGeneral() {
+            String scheme = source.uri().getScheme();
+            if (!BackendRoutingFilter.SCHEME.equals(scheme)) {
+                return "leads to " + scheme + "://, not to a backend";
+            }
+            return compilation == null ? "made in code" : compilation.why();
+        }
+
+        RouteTable.Entry entry(@Nullable Route route, boolean compiled) {
+            if (compilation == null) {
+                return new RouteTable.Entry(ANY_REQUEST, null);
+            }
+            if (!compiled || route == null) {
+                return new RouteTable.Entry(compilation.matcher(), null);
+            }
+            return new RouteTable.Entry(
+                    compilation.matcher(),
+                    new CompiledRoute(
+                            route,
+                            compilation.matcher(),
+                            compilation.path(),
+                            compilation.pathVariables(),
+                            compilation.request(),
+                            compilation.response(),
+                            compilation.preserveHost()));
+        }
+    }
+
+    /**
+     * Plans routes. Returns the previous plan if the definitions have not changed.
+     *
+     * @throws RuntimeException if a route cannot be created
+     */
+    synchronized Plan plan(GatewayProperties properties) {
+        GeneralRoutesFactory.Result general = generalRoutes.create(properties);
+        Plan before = lastPlan;
+        if (before != null && before.general.equals(general)) {
             return before;
         }
-        Plan plan = new Plan(made);
-        for (Source source : made.sources()) {
+        Plan plan = new Plan(general);
+        for (RouteSource source : general.sources()) {
             RouteDefinition definition = source.definition();
-            plan.routes.add(new Planned(
+            plan.routes.add(new PlannedRoute(
                     source, definition == null ? null : compiler.compile(definition, properties.getDefaultFilters())));
         }
-        last = plan;
+        lastPlan = plan;
         return plan;
     }
 
     /**
-     * Makes routes as they were planned, and changes nothing of those before. Where there was a route with the same id, its limits are
-     * to be changed in place, with the permits that are out, and its series go on.
+     * Creates planned routes without changing the routes in force. A route that keeps its id also keeps its
+     * limits, with the permits in use, and its time series.
      *
-     * @param properties Weir's for single routes, by id
+     * @param properties Weir's properties of single routes, by id
      * @param backends the backends, by name
-     * @param before the routes that these follow; null: none
-     * @param inPlace takes what is to be done to what stays, when these are put in force
-     * @throws RuntimeException if one cannot be made; then nothing of them is left
+     * @param before the routes in force; null: none
+     * @param changesInPlace receives the changes of shared parts, to be made when the new routes are put in
+     *     force
+     * @throws RuntimeException if a route cannot be created; then nothing remains of the new routes
      */
-    public Routes create(
+    Routes create(
             Plan plan,
             Map<String, RouteProperties> properties,
             Map<String, Backend> backends,
             @Nullable Routes before,
-            Consumer<Runnable> inPlace) {
-        Making making = new Making(properties, backends, before, inPlace);
+            Consumer<Runnable> changesInPlace) {
+        Creation creation = new Creation(properties, backends, before, changesInPlace);
         try {
-            return making.routes(plan);
+            return creation.routes(plan);
         } catch (RuntimeException e) {
-            making.observed.forEach(observers::drop);
+            creation.newObservers.forEach(RouteRecorders::close);
             throw e;
         }
     }
 
-    /** Routes in the making. */
-    private final class Making {
+    /** The creation of one generation of routes. */
+    private final class Creation {
 
         private final Map<String, RouteProperties> properties;
         private final Map<String, Backend> backends;
         private final @Nullable Routes before;
-        private final Consumer<Runnable> inPlace;
-        /** The observers that were made for them. */
-        private final List<RouteObserver> observed = new ArrayList<>();
+        private final Consumer<Runnable> changesInPlace;
+        /** The observers that the routes in force do not use. */
+        private final List<RouteObserver> newObservers = new ArrayList<>();
 
-        Making(
+        Creation(
                 Map<String, RouteProperties> properties,
                 Map<String, Backend> backends,
                 @Nullable Routes before,
-                Consumer<Runnable> inPlace) {
+                Consumer<Runnable> changesInPlace) {
             this.properties = properties;
             this.backends = backends;
             this.before = before;
-            this.inPlace = inPlace;
+            this.changesInPlace = changesInPlace;
         }
 
         Routes routes(Plan plan) {
             List<RouteTable.Entry> entries = new ArrayList<>();
             Map<String, Route> byId = new LinkedHashMap<>();
             List<RouteView> views = new ArrayList<>();
-            for (Planned planned : plan.routes) {
-                Source source = planned.source();
-                RouteCompiler.Compilation compilation = planned.compilation();
-                String reason = whyGeneral(source, compilation);
-                Backend backend = backend(source.uri(), backends);
-                Route route = backend == null ? null : route(source.id(), backend, reason == null);
+            for (PlannedRoute planned : plan.routes) {
+                String id = planned.source().id();
+                String whyGeneral = planned.whyGeneral();
+                boolean compiled = whyGeneral == null;
+                String door = compiled ? FrontDoor.COMPILED : FrontDoor.GENERAL;
+                Backend backend = backend(planned.source().uri());
+                Route route = backend == null ? null : route(id, backend, door);
                 if (route != null) {
-                    byId.put(source.id(), route);
+                    byId.put(id, route);
                 }
-                views.add(new RouteView(
-                        source.id(),
-                        backend == null ? null : backend.name(),
-                        reason == null ? FrontDoor.COMPILED : FrontDoor.GENERAL,
-                        reason));
-                entries.add(entry(compilation, route, reason == null));
+                views.add(new RouteView(id, backend == null ? null : backend.name(), door, whyGeneral));
+                entries.add(planned.entry(route, compiled));
             }
             return new Routes(
                     new RouteTable(entries),
                     byId,
                     backends,
                     List.copyOf(views),
-                    plan.made.general(),
+                    plan.general.routes(),
                     new InFlightCounter());
         }
 
-        private Route route(String id, Backend backend, boolean compiled) {
-            RouteProperties own = properties.getOrDefault(id, NOTHING);
-            Route known = before == null ? null : before.route(id);
+        private @Nullable Backend backend(URI uri) {
+            return BackendRoutingFilter.SCHEME.equals(uri.getScheme()) ? backends.get(uri.getHost()) : null;
+        }
+
+        private Route route(String id, Backend backend, String door) {
+            RouteProperties own = properties.getOrDefault(id, DEFAULTS);
+            Route old = before == null ? null : before.route(id);
             Duration deadline = own.deadline();
-            QueueingBulkhead limit = limit(own.maxConcurrentCalls(), known == null ? null : known.limit());
+            QueueingBulkhead limit = limit(own.maxConcurrentCalls(), old == null ? null : old.limit());
             FallbackProperties fallback = own.fallback();
-            String other = fallback == null ? null : fallback.backend();
+            String fallbackBackend = fallback == null ? null : fallback.backend();
             return new Route(
                     id,
                     backend,
@@ -201,78 +211,44 @@ public final class RoutesFactory {
                     own.mode(),
                     limit,
                     own.retry() == null ? null : new RetryPolicy(own.retry()),
-                    fallback == null ? null : fallback(fallback, known == null ? null : known.fallback()),
-                    other == null ? null : backends.get(other),
-                    observer(id, backend, compiled, limit, known == null ? null : known.observer()),
+                    fallback == null ? null : fallback(fallback, old == null ? null : old.fallback()),
+                    fallbackBackend == null ? null : backends.get(fallbackBackend),
+                    observer(id, backend, door, limit, old == null ? null : old.observer()),
                     new InFlightCounter());
         }
 
         private RouteObserver observer(
                 String id,
                 Backend backend,
-                boolean compiled,
+                String door,
                 @Nullable QueueingBulkhead limit,
-                @Nullable RouteObserver known) {
-            String door = compiled ? FrontDoor.COMPILED : FrontDoor.GENERAL;
-            RouteObserver observer = observers.of(id, backend, door, limit, known);
-            if (observer == known) {
-                inPlace.accept(() -> observers.follow(observer, limit));
+                @Nullable RouteObserver old) {
+            RouteObserver observer = recorders.observer(id, backend, door, limit, old);
+            if (observer == old) {
+                changesInPlace.accept(() -> RouteRecorders.followLimit(observer, limit));
             } else {
-                observed.add(observer);
+                newObservers.add(observer);
             }
             return observer;
         }
 
-        private @Nullable QueueingBulkhead limit(@Nullable Integer calls, @Nullable QueueingBulkhead known) {
-            if (calls == null) {
+        private @Nullable QueueingBulkhead limit(@Nullable Integer maxConcurrentCalls, @Nullable QueueingBulkhead old) {
+            if (maxConcurrentCalls == null) {
                 return null;
             }
-            if (known == null) {
-                return new QueueingBulkhead(calls, 0);
+            if (old == null) {
+                return new QueueingBulkhead(maxConcurrentCalls, 0);
             }
-            inPlace.accept(() -> known.resize(calls, 0));
-            return known;
+            changesInPlace.accept(() -> old.resize(maxConcurrentCalls, 0));
+            return old;
         }
 
-        private Fallback fallback(FallbackProperties own, @Nullable Fallback known) {
-            if (known == null) {
+        private Fallback fallback(FallbackProperties own, @Nullable Fallback old) {
+            if (old == null) {
                 return new Fallback(own);
             }
-            inPlace.accept(() -> known.limit().resize(own.maxConcurrentCalls(), 0));
-            return new Fallback(own, known.limit());
+            changesInPlace.accept(() -> old.limit().resize(own.maxConcurrentCalls(), 0));
+            return new Fallback(own, old.limit());
         }
     }
-
-    private static RouteTable.Entry entry(
-            RouteCompiler.@Nullable Compilation compilation, @Nullable Route route, boolean compiled) {
-        if (compilation == null) {
-            return new RouteTable.Entry(ANYTHING, null);
-        }
-        if (!compiled || route == null) {
-            return new RouteTable.Entry(compilation.matcher(), null);
-        }
-        return new RouteTable.Entry(
-                compilation.matcher(),
-                new CompiledRoute(
-                        route,
-                        compilation.matcher(),
-                        compilation.path(),
-                        compilation.pathVariables(),
-                        compilation.request(),
-                        compilation.response(),
-                        compilation.preserveHost()));
-    }
-
-    private static @Nullable String whyGeneral(Source source, RouteCompiler.@Nullable Compilation compilation) {
-        if (!BackendRoutingFilter.SCHEME.equals(source.uri().getScheme())) {
-            return "leads to " + source.uri().getScheme() + "://, not to a backend";
-        }
-        return compilation == null ? "made in code" : compilation.why();
-    }
-
-    private static @Nullable Backend backend(URI uri, Map<String, Backend> backends) {
-        return BackendRoutingFilter.SCHEME.equals(uri.getScheme()) ? backends.get(uri.getHost()) : null;
-    }
-
-    private static final RouteProperties NOTHING = new RouteProperties(null, Mode.REQUEST, null, null, null);
 }

@@ -3,14 +3,14 @@ package io.weir.outcome;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 
-/** Writes text into JSON strings (RFC 8259, section 7). */
+/** Escapes text for JSON strings (RFC 8259, section 7). */
 public final class Json {
 
     private static final char[] HEX = "0123456789abcdef".toCharArray();
 
     private Json() {}
 
-    /** Appends the text, escaped, without the quotes around it. */
+    /** Appends the escaped text, without surrounding quotes. */
     public static void writeEscaped(ByteBuf out, CharSequence text) {
         int plainFrom = 0;
         for (int i = 0; i < text.length(); i++) {

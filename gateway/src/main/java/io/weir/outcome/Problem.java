@@ -12,15 +12,15 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Writes a {@link Refusal} as the caller sees it: {@code application/problem+json} (RFC 9457) with {@code Proxy-Status} (RFC
- * 9209), {@code Cache-Control: no-store} and, for a 503, {@code Retry-After}.
+ * Writes a {@link Refusal} as an answer: {@code application/problem+json} (RFC 9457) with {@code
+ * Proxy-Status} (RFC 9209), {@code Cache-Control: no-store} and, for a 503, {@code Retry-After}.
  */
 public final class Problem {
 
-    /** The problem types' common start; what follows is the reason's word. */
+    /** The prefix of all problem types; the reason's word follows. */
     public static final String TYPE_PREFIX = "urn:weir:";
 
-    /** RFC 9209. */
+    /** The header of RFC 9209. */
     public static final AsciiString PROXY_STATUS = AsciiString.cached("proxy-status");
 
     /** RFC 9457's media type. */
@@ -30,7 +30,7 @@ public final class Problem {
     private static final AsciiString GRPC_MESSAGE = AsciiString.cached("grpc-message");
     private static final AsciiString APPLICATION_GRPC = AsciiString.cached("application/grpc");
 
-    /** What does not depend on the moment, made once. */
+    /** The parts of each answer that do not depend on the request, built once. */
     private static final Map<Reason, Prebuilt> PREBUILT = new EnumMap<>(Reason.class);
 
     static {
@@ -41,7 +41,7 @@ public final class Problem {
 
     private Problem() {}
 
-    /** Adds the head's fields, without the status and {@code Content-Length}. */
+    /** Adds the answer's header fields, except {@code Content-Length}. */
     public static void writeHead(Refusal refusal, HttpHeaders headers) {
         Prebuilt prebuilt = prebuilt(refusal);
         headers.set(HttpHeaderNames.CONTENT_TYPE, PROBLEM_JSON);
@@ -52,7 +52,7 @@ public final class Problem {
         }
     }
 
-    /** The body; the caller of this owns it. */
+    /** The answer's body. The caller owns the buffer. */
     public static ByteBuf body(Refusal refusal, ByteBufAllocator allocator) {
         Prebuilt prebuilt = prebuilt(refusal);
         String detail = refusal.detail();
@@ -72,7 +72,8 @@ public final class Problem {
     }
 
     /**
-     * Makes the head a gRPC answer without messages ("trailers-only"): status 200, the outcome in {@code grpc-status}.
+     * Adds the header fields of a gRPC answer without messages ("trailers-only"): with HTTP status 200, and
+     * the reason in {@code grpc-status}.
      */
     public static void writeGrpc(Refusal refusal, HttpHeaders headers) {
         Prebuilt prebuilt = prebuilt(refusal);
@@ -86,7 +87,9 @@ public final class Problem {
         }
     }
 
-    /** Whether a request's {@code Content-Type} is gRPC's, so that it understands a gRPC status only. */
+    /**
+     * Whether a request's {@code Content-Type} is gRPC's, so that its caller understands only a gRPC status.
+     */
     public static boolean isGrpc(HttpHeaders request) {
         String type = request.get(HttpHeaderNames.CONTENT_TYPE);
         return type != null && type.startsWith("application/grpc");
@@ -95,7 +98,8 @@ public final class Problem {
     private static Prebuilt prebuilt(Refusal refusal) {
         Prebuilt prebuilt = PREBUILT.get(refusal.reason());
         if (prebuilt == null) {
-            throw new IllegalStateException("reason: " + refusal.reason() + " (expected: one that was made at start)");
+            throw new IllegalStateException(
+                    "reason: " + refusal.reason() + " (expected: a reason with a prebuilt answer)");
         }
         return prebuilt;
     }
@@ -120,7 +124,7 @@ public final class Problem {
                     start.getBytes(StandardCharsets.UTF_8), AsciiString.cached(proxyStatus), grpcStatus(reason));
         }
 
-        /** The gRPC status that the gRPC protocol gives an HTTP status, but for those that say more. */
+        /** The status that the gRPC protocol maps the HTTP status to, or a more precise one. */
         private static String grpcStatus(Reason reason) {
             return switch (reason) {
                 case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CLIENT_TOO_SLOW -> "4";

@@ -7,30 +7,33 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Why the gateway answered by itself.
+ * The reason for an answer that the gateway created itself.
  *
- * <p>The word is the same everywhere: problem type, {@code Proxy-Status}, metric tag, access log, alert, runbook.
+ * <p>The same word is used everywhere: problem type, {@code Proxy-Status}, metric tag, access log, alert,
+ * runbook.
  */
 public enum Reason {
     /** The circuit breaker does not permit the call. */
     CIRCUIT_OPEN("circuit-open", 503, "destination_unavailable", "The backend is failing; calls to it are paused."),
-    /** No permit is free, and the queue for one is full. */
+    /** No permit is free, and the queue is full. */
     BULKHEAD_FULL("bulkhead-full", 503, "connection_limit_reached", "The backend is at its limit of concurrent calls."),
-    /** Waited in the queue for as long as it may, without a permit. */
+    /** The call waited in the queue for its longest wait without a permit. */
     QUEUE_TIMEOUT("queue-timeout", 503, "connection_limit_reached", "No permit for the backend came free in time."),
-    /** The gateway protects itself: too much in flight, event loops late, memory short. */
+    /**
+     * The gateway protects itself: too many exchanges in flight, delayed event loops, or too little memory.
+     */
     GATEWAY_OVERLOADED("gateway-overloaded", 503, "proxy_internal_response", "The gateway is overloaded."),
     /** The gateway drains before it stops. */
     SHUTTING_DOWN("shutting-down", 503, "proxy_internal_response", "The gateway is shutting down."),
-    /** The exchange's budget is spent. */
+    /** The exchange's deadline has passed. */
     DEADLINE_EXCEEDED("deadline-exceeded", 504, "http_response_timeout", "The time for the answer is spent."),
-    /** No connection to the backend in time. */
+    /** The connection to the backend was not open in time. */
     CONNECT_TIMEOUT("connect-timeout", 504, "connection_timeout", "The backend could not be reached in time."),
     /** The backend refused the connection, is unreachable, or TLS failed. */
     CONNECT_FAILED("connect-failed", 502, "connection_refused", "The backend could not be reached."),
-    /** The backend broke off, or answered something that is not HTTP. */
+    /** The backend closed the connection before its answer was complete, or its answer is not HTTP. */
     CONNECTION_LOST("connection-lost", 502, "connection_terminated", "The backend broke off its answer."),
-    /** A request that cannot be passed on. */
+    /** The request is malformed and cannot be passed on. */
     BAD_REQUEST("bad-request", 400, "http_request_error", "The request is malformed."),
     /** The request's body is larger than allowed. */
     PAYLOAD_TOO_LARGE("payload-too-large", 413, "http_request_error", "The request's body is too large."),
@@ -42,12 +45,12 @@ public enum Reason {
     CLIENT_TOO_SLOW("client-too-slow", 408, "http_request_error", "The request did not arrive in time."),
     /** No route matches. */
     NO_ROUTE("no-route", 404, "destination_not_found", "No route matches the request."),
-    /** A defect of the gateway's own. */
+    /** A defect of the gateway. */
     INTERNAL_ERROR("internal-error", 500, "proxy_internal_error", "The gateway failed."),
-    /** The caller left before its answer was complete: in logs and metrics only. */
+    /** The caller disconnected before its answer was complete. Appears in logs and metrics only. */
     CLIENT_CLOSED("client-closed", 499, "", "The caller left.");
 
-    private static final int LEFT = 499;
+    private static final int CLIENT_CLOSED_CODE = 499;
     private static final Map<String, Reason> BY_WORD =
             Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(Reason::word, Function.identity()));
 
@@ -63,34 +66,35 @@ public enum Reason {
         this.title = title;
     }
 
-    /** The word for this reason, the same wherever it shows. */
+    /** The word of this reason, such as {@code circuit-open}. */
     public String word() {
         return word;
     }
 
-    /** The status that the caller is answered with. */
+    /** The status of the answer. */
     public HttpResponseStatus status() {
-        return code == LEFT ? Left.STATUS : HttpResponseStatus.valueOf(code);
+        return code == CLIENT_CLOSED_CODE ? NginxStatus.CLIENT_CLOSED_REQUEST : HttpResponseStatus.valueOf(code);
     }
 
-    /** The error type of RFC 9209, section 2.3, that comes nearest; empty where nothing is sent. */
+    /** The closest error type of RFC 9209, section 2.3; empty if no answer is sent. */
     public String proxyError() {
         return proxyError;
     }
 
-    /** The sentence that the problem carries as its title. */
+    /** The problem's title, a sentence. */
     public String title() {
         return title;
     }
 
-    /** Whether the answer is a 503, so that it says when to try again. */
+    /** Whether the answer is a 503, which has {@code Retry-After}. */
     public boolean isShedding() {
         return code == 503;
     }
 
-    /** Known to nobody but nginx, whose word it is, and so not among Netty's. */
-    private static final class Left {
-        static final HttpResponseStatus STATUS = new HttpResponseStatus(LEFT, "Client Closed Request");
+    /** A status that nginx has introduced, and that Netty does not define. */
+    private static final class NginxStatus {
+        static final HttpResponseStatus CLIENT_CLOSED_REQUEST =
+                new HttpResponseStatus(CLIENT_CLOSED_CODE, "Client Closed Request");
     }
 
     /**

@@ -3,15 +3,16 @@ package io.weir.outcome;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An answer that the gateway makes itself.
+ * A request's refusal by the gateway.
  *
- * @param reason why
- * @param detail what exactly, for the caller; without anything about the backend that a caller should not know
- * @param retryAfterMillis when to try again, for a 503; 0 where it is not said
+ * @param reason the reason
+ * @param detail the details for the caller, without facts about the backend that a caller should not know;
+ *     null: none
+ * @param retryAfterMillis the time after which the caller should retry, for a 503; 0: not stated
  */
 public record Refusal(Reason reason, @Nullable String detail, long retryAfterMillis) {
 
-    /** A refusal that says nothing about when to try again. */
+    /** A refusal without {@code Retry-After}. */
     public static Refusal of(Reason reason, @Nullable String detail) {
         return new Refusal(reason, detail, 0);
     }

@@ -1,10 +1,10 @@
 package io.weir.outcome;
 
 /**
- * When a caller who was shed should try again.
+ * Computes the time after which a refused caller should retry.
  *
- * <p>From 1 to 30 seconds, since {@code Retry-After} knows whole seconds only and nobody waits longer; jittered by half
- * upwards, so that callers who were shed together do not come back together.
+ * <p>The time is 1 to 30 seconds: {@code Retry-After} has whole seconds only, and no caller waits longer. It
+ * is jittered upwards by up to half, so that callers that were refused together do not return together.
  */
 public final class RetryAfter {
 
@@ -15,17 +15,18 @@ public final class RetryAfter {
     private RetryAfter() {}
 
     /**
-     * The time in milliseconds.
+     * The time, in milliseconds.
      *
-     * @param expectedNanos when it is expected to be worth while: the next probe, the queue drained
-     * @param random from 0 to 1
+     * @param expectedNanos the time until a retry can succeed: until the next probe, or until the queue is
+     *     drained
+     * @param random 0 (inclusive) to 1 (exclusive)
      */
     public static long millis(long expectedNanos, double random) {
         double millis = Math.max(MIN_MILLIS, expectedNanos / 1e6) * (1 + JITTER * random);
         return Math.min(MAX_MILLIS, (long) millis);
     }
 
-    /** The same in whole seconds, rounded up, as {@code Retry-After} has it. */
+    /** The time in whole seconds, rounded up, for {@code Retry-After}. */
     public static long seconds(long millis) {
         return Math.min(MAX_MILLIS / 1000, (millis + 999) / 1000);
     }

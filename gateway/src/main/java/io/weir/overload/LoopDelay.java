@@ -5,58 +5,59 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.LongSupplier;
 
 /**
- * How late an event loop runs its tasks: the time from when a task is handed to it to when it runs. A loop that is
- * stuck has not run it yet, and is as late as the task is old.
+ * The delay of an event loop: the time between the submission of a task and its execution. A stuck loop has
+ * not executed the task yet; its delay is the task's age.
  *
- * <p>The lower of the last two measurements counts, after CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM
- * Queue 10(5), 2012): a burst, or a pause of the collector's, shows once and is gone; only a standing queue shows in
- * the minimum. Shedding for what is over already would be a second fault.
+ * <p>The lower of the last two measurements counts, after CoDel (Nichols and Jacobson, "Controlling Queue
+ * Delay", ACM Queue 10(5), 2012). A burst or a garbage collection pause delays one measurement only; the
+ * minimum shows only a standing queue. Shedding load for a delay that is already over would be a second
+ * fault.
  */
-// Concurrency: handed-over and run are told from one thread each, the sampler's and the loop's; both fields are
-// volatile.
+// Concurrency: the sampler's thread submits, the loop's thread executes. Both shared fields are volatile, and
+// `delayNanos` hands the task from one thread to the other. `previousNanos` belongs to the sampler's thread.
 final class LoopDelay implements Runnable {
 
-    private static final long RUNNING = Long.MIN_VALUE;
+    private static final long PENDING = Long.MIN_VALUE;
 
     private final Executor loop;
     private final LongSupplier nanoClock;
-    private volatile long handedOverAt;
-    /** {@link #RUNNING} until the task has run. */
+    private volatile long submittedAtNanos;
+    /** {@link #PENDING} until the task has run. */
     private volatile long delayNanos;
 
-    private long before;
+    private long previousNanos;
 
     LoopDelay(Executor loop, LongSupplier nanoClock) {
         this.loop = loop;
         this.nanoClock = nanoClock;
     }
 
-    /** The delay, of which one measurement ends here and the next begins. On the sampler's thread. */
+    /** Ends one measurement, begins the next, and returns the delay. For the sampler's thread. */
     long sample() {
         long now = nanoClock.getAsLong();
         long measured = delayNanos;
-        if (measured == RUNNING) {
-            measured = now - handedOverAt;
+        if (measured == PENDING) {
+            measured = now - submittedAtNanos;
         } else {
-            handOver(now);
+            submit(now);
         }
-        long lower = Math.min(before, measured);
-        before = measured;
+        long lower = Math.min(previousNanos, measured);
+        previousNanos = measured;
         return lower;
     }
 
     @Override
     public void run() {
-        delayNanos = nanoClock.getAsLong() - handedOverAt;
+        delayNanos = nanoClock.getAsLong() - submittedAtNanos;
     }
 
-    private void handOver(long now) {
-        handedOverAt = now;
-        delayNanos = RUNNING;
+    private void submit(long now) {
+        submittedAtNanos = now;
+        delayNanos = PENDING;
         try {
             loop.execute(this);
         } catch (RejectedExecutionException e) {
-            // It has stopped, and is late for nobody.
+            // The loop has stopped: no request waits for it.
             delayNanos = 0;
         }
     }

@@ -11,68 +11,75 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * How much of the memory is in use: direct memory, which bodies pass through, and the heap.
+ * The share of memory in use: of direct memory, through which bodies pass, and of the heap.
  *
- * <p>Of the heap only what survived a collection counts: garbage makes any heap look full. That is known of the old
- * generation after a collection of it, and then for {@value #BELIEVED_SECONDS} seconds: a heap that is really full is
- * collected all the time. Without that bound a gateway that sheds everything would allocate little, not collect, and go
- * on believing that it is full.
+ * <p>Of the heap only the bytes that survived a garbage collection count, since garbage makes any heap look
+ * full. They are known for the old generation after each collection of it, and count for {@value
+ * #VALID_SECONDS} seconds: a heap that is really full is collected all the time. Without that time limit, a
+ * gateway that sheds all requests would allocate little, not collect, and consider itself full for ever.
  *
  * <p>Not thread-safe: for the sampler's thread.
  */
 public final class MemoryShare {
 
-    static final int BELIEVED_SECONDS = 5;
+    static final int VALID_SECONDS = 5;
 
     private static final double PERCENT = 100;
 
-    /** A memory pool of the heap after its last collection. */
-    interface Pool {
+    /** A memory pool of the heap. */
+    interface HeapPool {
 
-        /** Bytes that survived; negative while none is known. */
-        long survived();
+        /** The bytes in use after the last collection; negative while unknown. */
+        long survivingBytes();
 
-        /** Bytes that it may have; not positive: no limit of its own. */
-        long limit();
+        /** The pool's limit in bytes; 0 or negative: none. */
+        long limitBytes();
     }
 
-    private final List<Watched> heap;
+    private final List<WatchedPool> heap;
     private final LongSupplier directUsed;
     private final long directLimit;
 
-    public MemoryShare(List<Pool> heap, LongSupplier directUsed, long directLimit) {
-        this.heap = heap.stream().map(Watched::new).toList();
+    /**
+     * The shares of given pools.
+     *
+     * @param heap the pools of the heap in which objects stay
+     * @param directUsed the bytes of direct memory in use
+     * @param directLimit the limit of direct memory in bytes; 0 or negative: none
+     */
+    public MemoryShare(List<HeapPool> heap, LongSupplier directUsed, long directLimit) {
+        this.heap = heap.stream().map(WatchedPool::new).toList();
         this.directUsed = directUsed;
         this.directLimit = directLimit;
     }
 
-    /** This JVM's. */
+    /** The shares of this JVM. */
     static MemoryShare ofThisJvm() {
-        List<Pool> old = ManagementFactory.getMemoryPoolMXBeans().stream()
-                // The pools that have a threshold for it are those in which objects stay: not eden, not survivors.
+        List<HeapPool> old = ManagementFactory.getMemoryPoolMXBeans().stream()
+                // Pools in which objects stay support this threshold; eden and survivor spaces do not.
                 .filter(pool -> pool.getType() == MemoryType.HEAP && pool.isCollectionUsageThresholdSupported())
-                .<Pool>map(OldGeneration::new)
+                .<HeapPool>map(OldGeneration::new)
                 .toList();
         List<BufferPoolMXBean> buffers = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
                 .filter(pool -> pool.getName().equals("direct"))
                 .toList();
-        // Either counts what the other may not: Netty's buffers need not come from the JDK's pool, nor the JDK's from
-        // Netty.
+        // Neither figure includes the other: Netty's buffers need not come from the JDK's pool, nor the JDK's
+        // from Netty.
         LongSupplier used = () -> Math.max(
                 PlatformDependent.usedDirectMemory(),
                 buffers.stream().mapToLong(BufferPoolMXBean::getMemoryUsed).sum());
         return new MemoryShare(old, used, PlatformDependent.maxDirectMemory());
     }
 
-    /** Direct memory in use; percent. */
+    /** Direct memory in use, in percent. */
     int directPercent() {
         return percent(directUsed.getAsLong(), directLimit);
     }
 
-    /** Heap that survived a collection; percent; 0 if there was none of late. */
+    /** The heap that survived a collection, in percent; 0 if there was no collection recently. */
     int heapPercent(long nowNanos) {
         int fullest = 0;
-        for (Watched pool : heap) {
+        for (WatchedPool pool : heap) {
             fullest = Math.max(fullest, pool.percent(nowNanos));
         }
         return fullest;
@@ -82,43 +89,43 @@ public final class MemoryShare {
         return limit <= 0 ? 0 : (int) Math.ceil(PERCENT * Math.max(0, used) / limit);
     }
 
-    /** A pool, and when its last collection was noticed. */
-    private static final class Watched {
+    /** A pool and the time at which its last collection was observed. */
+    private static final class WatchedPool {
 
-        private final Pool pool;
+        private final HeapPool pool;
         private long survived;
-        private boolean noticed;
-        private long noticedAt;
+        private boolean isValid;
+        private long observedAtNanos;
 
-        Watched(Pool pool) {
+        WatchedPool(HeapPool pool) {
             this.pool = pool;
-            this.survived = pool.survived();
+            this.survived = pool.survivingBytes();
         }
 
         int percent(long nowNanos) {
-            long now = pool.survived();
+            long now = pool.survivingBytes();
             if (now != survived) {
-                // Two collections never leave the same number of bytes.
+                // Two collections practically never leave the same number of bytes.
                 survived = now;
-                noticed = true;
-                noticedAt = nowNanos;
-            } else if (nowNanos - noticedAt >= TimeUnit.SECONDS.toNanos(BELIEVED_SECONDS)) {
-                noticed = false;
+                isValid = true;
+                observedAtNanos = nowNanos;
+            } else if (nowNanos - observedAtNanos >= TimeUnit.SECONDS.toNanos(VALID_SECONDS)) {
+                isValid = false;
             }
-            return noticed ? MemoryShare.percent(now, pool.limit()) : 0;
+            return isValid ? MemoryShare.percent(now, pool.limitBytes()) : 0;
         }
     }
 
-    private record OldGeneration(MemoryPoolMXBean bean) implements Pool {
+    private record OldGeneration(MemoryPoolMXBean bean) implements HeapPool {
 
         @Override
-        public long survived() {
+        public long survivingBytes() {
             MemoryUsage usage = bean.getCollectionUsage();
             return usage == null ? -1 : usage.getUsed();
         }
 
         @Override
-        public long limit() {
+        public long limitBytes() {
             MemoryUsage usage = bean.getCollectionUsage();
             long max = usage == null ? -1 : usage.getMax();
             return max > 0 ? max : Runtime.getRuntime().maxMemory();

@@ -1,44 +1,56 @@
 package io.weir.overload;
 
 /**
- * Whether the gateway has enough of its own: exchanges in flight, event loops' delay, memory. Thread-safe; asked once
- * per request, so the answer is two reads: what takes longer to find out is found out by {@link #observe}.
+ * Decides whether the gateway itself is overloaded: by its exchanges in flight, its event loops' delay and
+ * its memory.
+ *
+ * <p>Thread-safe. Every request asks it once, so the decision is two reads; {@link OverloadSampler} takes the
+ * samples.
  */
 public final class OverloadGuard {
 
     private final OverloadProperties properties;
-    private volatile boolean strained;
+    private volatile boolean isOverSampledLimit;
     private volatile long loopDelayNanos;
     private volatile int memoryPercent;
 
-    /** A guard that has seen nothing yet. */
+    /** A guard without samples yet: not overloaded. */
     public OverloadGuard(OverloadProperties properties) {
         this.properties = properties;
     }
 
-    /** Whether a request that makes it so many in flight is one too many. */
+    /**
+     * Whether to refuse a request.
+     *
+     * @param inFlight the exchanges in flight, including this request
+     */
     public boolean isOverloaded(int inFlight) {
-        return strained || inFlight > properties.maxInFlight();
+        return isOverSampledLimit || inFlight > properties.maxInFlight();
     }
 
-    /** The sampler's latest figures: the worst event loop's delay, the fuller memory's share in use. */
+    /**
+     * Takes a sample.
+     *
+     * @param delayNanos the delay of the slowest event loop
+     * @param percent the share in use of heap or direct memory, the larger one
+     */
     public void observe(long delayNanos, int percent) {
         loopDelayNanos = delayNanos;
         memoryPercent = percent;
-        strained = delayNanos > properties.maxEventLoopDelay().toNanos() || percent > properties.maxMemory();
+        isOverSampledLimit = delayNanos > properties.maxEventLoopDelay().toNanos() || percent > properties.maxMemory();
     }
 
-    /** The worst event loop's delay. */
+    /** The delay of the slowest event loop. */
     public long loopDelayNanos() {
         return loopDelayNanos;
     }
 
-    /** The fuller memory's share in use; percent. */
+    /** The share in use of heap or direct memory, the larger one, in percent. */
     public int memoryPercent() {
         return memoryPercent;
     }
 
-    /** Exchanges that may be in flight. */
+    /** The limit on exchanges in flight. */
     public int maxInFlight() {
         return properties.maxInFlight();
     }

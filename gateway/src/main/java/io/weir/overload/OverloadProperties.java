@@ -8,12 +8,14 @@ import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.overload}: when the gateway protects itself, and sheds with {@code gateway-overloaded}.
+ * {@code weir.overload}: when the gateway protects itself, and refuses requests with {@code
+ * gateway-overloaded}.
  *
- * @param maxInFlight exchanges in the gateway at once, waiting or dispatched, streams included; 1 to 10000000.
- * @param maxEventLoopDelay an event loop that runs its tasks later than this is overloaded; 1ms to 1m. A quarter of a
- *     second is far from normal (well under a millisecond) and still short for a caller.
- * @param maxMemory share of direct or heap memory in use above which new work is refused; percent; 10 to 100.
+ * @param maxInFlight exchanges in the gateway at once, queued or dispatched, streams included; 1 to 10000000.
+ * @param maxEventLoopDelay an event loop that delays its tasks for longer is overloaded; 1ms to 1m. A quarter
+ *     of a second is far from normal (well under a millisecond), and still short for a caller.
+ * @param maxMemory share of direct or heap memory in use above which new requests are refused; percent; 10 to
+ *     100.
  */
 public record OverloadProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxInFlight,

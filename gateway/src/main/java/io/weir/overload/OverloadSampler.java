@@ -11,10 +11,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds out, ten times a second, what a request cannot: how late the event loops are and how full the memory is; and
- * tells the {@link OverloadGuard}.
+ * Measures the event loops' delay and the memory in use ten times a second, and passes both to the {@link
+ * OverloadGuard}.
  *
- * <p>On a thread of its own, since a loop that is stuck cannot tell that it is.
+ * <p>It has a thread of its own, since a stuck event loop cannot measure itself.
  */
 public final class OverloadSampler implements AutoCloseable {
 
@@ -29,13 +29,14 @@ public final class OverloadSampler implements AutoCloseable {
     private final ScheduledExecutorService timer;
     private volatile int directPercent;
     private volatile int heapPercent;
-    private boolean strained;
+    private boolean wasOverloaded;
 
     /**
      * A sampler that has not {@linkplain #start started}.
      *
      * @param loops the event loops; a Netty {@code EventLoopGroup} is an {@code Iterable} of them
-     * @param nanoClock {@link System#nanoTime} but for tests
+     * @param guard receives the samples
+     * @param nanoClock {@link System#nanoTime}, except in tests
      */
     public OverloadSampler(Iterable<? extends Executor> loops, OverloadGuard guard, LongSupplier nanoClock) {
         this(loops, MemoryShare.ofThisJvm(), guard, nanoClock);
@@ -53,23 +54,24 @@ public final class OverloadSampler implements AutoCloseable {
                 Thread.ofPlatform().daemon().name("weir-overload").factory());
     }
 
-    /** Begins to sample. */
-    @SuppressWarnings("FutureReturnValueIgnored") // It never completes: nothing is thrown, and close() ends it.
+    /** Starts the sampling. */
+    @SuppressWarnings(
+            "FutureReturnValueIgnored") // It never completes: sampleSafely() does not throw, and close() ends it.
     public void start() {
         timer.scheduleAtFixedRate(this::sampleSafely, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
     }
 
-    /** Direct memory in use; percent. */
+    /** Direct memory in use, in percent. */
     public int directPercent() {
         return directPercent;
     }
 
-    /** Heap that survived a collection; percent. */
+    /** The heap that survived a collection, in percent. */
     public int heapPercent() {
         return heapPercent;
     }
 
-    /** Ends; the guard keeps its last figures. */
+    /** Stops the sampling. The guard keeps its last sample. */
     @Override
     public void close() {
         timer.shutdownNow();
@@ -79,11 +81,12 @@ public final class OverloadSampler implements AutoCloseable {
         try {
             sample();
         } catch (RuntimeException e) {
-            // An executor drops a task that throws, and nobody would sample any more.
-            log.error("Overload could not be sampled", e);
+            // The executor would drop a task that throws, and the sampling would end.
+            log.error("Sampling for overload failed", e);
         }
     }
 
+    /** Takes one sample. */
     public void sample() {
         long worst = 0;
         for (LoopDelay loop : loops) {
@@ -96,13 +99,13 @@ public final class OverloadSampler implements AutoCloseable {
     }
 
     private void report(long worst) {
-        // With nothing in flight, what is left is the strain.
-        boolean now = guard.isOverloaded(0);
-        if (now != strained) {
-            strained = now;
+        // With no exchange in flight, only the samples decide.
+        boolean isOverloaded = guard.isOverloaded(0);
+        if (isOverloaded != wasOverloaded) {
+            wasOverloaded = isOverloaded;
             log.warn(
                     "{}: event loops {} ms late, direct memory {} %, heap {} %",
-                    now ? "Overloaded, shedding new work" : "Overload is over",
+                    isOverloaded ? "Overloaded, shedding new work" : "Overload is over",
                     TimeUnit.NANOSECONDS.toMillis(worst),
                     directPercent,
                     heapPercent);

@@ -4,15 +4,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many retries a backend bears: a share of its first attempts, and a floor per second.
+ * The number of retries that a backend may receive: a share of its first attempts, and a minimum per second.
  *
- * <p>Each first attempt deposits its share of a retry, each retry withdraws one. The balance is capped at a hundred
- * deposits, or one retry, so that a long calm does not save up for a storm. The floor is apart from it and fills with time. After
- * Finagle's {@code RetryBudget}, with a cap in place of its window.
+ * <p>Each first attempt deposits its share of a retry, and each retry withdraws a whole one. The balance is
+ * capped at a hundred deposits, but at least one retry, so that a quiet period does not accumulate retries
+ * for a fault. The minimum, called floor, is separate from the balance and refills with time. The design
+ * follows Finagle's {@code RetryBudget}, with a cap instead of its time window.
  */
 public final class RetryBudget {
 
-    /** A retry, in the balance's unit. */
+    /** The price of a retry, in the balance's unit. */
     private static final long RETRY = 1_000_000;
 
     private static final long CAP_IN_DEPOSITS = 100;
@@ -21,27 +22,27 @@ public final class RetryBudget {
     private final long cap;
     private final long floorIntervalNanos;
     private final AtomicLong balance = new AtomicLong();
-    /** The moment up to which the floor has been used, as in the generic cell rate algorithm. */
-    private final AtomicLong floorUsedUpTo;
+    /** The time up to which the floor is used, as in the generic cell rate algorithm. */
+    private final AtomicLong floorUsedUntilNanos;
 
     /** An empty budget. */
     public RetryBudget(RetryBudgetProperties properties, long nowNanos) {
         this.deposit = Math.round(RETRY * properties.share() / 100.0);
-        // Of a share below a percent, a hundred deposits are no retry.
+        // With a share below one percent, a hundred deposits are less than one retry.
         this.cap = Math.max(RETRY, deposit * CAP_IN_DEPOSITS);
         this.floorIntervalNanos = properties.floor() == 0 ? 0 : TimeUnit.SECONDS.toNanos(1) / properties.floor();
-        this.floorUsedUpTo = new AtomicLong(nowNanos - TimeUnit.SECONDS.toNanos(1));
+        this.floorUsedUntilNanos = new AtomicLong(nowNanos - TimeUnit.SECONDS.toNanos(1));
     }
 
-    /** A first attempt was made. */
+    /** Records a first attempt. */
     public void deposit() {
         if (deposit > 0 && balance.get() < cap) {
-            // Concurrency: racing deposits may overshoot the cap by one each; benign.
+            // Concurrency: concurrent deposits may each exceed the cap by one; benign.
             balance.addAndGet(deposit);
         }
     }
 
-    /** Takes a retry out of the budget; false: it is empty. */
+    /** Withdraws a retry; false if the budget is empty. */
     public boolean tryWithdraw(long nowNanos) {
         while (true) {
             long current = balance.get();
@@ -54,7 +55,7 @@ public final class RetryBudget {
         }
     }
 
-    /** Retries that could be made now, out of the share. */
+    /** The retries available from the share, without the floor. */
     public long available() {
         return balance.get() / RETRY;
     }
@@ -64,13 +65,13 @@ public final class RetryBudget {
             return false;
         }
         while (true) {
-            long used = floorUsedUpTo.get();
-            // What was not used within the last second is gone.
+            long used = floorUsedUntilNanos.get();
+            // The unused floor of more than a second ago has expired.
             long from = Math.max(used, nowNanos - TimeUnit.SECONDS.toNanos(1));
             if (from + floorIntervalNanos - nowNanos > 0) {
                 return false;
             }
-            if (floorUsedUpTo.compareAndSet(used, from + floorIntervalNanos)) {
+            if (floorUsedUntilNanos.compareAndSet(used, from + floorIntervalNanos)) {
                 return true;
             }
         }

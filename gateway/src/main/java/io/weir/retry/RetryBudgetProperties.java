@@ -7,12 +7,12 @@ import jakarta.validation.constraints.Min;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.backends.<name>.retry-budget}: how many retries a backend bears, over all its routes.
+ * {@code weir.backends.<name>.retry-budget}: the retries that a backend may receive, over all its routes.
  *
- * @param share retries as a share of the first attempts; percent; 0 to 100. At 20 a failing backend sees at most a
- *     fifth more load, not a multiple.
- * @param floor retries a second that are always allowed; 0 to 1000. So that a backend with little traffic can be
- *     retried at all.
+ * @param share retries as a share of the first attempts; percent; 0 to 100. At 20 a failing backend receives
+ *     at most a fifth more load, not a multiple.
+ * @param floor retries per second that are always allowed; 0 to 1000. They make retries possible for a
+ *     backend with little traffic.
  */
 public record RetryBudgetProperties(
         @DefaultValue("20") @DecimalMin(value = "0", message = PERCENT) @DecimalMax(value = "100", message = PERCENT)

@@ -4,7 +4,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import java.time.Duration;
 import java.util.Set;
 
-/** Decides whether and when a route's request is tried again. */
+/** Decides whether and when a request of a route is retried. */
 public final class RetryPolicy {
 
     private static final Set<HttpMethod> IDEMPOTENT = Set.of(
@@ -23,11 +23,11 @@ public final class RetryPolicy {
     }
 
     /**
-     * Whether a failed attempt may be followed by another, budget, breaker and deadline apart.
+     * Whether a failed attempt may be retried. Budget, breaker and deadline are checked elsewhere.
      *
-     * @param attempts attempts made so far
-     * @param sent whether anything of the request may have reached the backend
-     * @param hasBody whether the request has a body; once it flows it cannot be replayed
+     * @param attempts the attempts made so far
+     * @param sent whether any part of the request may have reached the backend
+     * @param hasBody whether the request has a body; once sent, it cannot be replayed
      */
     public boolean allows(int attempts, HttpMethod method, boolean sent, boolean hasBody) {
         if (attempts >= properties.maxAttempts()) {
@@ -36,21 +36,21 @@ public final class RetryPolicy {
         return !sent || (!hasBody && IDEMPOTENT.contains(method));
     }
 
-    /** Whether an answer with this status is a failure worth another attempt. */
+    /** Whether an answer with this status is a failure to be retried. */
     public boolean retries(int status) {
         return status >= 500 && properties.statuses().contains(status);
     }
 
-    /** Time for an attempt's answer to begin; {@link Long#MAX_VALUE} if there is none of its own. */
+    /** The time until an attempt's answer must begin; {@link Long#MAX_VALUE} if none is configured. */
     public long attemptTimeoutNanos() {
         return attemptTimeoutNanos;
     }
 
     /**
-     * Wait before the next attempt: doubled each time, jittered by half.
+     * The wait before the next attempt: doubled after each attempt, jittered by half.
      *
-     * @param attempts attempts made so far, at least one
-     * @param random from 0 to 1
+     * @param attempts the attempts made so far, at least one
+     * @param random 0 (inclusive) to 1 (exclusive)
      */
     public long backoffNanos(int attempts, double random) {
         long base = properties.backoff().toNanos() << Math.min(attempts - 1, 16);

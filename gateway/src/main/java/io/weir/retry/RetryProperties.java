@@ -10,15 +10,17 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.routes.<id>.retry}: a second chance for requests that may be sent twice. Off unless written.
+ * {@code weir.routes.<id>.retry}: retries of requests that may be sent twice. Off unless configured.
  *
- * @param maxAttempts attempts in all, the first included; 2 to 10. A second attempt mends a lost connection; more
- *     mostly adds load to a backend in trouble.
- * @param attemptTimeout time for each attempt's answer to begin, without the time that the caller takes to send the request; 1ms to
- *     10m, at most the deadline; default: only the deadline, so that only what fails early is tried again.
- * @param backoff mean wait before the next attempt, doubled each time and jittered by half; 0 to 10s. So that callers who
- *     failed together do not come back together.
- * @param statuses the backend's statuses that are tried again; each 500 to 599. By default those that mean "not now".
+ * @param maxAttempts all attempts, the first included; 2 to 10. A second attempt repairs a lost connection;
+ *     more attempts mostly add load to a failing backend.
+ * @param attemptTimeout the time until each attempt's answer must begin, without the time that the caller
+ *     needs to send the request; 1ms to 10m, at most the deadline; default: only the deadline, so only early
+ *     failures are retried.
+ * @param backoff mean wait before the next attempt, doubled each time and jittered by half; 0 to 10s. The
+ *     jitter spreads the retries of requests that failed at the same time.
+ * @param statuses the backend's statuses that are retried; each 500 to 599. By default those that mean "not
+ *     now".
  */
 public record RetryProperties(
         @DefaultValue("2") @Min(2) @Max(10) int maxAttempts,

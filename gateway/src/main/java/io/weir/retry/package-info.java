@@ -1,14 +1,18 @@
 /**
- * A second chance for requests that may be sent twice, within bounds that keep a failing backend from being buried.
+ * Retries of requests that may be sent twice, within bounds that protect a failing backend from additional
+ * load.
  *
- * <p>Tried again is only what is safe and useful: a request of which nothing was sent, or an idempotent one (RFC 9110, section
- * 9.2.2) without a body; never after the answer has begun, never one of the gateway's own refusals. Every attempt is within the
- * exchange's deadline, under the exchange's one permit, and asks the breaker anew: an opening breaker ends them.
+ * <p>A retry must be safe and useful. Retried are requests of which nothing was sent, and idempotent requests
+ * (RFC 9110, section 9.2.2) without a body. Never retried are requests whose answer has begun, and the
+ * gateway's own refusals. All attempts share the exchange's deadline and its one permit. Each attempt asks
+ * the breaker again: an opening breaker ends the retries.
  *
- * <p>{@link io.weir.retry.RetryBudget} bounds retries by a share of the traffic and a small floor, after Finagle's
- * {@code RetryBudget}: at 20 percent, a backend that fails everything sees a fifth more load, not a multiple.
+ * <p>{@link io.weir.retry.RetryBudget} limits retries to a share of the traffic and a small floor, after
+ * Finagle's {@code RetryBudget}: at 20 percent, a backend that fails every request receives a fifth more
+ * load, not a multiple.
  *
- * <p>Concurrency: the budget is one atomic long, a balance in millionths of a retry.
+ * <p>Concurrency: the budget is one atomic long, a balance in millionths of a retry; beside it is one atomic
+ * long for the floor.
  */
 @NullMarked
 package io.weir.retry;

@@ -32,10 +32,10 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Several gateways, each a process of its own, share the limit of a backend by what DNS says.
+ * Several gateways, each in its own process, share the limit of a backend; DNS returns their number.
  *
- * <p>That a change is in force with the next refresh is held by {@link GatewayCountTest}, in virtual time. The patience here is
- * for processes on a busy machine, and no promise.
+ * <p>{@link GatewayCountTest} tests in virtual time that a change takes effect at the next refresh. The
+ * timeouts here only allow for a busy machine.
  */
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
 class ClusterScopeIT {
@@ -58,7 +58,7 @@ class ClusterScopeIT {
     private Path directory;
 
     @Test
-    void divideALimitThatIsWrittenOnceAndFollowDns() throws Exception {
+    void dividesALimitAmongGatewaysAndFollowsDns() throws Exception {
         for (int i = 0; i < GATEWAYS; i++) {
             start(i);
         }
@@ -72,7 +72,7 @@ class ClusterScopeIT {
         for (int i = 0; i < LIMIT * GATEWAYS; i++) {
             calls.add(call(ports.get(i % GATEWAYS)));
         }
-        // All but those who hold a permit are refused at once; these hang until the backend is told otherwise.
+        // Calls with a permit hang in the backend until it answers; all others are refused at once.
         int permits = LIMIT / GATEWAYS * GATEWAYS;
         await().atMost(PATIENCE)
                 .until(() -> calls.stream().filter(CompletableFuture::isDone).count() == calls.size() - permits);
@@ -150,7 +150,7 @@ class ClusterScopeIT {
         return orders.path("calls").path("limit").asInt();
     }
 
-    /** What the dashboard is told. */
+    /** The event that the dashboard receives. */
     private int replicas(int managementPort) throws Exception {
         URI uri = URI.create("http://127.0.0.1:" + managementPort + "/actuator/weirstream");
         try (Stream<String> lines = client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofLines())
@@ -179,7 +179,7 @@ class ClusterScopeIT {
                 .body();
     }
 
-    /** A port below those that outgoing connections are given: until the gateway listens, other tests make many. */
+    /** A port below the ephemeral range: other tests open many connections before the gateway listens. */
     private int freePort() throws IOException {
         while (true) {
             try (ServerSocket socket =
@@ -188,7 +188,7 @@ class ClusterScopeIT {
                     return socket.getLocalPort();
                 }
             } catch (BindException e) {
-                // It is taken: another one.
+                // The port is in use: try another one.
             }
         }
     }

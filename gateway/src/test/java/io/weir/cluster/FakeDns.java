@@ -23,10 +23,10 @@ import io.netty.handler.codec.dns.DnsSection;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 
-/** A DNS server on loopback that knows one name, with as many addresses as it is told. */
+/** A DNS server on the loopback interface with one name and a variable number of addresses. */
 public final class FakeDns implements AutoCloseable {
 
-    /** The name that it knows. */
+    /** The only name with addresses. */
     public static final String NAME = "gateways.test.";
 
     private final MultiThreadIoEventLoopGroup thread = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
@@ -35,7 +35,7 @@ public final class FakeDns implements AutoCloseable {
     private volatile boolean isDualStack;
     private volatile boolean isSilent;
 
-    /** A server. */
+    /** Starts a server. */
     public FakeDns(int gateways) {
         this.gateways = gateways;
         channel = new Bootstrap()
@@ -54,22 +54,22 @@ public final class FakeDns implements AutoCloseable {
                 .channel();
     }
 
-    /** Where it is: {@code address:port}. */
+    /** The server's address, {@code address:port}. */
     public String address() {
         return "127.0.0.1:" + ((InetSocketAddress) channel.localAddress()).getPort();
     }
 
-    /** There are so many; 0: the name is not known. */
+    /** Sets the number of addresses; 0: the name does not exist. */
     public void gateways(int now) {
         gateways = now;
     }
 
-    /** Each has an IPv6 address too. */
+    /** Adds an IPv6 address for each gateway. */
     public void dualStack() {
         isDualStack = true;
     }
 
-    /** It does not answer any more. */
+    /** Stops answering. */
     public void silent() {
         isSilent = true;
     }

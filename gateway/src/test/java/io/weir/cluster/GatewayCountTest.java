@@ -26,20 +26,20 @@ class GatewayCountTest {
     private final List<Integer> told = new CopyOnWriteArrayList<>();
 
     @Test
-    void isKnownFromTheStartAndFollowsDns() {
+    void countsAtStartAndFollowsDns() {
         try (FakeDns dns = new FakeDns(2);
                 GatewayCount count = count(dns)) {
             assertThat(count.gateways()).isEqualTo(2);
 
             dns.gateways(5);
-            // It knows it a moment before it has told it.
+            // The number changes just before the listener is notified.
             await().untilAsserted(() -> assertThat(told).containsExactly(2, 5));
             assertThat(count.gateways()).isEqualTo(5);
         }
     }
 
     @Test
-    void staysWhileDnsKnowsNobodyOrDoesNotAnswer() {
+    void keepsTheNumberIfDnsHasNoAddressOrDoesNotAnswer() {
         try (FakeDns dns = new FakeDns(4);
                 GatewayCount count = count(dns)) {
             dns.gateways(0);
@@ -64,7 +64,7 @@ class GatewayCountTest {
     }
 
     @Test
-    void isUnknownWhereTheNameIs() {
+    void isZeroForAnUnknownName() {
         try (FakeDns dns = new FakeDns(0);
                 GatewayCount count = count(dns)) {
             assertThat(count.gateways()).isZero();
@@ -74,7 +74,7 @@ class GatewayCountTest {
     }
 
     @Test
-    void followsAChangeWithTheNextRefresh() {
+    void followsAChangeAtTheNextRefresh() {
         VirtualDns dns = new VirtualDns(2);
         try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
             dns.advance(Duration.ZERO);
@@ -97,7 +97,7 @@ class GatewayCountTest {
     }
 
     @Test
-    void asksAgainARefreshAfterALateAnswer() {
+    void looksUpAgainOneRefreshIntervalAfterALateAnswer() {
         VirtualDns dns = new VirtualDns(2);
         dns.isLate = true;
         try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
@@ -115,7 +115,7 @@ class GatewayCountTest {
     }
 
     @Test
-    void tellsAgainWhatCouldNotBeTakenAndGoesOn() {
+    void notifiesAFailingListenerAgain() {
         VirtualDns dns = new VirtualDns(2);
         AtomicBoolean isTaken = new AtomicBoolean(true);
         try (GatewayCount count = new GatewayCount(
@@ -148,7 +148,7 @@ class GatewayCountTest {
     }
 
     @Test
-    void goesOnAskingWhereTheNameCannotEvenBeAskedFor() {
+    void continuesAfterARejectedLookup() {
         VirtualDns dns = new VirtualDns(2);
         dns.isUnable = true;
         try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
@@ -161,9 +161,9 @@ class GatewayCountTest {
         }
     }
 
-    /** A label of 64 characters, where 63 are the most. */
+    /** A label of 64 characters; the maximum is 63. */
     @Test
-    void isUnknownWhereTheNameIsNone() {
+    void isZeroForAMalformedName() {
         String name = "g".repeat(64) + ".test.";
         try (FakeDns dns = new FakeDns(1);
                 GatewayCount count = new GatewayCount(
@@ -174,7 +174,7 @@ class GatewayCountTest {
     }
 
     @Test
-    void asksAServerOfEitherFamily() {
+    void queriesServersOfBothAddressFamilies() {
         assertThat(ClusterProperties.address("127.0.0.1:53")).hasToString("/127.0.0.1:53");
         assertThat(ClusterProperties.address("[::1]:65535")).hasToString("/[0:0:0:0:0:0:0:1]:65535");
     }
@@ -213,7 +213,7 @@ class GatewayCountTest {
         }
 
         void advance(Duration time) {
-            // What is due at once comes first: the time of what follows counts from it.
+            // Due tasks run first: tasks that they schedule count from the current time.
             channel.runPendingTasks();
             channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
             channel.runPendingTasks();

@@ -19,13 +19,13 @@ class ShareTest {
         "64, 0, 64, false",
         "1000000, 7, 142857, false"
     })
-    void isRoundedDownAndNeverLessThanOne(int limit, int gateways, int permits, boolean isFloored) {
+    void isRoundedDownToAtLeastOne(int limit, int gateways, int permits, boolean isFloored) {
         assertThat(Share.of(limit, gateways)).isEqualTo(new Share(permits, isFloored));
     }
 
     @ParameterizedTest(name = "{0} gateways")
     @CsvSource({"1", "2", "3", "7", "63", "64"})
-    void areTogetherNotMoreThanTheLimit(int gateways) {
+    void sharesDoNotExceedTheLimit(int gateways) {
         assertThat(Share.of(64, gateways).permits() * gateways).isLessThanOrEqualTo(64);
     }
 }

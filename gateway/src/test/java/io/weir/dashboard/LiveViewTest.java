@@ -23,7 +23,7 @@ class LiveViewTest {
     @Test
     void hasEveryFieldInTheReadme() throws IOException {
         Set<String> documented = new TreeSet<>();
-        CODE.matcher(Files.readString(Path.of("..", "README.md")))
+        CODE.matcher(Files.readString(Path.of("..", "ops", "README.md")))
                 .results()
                 .flatMap(code -> WORD.matcher(code.group(1)).results())
                 .forEach(word -> documented.add(word.group()));

@@ -27,17 +27,17 @@ class CallerTimeoutTest {
         "grpc-timeout, 99999999u, 99999999000",
         "grpc-timeout, 1n, 1"
     })
-    void understandsEveryDialect(String name, String value, long nanos) {
+    void readsEachDialect(String name, String value, long nanos) {
         assertThat(CallerTimeout.read(headers.set(name, value))).isEqualTo(nanos);
     }
 
     @Test
-    void wishesForNothingWithoutAHeader() {
+    void returnsNoneWithoutAHeader() {
         assertThat(CallerTimeout.read(headers)).isEqualTo(CallerTimeout.NONE);
     }
 
     @Test
-    void takesTheSmallestOfSeveral() {
+    void returnsTheSmallestOfSeveral() {
         headers.add("x-request-timeout", "2s").add("x-request-timeout", "900ms");
         headers.set("grpc-timeout", "1S").set("x-envoy-expected-rq-timeout-ms", "800");
 
@@ -64,7 +64,7 @@ class CallerTimeoutTest {
         "x-envoy-expected-rq-timeout-ms, 0",
         "x-envoy-expected-rq-timeout-ms, 250ms"
     })
-    void refusesWhatIsMalformedZeroOrNegative(String name, String value) {
+    void rejectsMalformedZeroOrNegativeValues(String name, String value) {
         headers.set(name, value);
 
         assertThatThrownBy(() -> CallerTimeout.read(headers))
@@ -74,14 +74,14 @@ class CallerTimeoutTest {
     }
 
     @Test
-    void isNotOverflowedByTheLargestValues() {
+    void largestValuesDoNotOverflow() {
         assertThat(CallerTimeout.read(headers.set("grpc-timeout", "99999999H"))).isEqualTo(TimeUnit.DAYS.toNanos(1));
         assertThat(CallerTimeout.read(headers.set("x-request-timeout", "999999999999s")))
                 .isPositive();
     }
 
     @Test
-    void tellsTheBackendWhatIsLeftInItsOwnDialectAndInThoseThatCameIn() {
+    void writesTheRemainingTimeInItsOwnAndTheCallersDialects() {
         headers.set("grpc-timeout", "5S").set("x-envoy-expected-rq-timeout-ms", "5000");
 
         CallerTimeout.write(headers, TimeUnit.MICROSECONDS.toNanos(1_200_500));
@@ -92,7 +92,7 @@ class CallerTimeoutTest {
     }
 
     @Test
-    void tellsNothingInADialectThatTheCallerDidNotUse() {
+    void writesNoDialectThatTheCallerDidNotUse() {
         CallerTimeout.write(headers, 1);
 
         assertThat(headers.get("x-request-timeout")).isEqualTo("1ms");

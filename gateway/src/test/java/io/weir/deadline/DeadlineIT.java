@@ -31,7 +31,7 @@ import reactor.netty.http.client.HttpClient;
 import reactor.netty.resources.ConnectionProvider;
 import tools.jackson.databind.JsonNode;
 
-/** One budget of time spans everything that happens to a request, and what is left of it travels on. */
+/** The deadline: one time budget for a whole exchange; the backend receives the remaining time. */
 @Timeout(60)
 class DeadlineIT extends GatewayTests {
 
@@ -75,10 +75,10 @@ class DeadlineIT extends GatewayTests {
         silent.close();
     }
 
-    // ---------------------------------------------------------------- what it spans
+    // ---------------------------------------------------------------- phases within the deadline
 
     @Door.Each
-    void spansTheWaitForAPermit(Door door) throws Exception {
+    void includesTheWaitForAPermit(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "first"));
         HeldCalls.Held held = calls.next();
         String path = door.path("single", "waits");
@@ -87,42 +87,42 @@ class DeadlineIT extends GatewayTests {
 
         JsonNode line = assertRefused(gateway, door, "single", path, late, Reason.DEADLINE_EXCEEDED);
         assertThat(line.path("attempts").asInt()).isZero();
-        // All of it, but for what a busy machine takes until it waits.
+        // The whole budget, minus the time that a busy machine needs before the call waits.
         assertThat(line.path("queue_ms").asDouble()).isGreaterThanOrEqualTo(100);
         held.answer();
         assertThat(occupant.join().status()).isEqualTo(200);
-        assertThat(calls.calls()).as("the one that left the queue was not sent").isEqualTo(1);
+        assertThat(calls.calls()).as("calls in the backend").isEqualTo(1);
         gateway.assertFed("single", 1, 0, 0);
     }
 
     @Door.Each
-    void spansTheConnect(Door door) throws IOException {
+    void includesTheConnect(Door door) throws IOException {
         String path = door.path("silent", "connects");
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
 
-        // Before the connect timeout, 250 ms.
+        // Less than the connect timeout of 250 ms.
         assertRefused(gateway, door, "silent", path, late, Reason.DEADLINE_EXCEEDED);
     }
 
     @Door.Each
-    void spansEveryAttempt(Door door) throws IOException {
+    void includesEveryAttempt(Door door) throws IOException {
         String path = door.path("retried", "hangs");
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
 
         JsonNode line = assertRefused(gateway, door, "retried", path, late, Reason.DEADLINE_EXCEEDED);
         assertThat(line.path("total_ms").asDouble()).isGreaterThanOrEqualTo(2_000);
-        // Four of 450 ms and a bit of a fifth; fewer if the machine is busy.
+        // Four attempts of 450 ms and part of a fifth; fewer on a busy machine.
         int attempts = line.path("attempts").asInt();
         assertThat(attempts).isBetween(2, 5);
-        // The last one may have been cut off before it was sent.
+        // The last attempt may have been cancelled before it was sent.
         await().until(() -> calls.calls() >= attempts - 1);
         assertThat(calls.calls()).isLessThanOrEqualTo(attempts);
     }
 
     @Door.Each
-    void spansAnUploadThatTheBackendDoesNotTake(Door door) throws Exception {
+    void includesAnUploadThatTheBackendDoesNotRead(Door door) throws Exception {
         String path = door.path("untaking", "uploads");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", path, "Content-Length: 1000000000"));
@@ -132,7 +132,7 @@ class DeadlineIT extends GatewayTests {
                         caller.send(new byte[65_536]);
                     }
                 } catch (IOException e) {
-                    // The gateway takes no more of it.
+                    // The gateway reads no more of the upload.
                 }
             });
 
@@ -140,11 +140,11 @@ class DeadlineIT extends GatewayTests {
 
             assertRefused(gateway, door, "untaking", path, late, Reason.DEADLINE_EXCEEDED);
         }
-        // Once what is in between is full, time is the backend's.
+        // Once the buffers in between are full, the delay is the backend's.
         gateway.assertFed("untaking", 1, 1, 1);
     }
 
-    // ---------------------------------------------------------------- who sets it
+    // ---------------------------------------------------------------- sources of the deadline
 
     @ParameterizedTest(name = "{0}, {1}: {2}")
     @CsvSource({
@@ -157,19 +157,19 @@ class DeadlineIT extends GatewayTests {
         "GENERAL, grpc-timeout, 80m",
         "GENERAL, x-envoy-expected-rq-timeout-ms, 80"
     })
-    void isShortenedByTheCaller(Door door, String field, String value) throws Exception {
+    void callerCanShortenIt(Door door, String field, String value) throws Exception {
         String path = door.path("patient", field + value);
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path, field + ": " + value);
 
         JsonNode line = assertRefused(gateway, door, "patient", path, late, Reason.DEADLINE_EXCEEDED);
         assertThat(line.path("total_ms").asDouble()).isBetween(80.0, 30_000.0);
-        // A caller's impatience says nothing about a backend that has a minute.
+        // A caller's short timeout is no evidence against a backend whose deadline is a minute.
         gateway.assertFed("patient", 0, 0, 0);
     }
 
     @Door.Each
-    void isTheSmallestOfSeveral(Door door) throws IOException {
+    void smallestOfSeveralTimeoutsApplies(Door door) throws IOException {
         String path = door.path("patient", "several");
 
         TestCaller.Answer late = TestCaller.get(
@@ -184,19 +184,19 @@ class DeadlineIT extends GatewayTests {
     }
 
     @Door.Each
-    void isNeverLengthened(Door door) throws Exception {
+    void callerCannotLengthenIt(Door door) throws Exception {
         String path = door.path("brief", "longer");
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path, "X-Request-Timeout: 600s");
 
         assertThat(millis(calls.next().request())).isBetween(1, 800);
         assertRefused(gateway, door, "brief", path, late, Reason.DEADLINE_EXCEEDED);
-        // It had the whole of the backend's own deadline: that is the backend's doing.
+        // The backend had its whole deadline, so the timeout counts as its failure.
         gateway.assertFed("brief", 1, 1, 1);
     }
 
     @Door.Each
-    void isTheRoutesShorterOne(Door door) throws Exception {
+    void routesShorterDeadlineApplies(Door door) throws Exception {
         String path = door.path("shorter", "route");
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
@@ -206,7 +206,7 @@ class DeadlineIT extends GatewayTests {
     }
 
     @Door.Each
-    void refusesWhatIsNoTime(Door door) throws IOException {
+    void refusesAMalformedTimeout(Door door) throws IOException {
         for (String[] wish : new String[][] {
             {"X-Request-Timeout", "0"},
             {"X-Request-Timeout", "-1ms"},
@@ -222,10 +222,10 @@ class DeadlineIT extends GatewayTests {
         assertThat(calls.calls()).isZero();
     }
 
-    // ---------------------------------------------------------------- what is left of it
+    // ---------------------------------------------------------------- remaining time
 
     @Door.Each
-    void travelsOnInTheDialectThatCameIn(Door door) throws Exception {
+    void backendReceivesItInTheCallersDialect(Door door) throws Exception {
         calls.release();
 
         TestCaller.get(gateway.port(), door.path("patient", "plain"));
@@ -253,7 +253,7 @@ class DeadlineIT extends GatewayTests {
     }
 
     @Door.Each
-    void isLessAfterAWait(Door door) throws Exception {
+    void isReducedByTheWait(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "before"));
         HeldCalls.Held first = calls.next();
         String path = door.path("single", "behind");
@@ -271,10 +271,10 @@ class DeadlineIT extends GatewayTests {
         assertThat((double) millis(second.request())).isLessThanOrEqualTo(30_000 - waited + 1);
     }
 
-    // ---------------------------------------------------------------- once the answer has begun
+    // ---------------------------------------------------------------- after the answer has begun
 
     @Door.Each
-    void resetsTheStreamOfAnHttp2CallerAndNotItsConnection(Door door) throws Exception {
+    void resetsTheStreamOfAnHttp2CallerButNotItsConnection(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             if (request.target().endsWith("half")) {
                 conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nhalf");
@@ -316,7 +316,7 @@ class DeadlineIT extends GatewayTests {
         assertThat(seen).hasSize(5);
         assertThat(seen.get(1)).isEqualTo("half");
         assertThat(seen.get(2)).isEqualTo("RST_STREAM");
-        assertThat(seen.get(3)).as("the same connection").isEqualTo(seen.get(0));
+        assertThat(seen.get(3)).as("connection of the last stream").isEqualTo(seen.get(0));
         assertThat(seen.get(4)).isEqualTo("whole");
         gateway.assertTold(door, "begun", path, 200, "deadline-exceeded");
         gateway.assertFed("begun", 2, 1, 1);
@@ -325,13 +325,13 @@ class DeadlineIT extends GatewayTests {
     // ---------------------------------------------------------------- streams
 
     @Door.Each
-    void spansOnlyTheHeadOfAStream(Door door) throws Exception {
+    void includesOnlyTheHeadOfAStream(Door door) throws Exception {
         String path = door.path("stream", "long");
         CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), path);
         calls.next().then((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
             long from = System.nanoTime();
-            // More often than it may stand still, and for longer than its deadline.
+            // A chunk within each idle timeout, for longer than the deadline.
             for (int i = 0; i < 20; i++) {
                 conversation.write("1\r\nx\r\n");
                 Thread.sleep(60);
@@ -346,7 +346,7 @@ class DeadlineIT extends GatewayTests {
     }
 
     @Door.Each
-    void endsAStreamWhoseHeadIsLate(Door door) throws IOException {
+    void refusesAStreamWhoseHeadIsLate(Door door) throws IOException {
         String path = door.path("stream", "late");
 
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
@@ -356,7 +356,7 @@ class DeadlineIT extends GatewayTests {
     }
 
     @Door.Each
-    void resetsAStreamThatStandsStill(Door door) throws Exception {
+    void resetsAnIdleStream(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
             calls.serve(request, conversation);
@@ -370,7 +370,7 @@ class DeadlineIT extends GatewayTests {
         }
         JsonNode line = gateway.assertTold(door, "stream", path, 200, "deadline-exceeded");
         assertThat(line.path("total_ms").asDouble()).isBetween(1_000.0, 30_000.0);
-        // Its head was in time; that nothing moves may be the nature of the stream.
+        // The head was in time, and an idle stream may be intended: no evidence against the backend.
         gateway.assertFed("flowing", 1, 0, 0);
     }
 

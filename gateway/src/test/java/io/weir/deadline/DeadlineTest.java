@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 class DeadlineTest {
 
     @Test
-    void isTheBackendsOwnUnlessTheCallerWishesForLess() {
+    void isTheBackendsUnlessTheCallersTimeoutIsShorter() {
         assertThat(Deadline.of(1_000, 500, CallerTimeout.NONE)).isEqualTo(new Deadline(1_500, false));
         assertThat(Deadline.of(1_000, 500, 499)).isEqualTo(new Deadline(1_499, true));
     }
@@ -19,7 +19,7 @@ class DeadlineTest {
     }
 
     @Test
-    void countsDownToZeroAndBeyondEvenWhereTheClockWraps() {
+    void remainingTimeIsCorrectIfTheClockOverflows() {
         Deadline deadline = Deadline.of(Long.MAX_VALUE - 10, 100, CallerTimeout.NONE);
 
         assertThat(deadline.leftNanos(Long.MAX_VALUE - 10)).isEqualTo(100);

@@ -21,14 +21,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
-/** A gateway that stops says so first, serves on, refuses then, and lets what is in flight come to its end. */
+/** The drain: announce, serve on, then refuse new requests while exchanges in flight end. */
 @Timeout(120)
 class DrainIT {
 
     private static final String READINESS = "/actuator/health/readiness";
 
     @Test
-    void saysThatItGoesThenRefusesAndFinishesWhatIsInFlight() throws Exception {
+    void announcesThenRefusesNewRequestsAndFinishesExchangesInFlight() throws Exception {
         HeldCalls calls = new HeldCalls();
         try (TestBackend backend = TestBackend.start((request, conversation) -> {
                     if (request.target().endsWith("held")) {
@@ -47,7 +47,7 @@ class DrainIT {
                     .isEqualTo(200);
             Map<Door, CompletableFuture<TestCaller.Answer>> inFlight = new EnumMap<>(Door.class);
             Map<Door, TestCaller> idle = new EnumMap<>(Door.class);
-            Map<Door, TestCaller> begun = new EnumMap<>(Door.class);
+            Map<Door, TestCaller> halfSent = new EnumMap<>(Door.class);
             for (Door door : Door.values()) {
                 inFlight.put(door, TestCaller.ask(gateway.port(), door.path("orders", "held")));
                 idle.put(door, TestCaller.to(gateway.port()));
@@ -63,7 +63,7 @@ class DrainIT {
             Thread stopping = Thread.ofPlatform().start(gateway::close);
             await().until(() -> drain.phase() == Phase.ANNOUNCED);
 
-            // Load balancers are told; whoever comes nevertheless is served, and asked to come back elsewhere.
+            // Readiness fails. New requests are still served, with Connection: close.
             await().until(() -> TestCaller.get(managementPort, READINESS).status() == 503);
             assertThat(TestCaller.get(managementPort, "/actuator/health/liveness")
                             .status())
@@ -72,21 +72,21 @@ class DrainIT {
                 TestCaller.Answer served = TestCaller.get(port, door.path("orders", "announced"));
                 assertThat(served.status()).isEqualTo(200);
                 assertThat(served.header("connection")).isEqualTo("close");
-                // Nothing is on its way there, so nothing is lost.
+                // The idle connection has no request in flight, so its close loses none.
                 assertThat(caller(idle, door).isReset())
-                        .as("an idle connection, closed in order")
+                        .as("idle connection reset")
                         .isFalse();
-                // Of this one the gateway has half a head when it begins to refuse.
+                // The gateway has received half of this request's head when it begins to refuse.
                 TestCaller half = TestCaller.to(port);
                 half.send("GET " + door.path("orders", "refused") + " HTTP/1.1\r\nHost: weir.test\r\n");
-                begun.put(door, half);
+                halfSent.put(door, half);
             }
-            assertThat(drain.phase()).as("before the delay is over").isEqualTo(Phase.ANNOUNCED);
+            assertThat(drain.phase()).as("phase within the delay").isEqualTo(Phase.ANNOUNCED);
 
             await().until(() -> drain.phase() == Phase.REFUSING);
             for (Door door : Door.values()) {
                 gateway.assertTold(door, "orders", door.path("orders", "announced"), 200, "2xx");
-                TestCaller half = caller(begun, door);
+                TestCaller half = caller(halfSent, door);
                 half.send("\r\n");
                 TestCaller.Answer refused = half.answer();
                 half.close();
@@ -114,7 +114,7 @@ class DrainIT {
     }
 
     @Test
-    void closesStreamsAtOnceAndEndsWhatDoesNotEndInTime() throws Exception {
+    void closesStreamsAtOnceAndEndsOtherExchangesAfterTheTimeout() throws Exception {
         HeldCalls calls = new HeldCalls();
         try (TestBackend backend = TestBackend.start((request, conversation) -> {
                     if (request.target().endsWith("stream") || request.target().endsWith("half")) {
@@ -131,15 +131,15 @@ class DrainIT {
             Map<Door, TestCaller> streams = new EnumMap<>(Door.class);
             Map<Door, TestCaller> heads = new EnumMap<>(Door.class);
             Map<Door, TestCaller> hanging = new EnumMap<>(Door.class);
-            Map<Door, TestCaller> begun = new EnumMap<>(Door.class);
+            Map<Door, TestCaller> halfAnswered = new EnumMap<>(Door.class);
             for (Door door : Door.values()) {
                 streams.put(door, asking(gateway, door.path("stream", "stream")));
                 assertThat(caller(streams, door).readHead().status()).isEqualTo(200);
                 assertThat(caller(streams, door).chunk()).isEqualTo("x");
                 heads.put(door, asking(gateway, door.path("stream", "no-head")));
                 hanging.put(door, asking(gateway, door.path("orders", "hangs")));
-                begun.put(door, asking(gateway, door.path("orders", "half")));
-                assertThat(caller(begun, door).readHead().status()).isEqualTo(200);
+                halfAnswered.put(door, asking(gateway, door.path("orders", "half")));
+                assertThat(caller(halfAnswered, door).readHead().status()).isEqualTo(200);
             }
             await().until(() -> calls.inside() == 8);
             Drain drain = gateway.bean(Drain.class);
@@ -148,18 +148,16 @@ class DrainIT {
 
             await().until(() -> drain.phase() == Phase.REFUSING);
             for (Door door : Door.values()) {
-                assertThat(caller(streams, door).isReset())
-                        .as("a stream, broken off")
-                        .isTrue();
+                assertThat(caller(streams, door).isReset()).as("stream reset").isTrue();
                 gateway.assertTold(door, "stream", door.path("stream", "stream"), 200, "shutting-down");
                 TestCaller.Answer refused = caller(heads, door).answer();
                 assertRefused(gateway, door, "stream", door.path("stream", "no-head"), refused, Reason.SHUTTING_DOWN);
             }
-            // Calls have the drain's timeout, and no longer.
+            // Calls have the drain's timeout to end.
             for (Door door : Door.values()) {
                 assertRefused(caller(hanging, door).answer(), Reason.SHUTTING_DOWN);
-                assertThat(caller(begun, door).isReset())
-                        .as("half an answer, broken off")
+                assertThat(caller(halfAnswered, door).isReset())
+                        .as("half an answer reset")
                         .isTrue();
             }
             assertThat(stopping.join(TestGateway.PATIENCE)).isTrue();
@@ -174,7 +172,7 @@ class DrainIT {
             }
             calls.release();
             await().until(() -> backend.connections() == 0);
-            for (Map<Door, TestCaller> callers : List.of(streams, heads, hanging, begun)) {
+            for (Map<Door, TestCaller> callers : List.of(streams, heads, hanging, halfAnswered)) {
                 for (TestCaller each : callers.values()) {
                     each.close();
                 }

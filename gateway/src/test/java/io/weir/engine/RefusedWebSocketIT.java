@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.weir.outcome.Reason;
+import io.weir.testing.BackendFault;
+import io.weir.testing.BackendFault.Stage;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
 import io.weir.testing.TestBackend;
@@ -249,108 +251,45 @@ class RefusedWebSocketIT {
 
     // ---------------------------------------------------------------- what is none
 
-    /** What the backend does, and the reason that it ends in. */
-    enum Before {
-        CLOSES_AT_ONCE(Reason.CONNECTION_LOST, (request, conversation) -> conversation.close()),
-        RESETS_AT_ONCE(Reason.CONNECTION_LOST, (request, conversation) -> conversation.reset()),
-        BREAKS_OFF_IN_ITS_HEAD(Reason.CONNECTION_LOST, (request, conversation) -> {
-            conversation.write("HTTP/1.1 401 Unauth");
-            conversation.reset();
-        }),
-        TALKS_NONSENSE(Reason.CONNECTION_LOST, (request, conversation) -> conversation.write("220 mail ready\r\n\r\n")),
-        HAS_A_MALFORMED_STATUS(
-                Reason.CONNECTION_LOST, (request, conversation) -> conversation.write("HTTP/1.1 4x1 Hm\r\n\r\n")),
-        OPENS_WITH_ANOTHERS_KEY(
-                Reason.CONNECTION_LOST,
-                (request, conversation) -> conversation.write("HTTP/1.1 101 Switching Protocols\r\n"
-                        + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: none\r\n\r\n")),
-        CLOSES_IN_A_SMALL_BODY(Reason.CONNECTION_LOST, (request, conversation) -> {
-            conversation.write(HEAD + "Content-Length: 10\r\n\r\nabc");
-            conversation.close();
-        }),
-        NEVER_ANSWERS(
-                Reason.DEADLINE_EXCEEDED,
-                (request, conversation) -> conversation.in().read()),
-        NEVER_ENDS_A_SMALL_BODY(Reason.DEADLINE_EXCEEDED, (request, conversation) -> {
-            conversation.write(HEAD + "Content-Length: 10\r\n\r\nabc");
-            conversation.in().read();
-        });
-
-        private final Reason reason;
-
-        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
-        private final TestBackend.Behaviour behaviour;
-
-        Before(Reason reason, TestBackend.Behaviour behaviour) {
-            this.reason = reason;
-            this.behaviour = behaviour;
-        }
-    }
-
     static Stream<Arguments> before() {
-        return throughEachDoor(List.of(Before.values()));
+        return throughEachDoor(BackendFault.of(Stage.BEFORE_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("before")
-    void endsInARefusalBeforeTheAnswerHasBegun(Before fault, Door door) throws IOException {
-        backend.behave(fault.behaviour);
-        boolean late = fault.reason == Reason.DEADLINE_EXCEEDED;
-        String route = late ? BRIEF : BACKEND;
-        String path = door.path(route, fault.name());
+    void endsInARefusalBeforeTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+        backend.behave(fault.behaviour(HEAD, BEGUN));
+        assertEndsInARefusal(door, fault.name(), fault.reason());
+    }
 
-        assertRefused(gateway, door, route, path, ask(path), fault.reason);
+    @Door.Each
+    void endsInARefusalWhereTheBackendAcceptsAnotherKey(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.write("HTTP/1.1 101 Switching Protocols\r\n"
+                + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: none\r\n\r\n"));
+        assertEndsInARefusal(door, "key", Reason.CONNECTION_LOST);
+    }
+
+    private static void assertEndsInARefusal(Door door, String name, Reason reason) throws IOException {
+        boolean late = reason == Reason.DEADLINE_EXCEEDED;
+        String route = late ? BRIEF : BACKEND;
+        String path = door.path(route, name);
+
+        assertRefused(gateway, door, route, path, ask(path), reason);
 
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
     }
 
     // ---------------------------------------------------------------- half an answer
 
-    /** What the backend does in the middle of an answer whose beginning has been passed on, and the reason that it ends in. */
-    enum Amid {
-        RESETS(Reason.CONNECTION_LOST, (request, conversation) -> {
-            conversation.write(HEAD + "Content-Length: 100000\r\n\r\nabc");
-            BEGUN.acquire();
-            conversation.reset();
-        }),
-        CLOSES(Reason.CONNECTION_LOST, (request, conversation) -> {
-            conversation.write(HEAD + "Content-Length: 100000\r\n\r\nabc");
-            conversation.close();
-        }),
-        CLOSES_BETWEEN_CHUNKS(Reason.CONNECTION_LOST, (request, conversation) -> {
-            conversation.write(HEAD + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-            conversation.close();
-        }),
-        HAS_A_MALFORMED_CHUNK(Reason.CONNECTION_LOST, (request, conversation) -> {
-            conversation.write(HEAD + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-            BEGUN.acquire();
-            conversation.write("nonsense\r\n");
-        }),
-        NEVER_ENDS(Reason.DEADLINE_EXCEEDED, (request, conversation) -> {
-            conversation.write(HEAD + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-            conversation.in().read();
-        });
-
-        private final Reason reason;
-
-        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
-        private final TestBackend.Behaviour behaviour;
-
-        Amid(Reason reason, TestBackend.Behaviour behaviour) {
-            this.reason = reason;
-            this.behaviour = behaviour;
-        }
-    }
-
     static Stream<Arguments> amid() {
-        return throughEachDoor(List.of(Amid.values()));
+        return throughEachDoor(BackendFault.of(Stage.AMID_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("amid")
-    void resetsTheCallerOnceTheAnswerHasBegun(Amid fault, Door door) throws IOException {
-        backend.behave(fault.behaviour);
-        boolean late = fault.reason == Reason.DEADLINE_EXCEEDED;
+    void resetsTheCallerOnceTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+        backend.behave(fault.behaviour(HEAD, BEGUN));
+        boolean late = fault.isLate();
         String route = late ? BRIEF : BACKEND;
         String path = door.path(route, fault.name());
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -359,7 +298,7 @@ class RefusedWebSocketIT {
             BEGUN.release();
             assertThat(caller.isReset()).as("broken off with a RST").isTrue();
         }
-        gateway.assertTold(door, route, path, 401, fault.reason.word());
+        gateway.assertTold(door, route, path, 401, fault.reason().word());
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
     }
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
-/** In place of a refusal a caller gets a prepared answer, or another backend's; never behind one that has begun. */
+/** Fallbacks: a static answer or another backend's answer replaces a refusal before the answer has begun. */
 @Timeout(60)
 class FallbackIT extends GatewayTests {
 
@@ -78,24 +78,24 @@ class FallbackIT extends GatewayTests {
         refusing.close();
     }
 
-    // ---------------------------------------------------------------- a prepared answer
+    // ---------------------------------------------------------------- static answer
 
     @Door.Each
-    void isGivenWhenTheBackendCannotBeReached(Door door) throws IOException {
+    void replacesARefusalIfTheBackendIsUnreachable(Door door) throws IOException {
         String path = door.path("unreachable", "1");
-        assertPrepared(door, "unreachable", path, TestCaller.get(gateway.port(), path), Reason.CONNECT_FAILED);
-        // A fallback hides a fault from the caller, not from the breaker.
+        assertStaticAnswer(door, "unreachable", path, TestCaller.get(gateway.port(), path), Reason.CONNECT_FAILED);
+        // The breaker still records the failure.
         gateway.assertFed("refusing", 1, 1, 0);
     }
 
     @Door.Each
-    void isGivenWhenTheBulkheadIsFull(Door door) throws Exception {
+    void replacesARefusalIfTheBulkheadIsFull(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("plain", "occupies"));
         HeldCalls.Held held = calls.next();
         double before = shed("orders", Reason.BULKHEAD_FULL);
         String path = door.path("static", "full");
 
-        assertPrepared(door, "static", path, TestCaller.get(gateway.port(), path), Reason.BULKHEAD_FULL);
+        assertStaticAnswer(door, "static", path, TestCaller.get(gateway.port(), path), Reason.BULKHEAD_FULL);
 
         assertThat(shed("orders", Reason.BULKHEAD_FULL)).isEqualTo(before + 1);
         held.answer();
@@ -103,25 +103,25 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void isGivenWhenTheBreakerIsOpen(Door door) throws IOException {
+    void replacesARefusalIfTheBreakerIsOpen(Door door) throws IOException {
         gateway.backend("orders").breaker().forceOpen();
         String path = door.path("static", "open");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
 
         gateway.backend("orders").breaker().release();
-        assertPrepared(door, "static", path, answer, Reason.CIRCUIT_OPEN);
+        assertStaticAnswer(door, "static", path, answer, Reason.CIRCUIT_OPEN);
     }
 
     @Door.Each
-    void isGivenAtTheDeadline(Door door) throws IOException {
+    void replacesARefusalAtTheDeadline(Door door) throws IOException {
         String path = door.path("late", "hangs");
-        assertPrepared(door, "late", path, TestCaller.get(gateway.port(), path), Reason.DEADLINE_EXCEEDED);
+        assertStaticAnswer(door, "late", path, TestCaller.get(gateway.port(), path), Reason.DEADLINE_EXCEEDED);
         gateway.assertFed("brief", 1, 1, 1);
     }
 
     @Door.Each
-    void isGivenForItsReasonsOnly(Door door) throws IOException {
+    void replacesOnlyRefusalsWithItsReasons(Door door) throws IOException {
         String path = door.path("choosy", "unreachable");
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
         assertRefused(gateway, door, "choosy", path, answer, Reason.CONNECT_FAILED);
@@ -132,7 +132,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void isNotGivenForTheBackendsOwnErrors(Door door) throws IOException {
+    void doesNotReplaceTheBackendsOwnErrors(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.answer(500, "its own"));
         String path = door.path("static", "own-error");
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
@@ -142,7 +142,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void isNotGivenBehindAnAnswerThatHasBegun(Door door) throws Exception {
+    void doesNotReplaceAnAnswerThatHasBegun(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
             calls.serve(request, conversation);
@@ -159,7 +159,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void keepsAConnectionThatGoesOn(Door door) throws IOException {
+    void keepsTheCallersConnectionOpen(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             for (int i = 0; i < 3; i++) {
                 assertThat(caller.request("GET", door.path("unreachable", "again"))
@@ -172,7 +172,7 @@ class FallbackIT extends GatewayTests {
     // ---------------------------------------------------------------- another backend
 
     @Door.Each
-    void asksAnotherBackendThroughItsOwnCompartment(Door door) throws Exception {
+    void callsAnotherBackendThroughItsOwnCompartment(Door door) throws Exception {
         String path = door.path("other", "1");
         CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), path);
         HeldCalls.Held held = spareCalls.next();
@@ -193,7 +193,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void hasALimitOfItsOwn(Door door) throws Exception {
+    void hasItsOwnLimit(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> first = TestCaller.ask(gateway.port(), door.path("other", "first"));
         HeldCalls.Held held = spareCalls.next();
         assertThat(Objects.requireNonNull(gateway.route(door.id("other")).fallback())
@@ -205,7 +205,7 @@ class FallbackIT extends GatewayTests {
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
 
         assertRefused(gateway, door, "other", path, refused, Reason.CONNECT_FAILED);
-        // The other backend has room, and those whose own it is have it to themselves.
+        // The other backend has free permits, which its own routes can use.
         CompletableFuture<TestCaller.Answer> own = TestCaller.ask(gateway.port(), door.path("spare", "own"));
         spareCalls.next().answer();
         assertThat(own.join().status()).isEqualTo(200);
@@ -214,7 +214,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void isNotAskedAtTheDeadline(Door door) throws IOException {
+    void doesNotCallAnotherBackendAtTheDeadline(Door door) throws IOException {
         String path = door.path("other-late", "hangs");
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
         assertRefused(gateway, door, "other-late", path, late, Reason.DEADLINE_EXCEEDED);
@@ -222,7 +222,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void tellsTheFirstRefusalWhereTheOtherBackendRefusesToo(Door door) throws Exception {
+    void returnsTheFirstRefusalIfTheOtherBackendRefusesToo(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("plain", "occupies"));
         HeldCalls.Held held = calls.next();
         gateway.backend("spare").breaker().forceOpen();
@@ -238,7 +238,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void sendsNoBodyASecondTime(Door door) throws Exception {
+    void doesNotSendABodyTwice(Door door) throws Exception {
         String path = door.path("other-full", "body");
         backend.behave((request, conversation) -> {
             conversation.drain(request);
@@ -252,7 +252,7 @@ class FallbackIT extends GatewayTests {
     }
 
     @Door.Each
-    void sendsABodyThatNobodyHasReadToTheOtherBackend(Door door) throws Exception {
+    void sendsAnUnreadBodyToTheOtherBackend(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("plain", "occupies2"));
         HeldCalls.Held held = calls.next();
         String path = door.path("other-full", "unread-body");
@@ -267,9 +267,9 @@ class FallbackIT extends GatewayTests {
         await().until(() -> gateway.backend("spare").bulkhead().inUse() == 0);
     }
 
-    // ---------------------------------------------------------------- in common
+    // ---------------------------------------------------------------- fixtures
 
-    private static void assertPrepared(
+    private static void assertStaticAnswer(
             Door door, String route, String path, TestCaller.Answer answer, Reason insteadOf) {
         assertThat(answer.status()).isEqualTo(203);
         assertThat(answer.text()).isEqualTo("prepared");

@@ -33,7 +33,7 @@ class BreakerConfigsTest {
     }
 
     @Test
-    void takesHalfTheDeadlineForSlowAndACompartmentForTheWindow() {
+    void derivesTheSlowThresholdFromTheDeadlineAndTheWindowFromTheLimit() {
         CircuitBreakerConfig config = config(properties(SlidingWindowType.COUNT_BASED, null, null, null), 64);
 
         assertThat(config.getSlowCallDurationThreshold()).isEqualTo(Duration.ofMillis(400));
@@ -42,14 +42,14 @@ class BreakerConfigsTest {
     }
 
     @Test
-    void neverCountsFewerThanTwentyCallsByItself() {
+    void derivesAWindowOfAtLeastTwentyCalls() {
         assertThat(config(properties(SlidingWindowType.COUNT_BASED, null, null, null), 2)
                         .getSlidingWindowSize())
                 .isEqualTo(20);
     }
 
     @Test
-    void asksForNoMoreCallsThanASmallWindowHolds() {
+    void minimumNumberOfCallsDoesNotExceedASmallWindow() {
         assertThat(config(properties(SlidingWindowType.COUNT_BASED, 5, null, null), 64)
                         .getMinimumNumberOfCalls())
                 .isEqualTo(5);
@@ -59,7 +59,7 @@ class BreakerConfigsTest {
     }
 
     @Test
-    void passesOnWhatIsConfigured() {
+    void appliesConfiguredValues() {
         CircuitBreakerConfig config =
                 config(properties(SlidingWindowType.TIME_BASED, 30, 11, Duration.ofMillis(250)), 64);
 

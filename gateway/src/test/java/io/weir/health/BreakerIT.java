@@ -31,18 +31,21 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
 
-/** A breaker opens for what its backend does and for nothing else, and is closed again soon after the backend has healed. */
+/**
+ * The circuit breaker: only the backend's behaviour opens it, and it closes soon after the backend has
+ * recovered.
+ */
 @Timeout(60)
 class BreakerIT extends GatewayTests {
 
-    /** Calls before rates are computed. */
-    private static final int ENOUGH = 4;
+    /** The configured {@code minimum-number-of-calls}. */
+    private static final int MINIMUM_CALLS = 4;
 
     private static final int HALF_OPEN_CALLS = 5;
     private static final long PROBE_INTERVAL_MILLIS = 100;
 
     private static final TestBackend.Behaviour FAILS =
-            (request, conversation) -> conversation.answer(500, "its own fault");
+            (request, conversation) -> conversation.answer(500, "backend failure");
 
     private static final String WINDOW = "minimum-number-of-calls: 4, sliding-window-size: 10";
 
@@ -66,7 +69,7 @@ class BreakerIT extends GatewayTests {
                         backend.uri(),
                         "deadline: 60s",
                         "circuit-breaker: { " + WINDOW + ", slow-call-duration-threshold: 60ms }",
-                        // Whom it refuses it refuses, however long that takes.
+                        // No probe is due within a test, so every call is refused while open.
                         "recovery: { probe-interval: 60s }")
                 .backend(
                         "impatient",
@@ -94,10 +97,10 @@ class BreakerIT extends GatewayTests {
                 .start();
     }
 
-    // ---------------------------------------------------------------- what moves it
+    // ---------------------------------------------------------------- opening
 
     @Door.Each
-    void isFedByTheStatusesThatAreConfigured(Door door) throws IOException {
+    void recordsTheConfiguredStatusesAsFailures(Door door) throws IOException {
         backend.behave((request, conversation) ->
                 conversation.answer(Integer.parseInt(request.target().replaceAll(".*-", "")), ""));
         for (int status : new int[] {500, 429, 503, 200}) {
@@ -109,12 +112,12 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void opensWhenCallsAreSlow(Door door) throws IOException {
+    void opensOnSlowCalls(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             Thread.sleep(80);
             conversation.answer(200, "slow");
         });
-        for (int i = 0; i < ENOUGH; i++) {
+        for (int i = 0; i < MINIMUM_CALLS; i++) {
             assertThat(TestCaller.get(gateway.port(), door.path("slow", "slow" + i))
                             .status())
                     .isEqualTo(200);
@@ -128,38 +131,38 @@ class BreakerIT extends GatewayTests {
 
     @Door.Each
     void opensWhileCallsHang(Door door) throws IOException {
-        List<CompletableFuture<TestCaller.Answer>> hanging = ask(ENOUGH, door.path("slow", "hangs"));
+        List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("slow", "hangs"));
 
         await().until(() -> breaker("slow").state() == State.OPEN);
 
-        // Not one of them has ended.
-        await().until(() -> calls.inside() == ENOUGH);
+        // No call has ended.
+        await().until(() -> calls.inside() == MINIMUM_CALLS);
         assertThat(hanging).noneMatch(CompletableFuture::isDone);
         String path = door.path("slow", "behind-the-hang");
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
         assertRefused(gateway, door, "slow", path, refused, Reason.CIRCUIT_OPEN);
-        assertThat(calls.calls()).isEqualTo(ENOUGH);
+        assertThat(calls.calls()).isEqualTo(MINIMUM_CALLS);
         calls.release();
         hanging.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
     }
 
     @Door.Each
-    void isNotMovedByCallersInAHurry(Door door) throws IOException {
-        for (int i = 0; i < 2 * ENOUGH; i++) {
+    void ignoresShortDeadlinesOfCallers(Door door) throws IOException {
+        for (int i = 0; i < 2 * MINIMUM_CALLS; i++) {
             String path = door.path("orders", "hurry" + i);
             TestCaller.Answer late = TestCaller.get(gateway.port(), path, "X-Request-Timeout: 20ms");
             assertRefused(gateway, door, "orders", path, late, Reason.DEADLINE_EXCEEDED);
         }
         gateway.assertFed("orders", 0, 0, 0);
 
-        // Unless the backend had enough time by anybody's measure.
+        // A deadline beyond the slow-call threshold does count.
         TestCaller.get(gateway.port(), door.path("slow", "hurry"), "X-Request-Timeout: 800ms");
         gateway.assertFed("slow", 1, 1, 1);
     }
 
     @Door.Each
-    void isNotMovedByCallersWhoLeave(Door door) throws Exception {
-        for (int i = 0; i < 2 * ENOUGH; i++) {
+    void ignoresCallersThatDisconnect(Door door) throws Exception {
+        for (int i = 0; i < 2 * MINIMUM_CALLS; i++) {
             String path = door.path("orders", "leaves" + i);
             try (TestCaller caller = TestCaller.to(gateway.port())) {
                 caller.send(TestCaller.head("GET", path));
@@ -171,7 +174,7 @@ class BreakerIT extends GatewayTests {
         gateway.assertFed("orders", 0, 0, 0);
         await().until(() -> gateway.backend("orders").pool().acquired() == 0);
 
-        // Who has waited for long enough to call it slow leaves a slow call behind.
+        // A caller that disconnects after the slow-call threshold leaves a slow call.
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", door.path("slow", "leaves-late")));
             await().until(() -> breaker("slow").overdue() == 1);
@@ -181,10 +184,10 @@ class BreakerIT extends GatewayTests {
         gateway.assertFed("slow", 1, 0, 1);
     }
 
-    // ---------------------------------------------------------------- how the backend is found to be back
+    // ---------------------------------------------------------------- recovery
 
     @Door.Each
-    void looksForRecoveryInATrickleAndIsBackSoonAfterTheHeal(Door door) throws IOException {
+    void probesOncePerIntervalAndClosesSoonAfterRecovery(Door door) throws IOException {
         List<StateTransition> transitions = transitions("orders");
         open(door, "orders");
         AtomicInteger reached = new AtomicInteger();
@@ -197,15 +200,16 @@ class BreakerIT extends GatewayTests {
         long from = System.nanoTime();
         ask(path, () -> reached.get() == 3);
         long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - from);
-        // Jitter takes a tenth off an interval at most; and one may have been due already.
+        // Jitter shortens an interval by at most a tenth, and the first probe may have been due already.
         assertThat(millis).isGreaterThanOrEqualTo(2 * PROBE_INTERVAL_MILLIS * 9 / 10);
         assertThat(transitions).containsExactly(StateTransition.CLOSED_TO_OPEN);
 
         backend.behave(TestBackend.ECHO);
-        long healed = System.nanoTime();
+        long recoveredAt = System.nanoTime();
         ask(path, () -> breaker("orders").state() == State.CLOSED);
-        // About an interval; the bound is for a busy machine, and far from Resilience4j's own wait of a minute.
-        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - healed)).isLessThan(150 * PROBE_INTERVAL_MILLIS);
+        // About one interval. The bound allows for a busy machine; Resilience4j's own wait is a minute.
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - recoveredAt))
+                .isLessThan(150 * PROBE_INTERVAL_MILLIS);
         assertThat(transitions)
                 .containsExactly(
                         StateTransition.CLOSED_TO_OPEN,
@@ -215,11 +219,11 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void doesNotFloodABackendThatIsJustBack(Door door) throws Exception {
+    void limitsCallsWhileHalfOpen(Door door) throws Exception {
         open(door, "orders");
         backend.behave(calls);
         HeldCalls.Held probe = probe(door.path("orders", "probe"));
-        // As long as it is under way there is no other.
+        // No second probe starts while the first is under way.
         for (int i = 0; i < 10; i++) {
             assertRefused(TestCaller.get(gateway.port(), door.path("orders", "beside")), Reason.CIRCUIT_OPEN);
         }
@@ -244,12 +248,12 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void doesNotStickHalfOpenWhenCallersLeave(Door door) throws Exception {
+    void leavesHalfOpenEvenIfCallersDisconnect(Door door) throws Exception {
         open(door, "orders");
         backend.behave(calls);
         probe(door.path("orders", "probe")).answer();
         await().until(() -> breaker("orders").state() == State.HALF_OPEN);
-        // Each takes a permission of half-open's, and gives it back unused.
+        // Each call takes a half-open permission and returns it unused.
         for (int i = 0; i < 2 * HALF_OPEN_CALLS; i++) {
             try (TestCaller caller = TestCaller.to(gateway.port())) {
                 caller.send(TestCaller.head("GET", door.path("orders", "leaves-half-open" + i)));
@@ -269,7 +273,7 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void doesNotStickHalfOpenWhenCallsHang(Door door) throws Exception {
+    void leavesHalfOpenEvenIfCallsHang(Door door) throws Exception {
         open(door, "impatient");
         backend.behave(calls);
         probe(door.path("impatient", "probe")).answer();
@@ -286,7 +290,7 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void asksTheHealthPathAndNoCallerWhereThereIsOne(Door door) throws Exception {
+    void probesOnlyTheHealthPathIfConfigured(Door door) throws Exception {
         open(door, "checked");
         AtomicInteger checks = new AtomicInteger();
         List<String> others = new CopyOnWriteArrayList<>();
@@ -315,10 +319,10 @@ class BreakerIT extends GatewayTests {
         await().until(() -> breaker("checked").state() == State.CLOSED);
     }
 
-    // ---------------------------------------------------------------- an operator's hand
+    // ---------------------------------------------------------------- forced states
 
     @Door.Each
-    void isForcedOpenAtOnceAndReleased(Door door) throws IOException {
+    void refusesAtOnceWhenForcedOpenUntilReleased(Door door) throws IOException {
         backend.behave(TestBackend.ECHO);
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "before")).status())
                 .isEqualTo(200);
@@ -333,7 +337,7 @@ class BreakerIT extends GatewayTests {
         String path = door.path("orders", "forced-open");
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
         assertRefused(gateway, door, "orders", path, refused, Reason.CIRCUIT_OPEN);
-        // There is no recovery either: it is not the backend's doing.
+        // No probe starts: the backend did not cause this state.
         await().during(Duration.ofMillis(3 * PROBE_INTERVAL_MILLIS))
                 .until(() -> TestCaller.get(gateway.port(), door.path("orders", "forced-open-still"))
                                 .status()
@@ -350,7 +354,7 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void isAskedAgainByWhoComesUpFromTheQueue(Door door) throws Exception {
+    void isCheckedAgainForACallThatLeavesTheQueue(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "occupies"));
         HeldCalls.Held held = calls.next();
         String path = door.path("single", "waits");
@@ -369,16 +373,16 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void isForcedClosedAndCannotOpenUntilReleased(Door door) throws IOException {
+    void cannotOpenWhileForcedClosed(Door door) throws IOException {
         open(door, "orders");
         assertThat(force("orders", "closed").at("/breaker/state").asString()).isEqualTo("forced-closed");
         backend.behave(FAILS);
-        for (int i = 0; i < 5 * ENOUGH; i++) {
+        for (int i = 0; i < 5 * MINIMUM_CALLS; i++) {
             TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path("orders", "forced-closed"));
             assertThat(answer.status()).isEqualTo(500);
-            assertThat(answer.text()).isEqualTo("its own fault");
+            assertThat(answer.text()).isEqualTo("backend failure");
         }
-        // Nor can a hang open it: calls that are overdue are told to the same breaker.
+        // A hang cannot open it either: overdue calls are counted by the same breaker.
         assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.DISABLED);
 
         force("orders", "released");
@@ -386,23 +390,23 @@ class BreakerIT extends GatewayTests {
         open(door, "orders");
     }
 
-    // ---------------------------------------------------------------- in common
+    // ---------------------------------------------------------------- fixtures
 
     private static Breaker breaker(String name) {
         return gateway.backend(name).breaker();
     }
 
-    /** Opens a breaker as a backend does that fails. */
+    /** Opens a breaker by failed calls. */
     private static void open(Door door, String name) throws IOException {
         backend.behave(FAILS);
-        for (int i = 0; i < ENOUGH; i++) {
+        for (int i = 0; i < MINIMUM_CALLS; i++) {
             assertThat(TestCaller.get(gateway.port(), door.path(name, "fails")).status())
                     .isEqualTo(500);
         }
         await().until(() -> breaker(name).state() == State.OPEN);
     }
 
-    /** Asks again and again, one after the other, until something is so; what is refused is refused by the breaker. */
+    /** Sends requests, one after the other, until a condition holds. Every refusal must be the breaker's. */
     private static void ask(String path, BooleanSupplier until) throws IOException {
         long giveUpAt = System.nanoTime() + TestGateway.PATIENCE.toNanos();
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -424,7 +428,7 @@ class BreakerIT extends GatewayTests {
         return answers;
     }
 
-    /** Asks until a request becomes the probe. */
+    /** Sends requests until one becomes the probe. */
     private HeldCalls.Held probe(String path) throws InterruptedException {
         while (calls.inside() == 0) {
             CompletableFuture<TestCaller.Answer> asked = TestCaller.ask(gateway.port(), path);

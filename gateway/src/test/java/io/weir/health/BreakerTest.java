@@ -35,7 +35,10 @@ class BreakerTest {
 
     private final AtomicLong clock = new AtomicLong();
 
-    /** A window of twenty calls, ten to begin with, five when half-open, probes every 200 ms without jitter. */
+    /**
+     * A window of 20 calls, a minimum of 10, 5 calls in the half-open state, probes every 200 ms without
+     * jitter.
+     */
     private static CircuitBreaker resilience4j() {
         return resilience4j(Duration.ofSeconds(5));
     }
@@ -86,7 +89,7 @@ class BreakerTest {
     }
 
     @Test
-    void opensWhenFailuresReachTheirRate() {
+    void opensAtTheFailureRateThreshold() {
         Breaker breaker = breaker(null);
         succeed(breaker, 5);
         fail(breaker, 4);
@@ -100,7 +103,7 @@ class BreakerTest {
     }
 
     @Test
-    void ignoresCallsThatSayNothingAboutTheBackend() {
+    void doesNotRecordIgnoredCalls() {
         Breaker breaker = breaker(null);
         for (int i = 0; i < 100; i++) {
             breaker.ignored(breaker.acquire(clock.get()));
@@ -112,7 +115,7 @@ class BreakerTest {
     }
 
     @Test
-    void countsRefusalsWhereResilience4jsUsersLookForThem() {
+    void countsRefusalsAsNotPermittedCalls() {
         Breaker breaker = opened(null);
 
         breaker.permits(clock.get());
@@ -123,7 +126,7 @@ class BreakerTest {
     }
 
     @Test
-    void opensOnAHangAsSoonAsTheCallsUnderWayAreOverdue() {
+    void opensWhileCallsHangOnceEnoughAreOverdue() {
         Breaker breaker = breaker(null);
         succeed(breaker, 20);
         for (int i = 0; i < 20; i++) {
@@ -131,24 +134,24 @@ class BreakerTest {
         }
 
         for (int i = 0; i < 9; i++) {
-            breaker.overdueBegan(breaker.era());
+            breaker.overdueBegan(breaker.generation());
         }
         assertThat(breaker.state()).isEqualTo(State.CLOSED);
-        breaker.overdueBegan(breaker.era());
+        breaker.overdueBegan(breaker.generation());
 
         assertThat(breaker.state()).isEqualTo(State.OPEN);
     }
 
     @Test
-    void doesNotOpenOnOverdueCallsThatAreTooFewToSay() {
+    void doesNotOpenOnFewerOverdueCallsThanTheMinimum() {
         Breaker breaker = breaker(null);
         for (int i = 0; i < 9; i++) {
-            breaker.overdueBegan(breaker.era());
+            breaker.overdueBegan(breaker.generation());
         }
         assertThat(breaker.state()).isEqualTo(State.CLOSED);
 
         for (int i = 0; i < 9; i++) {
-            breaker.overdueEnded(breaker.era());
+            breaker.overdueEnded(breaker.generation());
         }
         assertThat(breaker.overdue()).isZero();
     }
@@ -158,7 +161,7 @@ class BreakerTest {
         Breaker breaker = breaker(null);
         breaker.forceClosed();
         for (int i = 0; i < 50; i++) {
-            breaker.overdueBegan(breaker.era());
+            breaker.overdueBegan(breaker.generation());
         }
         fail(breaker, 100);
 
@@ -168,7 +171,7 @@ class BreakerTest {
     }
 
     @Test
-    void letsOneProbeThroughEveryInterval() {
+    void permitsOneProbePerInterval() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL - 1);
         assertThat(breaker.permits(clock.get())).isFalse();
@@ -185,7 +188,7 @@ class BreakerTest {
     }
 
     @Test
-    void letsNoMoreProbesThroughThanAreAllowedAtOnce() {
+    void limitsConcurrentProbes() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL);
         Permission first = breaker.acquire(clock.get());
@@ -201,7 +204,7 @@ class BreakerTest {
     }
 
     @Test
-    void halfOpensOnTheFirstProbeThatSucceedsAndClosesByResilience4jsThreshold() {
+    void halfOpensOnTheFirstSuccessfulProbeAndClosesAtTheThreshold() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL);
         breaker.succeeded(breaker.acquire(clock.get()), FAST);
@@ -216,24 +219,24 @@ class BreakerTest {
     }
 
     @Test
-    void doesNotFloodABackendThatHasJustComeBack() {
+    void limitsCallsWhileHalfOpen() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL);
         breaker.succeeded(breaker.acquire(clock.get()), FAST);
 
-        int through = 0;
+        int permitted = 0;
         for (int i = 0; i < 100; i++) {
             if (breaker.acquire(clock.get()) == Permission.CALL) {
-                through++;
+                permitted++;
             }
         }
 
-        // The probe was the first of five.
-        assertThat(through).isEqualTo(4);
+        // The probe counts as the first of five.
+        assertThat(permitted).isEqualTo(4);
     }
 
     @Test
-    void opensAgainWhenTheCallsThatDecideFail() {
+    void opensAgainWhenHalfOpenCallsFail() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL);
         breaker.succeeded(breaker.acquire(clock.get()), FAST);
@@ -244,7 +247,7 @@ class BreakerTest {
     }
 
     @Test
-    void staysOpenOnProbesThatFailOrAreSlow() {
+    void staysOpenAfterFailedOrSlowProbes() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL);
         breaker.failed(breaker.acquire(clock.get()), FAST, failure);
@@ -256,7 +259,7 @@ class BreakerTest {
     }
 
     @Test
-    void isNotOpenedAgainByAnOldProbeThatFailsAfterTheHeal() {
+    void ignoresAnOldProbeThatFailsAfterRecovery() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL);
         Permission hung = breaker.acquire(clock.get());
@@ -270,19 +273,19 @@ class BreakerTest {
         assertThat(breaker.resilience4j().getMetrics().getNumberOfFailedCalls()).isZero();
     }
 
-    /** A hang of a minute leaves calls behind that end when the backend has long been back. */
+    /** Calls that were caught in a hang end long after the backend has recovered. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void goesNoMoreByCallsThatWereLetInBeforeItOpened(boolean closed) {
+    void ignoresCallsThatWereAdmittedBeforeTheLastOpening(boolean closed) {
         Breaker breaker = breaker(null);
-        int before = breaker.era();
+        int admittedGeneration = breaker.generation();
         for (int i = 0; i < 20; i++) {
             breaker.acquire(clock.get());
-            breaker.overdueBegan(before);
+            breaker.overdueBegan(admittedGeneration);
         }
         assertThat(breaker.state()).isEqualTo(State.OPEN);
-        assertThat(breaker.isPast(before))
-                .as("it shows among those that failed")
+        assertThat(breaker.isOutdated(admittedGeneration))
+                .as("recorded while the breaker is open")
                 .isFalse();
 
         clock.set(INTERVAL);
@@ -290,20 +293,20 @@ class BreakerTest {
         succeed(breaker, closed ? 13 : 1);
 
         assertThat(breaker.state()).isEqualTo(closed ? State.CLOSED : State.HALF_OPEN);
-        assertThat(breaker.isPast(before)).isTrue();
-        assertThat(breaker.isPast(breaker.era())).isFalse();
-        assertThat(breaker.overdue()).as("still under way").isEqualTo(20);
-        breaker.overdueBegan(breaker.era());
-        assertThat(breaker.state()).as("one slow call among ten").isNotEqualTo(State.OPEN);
+        assertThat(breaker.isOutdated(admittedGeneration)).isTrue();
+        assertThat(breaker.isOutdated(breaker.generation())).isFalse();
+        assertThat(breaker.overdue()).as("overdue calls under way").isEqualTo(20);
+        breaker.overdueBegan(breaker.generation());
+        assertThat(breaker.state()).as("after one slow call in ten").isNotEqualTo(State.OPEN);
         for (int i = 0; i < 20; i++) {
-            breaker.overdueEnded(before);
+            breaker.overdueEnded(admittedGeneration);
         }
-        breaker.overdueEnded(breaker.era());
+        breaker.overdueEnded(breaker.generation());
         assertThat(breaker.overdue()).isZero();
     }
 
     @Test
-    void cannotStickHalfOpenWhenItsCallsSayNothing() {
+    void leavesHalfOpenEvenIfMostCallsAreIgnored() {
         Breaker breaker = opened(null);
         clock.set(INTERVAL);
         breaker.succeeded(breaker.acquire(clock.get()), FAST);
@@ -317,7 +320,7 @@ class BreakerTest {
     }
 
     @Test
-    void isNotOpenedByTheTimerOfAProbeThatWasSecond() throws Exception {
+    void isNotOpenedByTheTimerOfASecondConcurrentProbe() throws Exception {
         Duration halfOpen = Duration.ofSeconds(3);
         AtomicInteger reopened = new AtomicInteger();
         try (ExecutorService loops = Executors.newFixedThreadPool(2)) {
@@ -338,7 +341,7 @@ class BreakerTest {
                 breaker.whenOpened(reopened::incrementAndGet);
             }
         }
-        // Its one thread comes to this behind all of theirs.
+        // The scheduler has one thread: it runs this task after the breakers' timers.
         SchedulerFactory.getInstance()
                 .getScheduler()
                 .schedule(() -> {}, halfOpen.toMillis(), TimeUnit.MILLISECONDS)
@@ -354,7 +357,7 @@ class BreakerTest {
     }
 
     @Test
-    void leavesProbingToTheGatewayWhereAHealthPathIsSet() {
+    void permitsNoCallAsProbeIfAHealthPathIsConfigured() {
         Breaker breaker = opened("/health");
         clock.set(INTERVAL);
         assertThat(breaker.permits(clock.get())).isFalse();
@@ -380,7 +383,7 @@ class BreakerTest {
     }
 
     @Test
-    void staysForcedClosedByAForceThatComesWhileOverdueCallsOpenIt() {
+    void staysForcedClosedIfForcedWhileOverdueCallsOpenIt() {
         AtomicReference<Runnable> operator = new AtomicReference<>(() -> {});
         AtomicInteger opened = new AtomicInteger();
         Breaker breaker = breaker(before("transitionToOpenState", operator, resilience4j()), null);
@@ -388,7 +391,7 @@ class BreakerTest {
         operator.set(breaker::forceClosed);
 
         for (int i = 0; i < 10; i++) {
-            breaker.overdueBegan(breaker.era());
+            breaker.overdueBegan(breaker.generation());
         }
 
         assertForced(breaker, false);
@@ -397,7 +400,7 @@ class BreakerTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void staysForcedByAForceThatComesWhileAProbeHalfOpensIt(boolean open) {
+    void staysForcedIfForcedWhileAProbeHalfOpensIt(boolean open) {
         AtomicReference<Runnable> operator = new AtomicReference<>(() -> {});
         Breaker breaker = breaker(before("transitionToHalfOpenState", operator, resilience4j()), null);
         fail(breaker, 10);
@@ -413,9 +416,9 @@ class BreakerTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void staysForcedByAForceThatComesWhileResilience4jOpensIt(boolean open) {
+    void staysForcedIfForcedWhileResilience4jOpensIt(boolean open) {
         Breaker breaker = breaker(null);
-        // Resilience4j has decided, and has not moved yet.
+        // Resilience4j has decided on a transition, but not executed it yet.
         breaker.resilience4j().getEventPublisher().onFailureRateExceeded(event -> force(breaker, open));
 
         fail(breaker, 10);
@@ -425,18 +428,18 @@ class BreakerTest {
 
     @ParameterizedTest
     @CsvSource({"true, CLOSED", "true, HALF_OPEN", "true, OPEN", "false, CLOSED", "false, HALF_OPEN", "false, OPEN"})
-    void letsNoCallSeeATransitionThatComesBehindAForce(boolean open, State late) {
+    void hidesATransitionThatFollowsAForcedState(boolean open, State late) {
         CircuitBreaker resilience4j = resilience4j();
-        AtomicReference<Breaker> asked = new AtomicReference<>();
-        List<State> under = new ArrayList<>();
+        AtomicReference<Breaker> observed = new AtomicReference<>();
+        List<State> resilience4jStates = new ArrayList<>();
         List<Answer> answers = new ArrayList<>();
-        // It is told before the breaker is, of which it asks.
+        // This listener runs before the breaker's own.
         resilience4j.getEventPublisher().onStateTransition(event -> {
-            under.add(resilience4j.getState());
-            answers.add(ask(asked.get()));
+            resilience4jStates.add(resilience4j.getState());
+            answers.add(query(observed.get()));
         });
         Breaker breaker = breaker(resilience4j, null);
-        asked.set(breaker);
+        observed.set(breaker);
 
         force(breaker, open);
         switch (late) {
@@ -446,21 +449,21 @@ class BreakerTest {
         }
 
         State forced = open ? State.FORCED_OPEN : State.DISABLED;
-        assertThat(under).containsExactly(forced, late, forced);
+        assertThat(resilience4jStates).containsExactly(forced, late, forced);
         assertThat(answers).hasSize(3).containsOnly(open ? REFUSES : SERVES);
         assertForced(breaker, open);
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void takesOverWhatWasForced(boolean open) {
+    void inheritsAForcedState(boolean open) {
         Breaker first = breaker(null);
         Breaker second = breaker(null);
         Breaker third = breaker(null);
         force(first, open);
 
-        second.continueFrom(first);
-        third.stayForced(second);
+        second.inheritState(first);
+        third.inheritForcedState(second);
 
         assertForced(second, open);
         assertForced(third, open);
@@ -470,7 +473,7 @@ class BreakerTest {
     }
 
     @Test
-    void isResilience4jsAgainOnceReleased() {
+    void followsResilience4jAfterRelease() {
         Breaker breaker = breaker(null);
         breaker.forceClosed();
         breaker.resilience4j().transitionToOpenState();
@@ -492,16 +495,16 @@ class BreakerTest {
 
     private void assertForced(Breaker breaker, boolean open) {
         assertThat(breaker.resilience4j().getState()).isEqualTo(open ? State.FORCED_OPEN : State.DISABLED);
-        assertThat(ask(breaker)).isEqualTo(open ? REFUSES : SERVES);
+        assertThat(query(breaker)).isEqualTo(open ? REFUSES : SERVES);
     }
 
-    /** What becomes of a call, and of a health probe long after. */
+    /** The breaker's answers to a call, and to a health probe much later. */
     private record Answer(State state, boolean permits, Permission acquired, boolean probes) {}
 
     private static final Answer SERVES = new Answer(State.DISABLED, true, Permission.CALL, false);
     private static final Answer REFUSES = new Answer(State.FORCED_OPEN, false, Permission.REFUSED, false);
 
-    private Answer ask(Breaker breaker) {
+    private Answer query(Breaker breaker) {
         return new Answer(
                 breaker.state(),
                 breaker.permits(clock.get()),
@@ -509,14 +512,14 @@ class BreakerTest {
                 breaker.acquireHealthProbe(clock.get() + 10 * INTERVAL));
     }
 
-    /** The same one, with something that comes just before one of its methods. */
-    private static CircuitBreaker before(String method, AtomicReference<Runnable> what, CircuitBreaker breaker) {
+    /** A proxy of a breaker that runs an action just before one of its methods. */
+    private static CircuitBreaker before(String method, AtomicReference<Runnable> action, CircuitBreaker breaker) {
         return (CircuitBreaker) Proxy.newProxyInstance(
                 CircuitBreaker.class.getClassLoader(),
                 new Class<?>[] {CircuitBreaker.class},
                 (proxy, called, arguments) -> {
                     if (called.getName().equals(method)) {
-                        what.get().run();
+                        action.get().run();
                     }
                     return called.invoke(breaker, arguments);
                 });

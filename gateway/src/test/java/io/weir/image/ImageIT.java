@@ -31,15 +31,19 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.GenericContainer;
 
-/** The gateway's image in front of the simulator's and PostgreSQL's: it contains a fault, keeps to its sandbox, and goes in order. */
-@EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = Stand.WANTED)
+/**
+ * The gateway's image with simulators and PostgreSQL: it isolates a fault, runs without privileges, and
+ * drains on exit.
+ */
+@EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = ContainerStand.SKIP_REASON)
 @Timeout(1800)
 class ImageIT {
 
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final String TOKEN = "0123456789abcdef0123";
 
-    // Generous, but for the backend that is broken: the machine may be busy, and the neighbour's calls have to be good.
+    // Generous limits, except for the broken backend: on a busy machine the neighbour's calls must still
+    // succeed.
     private static final String CONFIGURATION = """
             server.port: 8080
             management.server: { port: 8081, address: 0.0.0.0 }
@@ -68,19 +72,19 @@ class ImageIT {
     @TempDir
     static Path directory;
 
-    private static Stand stand;
+    private static ContainerStand stand;
     private static GenericContainer<?> mvc;
     private static GenericContainer<?> gateway;
     private static Path configuration;
 
     @BeforeAll
     static void start() throws IOException {
-        stand = new Stand();
+        stand = new ContainerStand();
         stand.database();
-        mvc = Stand.simulator("mvc-jdbc");
+        mvc = ContainerStand.simulator("mvc-jdbc");
         configuration = Files.writeString(directory.resolve("weir.yml"), CONFIGURATION);
-        gateway = Stand.gateway("gateway", configuration);
-        stand.start(mvc, Stand.simulator("webflux-r2dbc"), gateway);
+        gateway = ContainerStand.gateway("gateway", configuration);
+        stand.start(mvc, ContainerStand.simulator("webflux-r2dbc"), gateway);
     }
 
     @AfterAll
@@ -91,22 +95,23 @@ class ImageIT {
     }
 
     @Test
-    void containsAHangOfOneBackend() throws Exception {
+    void isolatesAHangOfOneBackend() throws Exception {
         assertThat(ask("/mvc/records").statusCode()).isEqualTo(200);
         assertThat(ask("/reactive/records").statusCode()).isEqualTo(200);
         Map<Integer, Integer> neighbour = new ConcurrentHashMap<>();
-        AtomicBoolean enough = new AtomicBoolean();
+        AtomicBoolean isOver = new AtomicBoolean();
         Thread caller = Thread.startVirtualThread(() -> {
-            while (!enough.get()) {
+            while (!isOver.get()) {
                 neighbour.merge(statusOf("/reactive/records"), 1, Integer::sum);
             }
         });
 
-        Stand.faults(mvc, "{\"kind\": \"hang\", \"path\": \"/records/**\"}");
+        ContainerStand.faults(mvc, "{\"kind\": \"hang\", \"path\": \"/records/**\"}");
         HttpResponse<String> late = ask("/mvc/records");
         assertThat(late.statusCode()).isEqualTo(504);
         assertThat(late.headers().firstValue("proxy-status").orElseThrow()).endsWith("; details=\"deadline-exceeded\"");
-        // Ten at a time: while the breaker is open one of them may be the probe, which waits for the deadline.
+        // Ten calls at a time: while the breaker is open, one of them may be the probe, which waits for the
+        // deadline.
         await().atMost(PATIENCE)
                 .until(() -> burst("/mvc/records").stream()
                         .anyMatch(answer -> answer.statusCode() == 503
@@ -118,24 +123,24 @@ class ImageIT {
         int before = count(neighbour);
         await().atMost(PATIENCE).until(() -> count(neighbour) >= before + 20);
 
-        Stand.faults(mvc, "");
+        ContainerStand.faults(mvc, "");
         await().atMost(PATIENCE).until(() -> statusOf("/mvc/records") == 200);
-        enough.set(true);
+        isOver.set(true);
         caller.join();
         assertThat(neighbour).as("answers of the neighbour, by status").containsOnlyKeys(200);
     }
 
     @ParameterizedTest(name = "{0}", autoCloseArguments = false)
     @MethodSource("images")
-    void isNobodyAndCanWriteNothing(String image, GenericContainer<?> container) throws Exception {
-        assertThat(Stand.inspect(container).getConfig().getUser()).isEqualTo("10001:10001");
+    void runsWithoutPrivilegesOnAReadOnlyFileSystem(String image, GenericContainer<?> container) throws Exception {
+        assertThat(ContainerStand.inspect(container).getConfig().getUser()).isEqualTo("10001:10001");
         assertThat(run(container, "id -u; id -g").getStdout()).isEqualTo("10001\n10001\n");
         assertThat(run(container, "tr '\\0' ' ' </proc/1/cmdline").getStdout())
-                .as("process 1, to which signals go")
+                .as("process 1, which receives signals")
                 .startsWith("java ");
         assertThat(run(container, "touch /opt/weir/file").getStderr()).contains("Read-only file system");
         assertThat(run(container, "grep ^CapEff: /proc/1/status").getStdout()).isEqualTo("CapEff:\t0000000000000000\n");
-        assertThat(Objects.requireNonNull(Stand.inspect(container).getConfig().getLabels()))
+        assertThat(Objects.requireNonNull(ContainerStand.inspect(container).getConfig().getLabels()))
                 .containsKeys(
                         "org.opencontainers.image.title",
                         "org.opencontainers.image.version",
@@ -144,7 +149,7 @@ class ImageIT {
 
     @ParameterizedTest(name = "{0}", autoCloseArguments = false)
     @MethodSource("images")
-    void takesOneCollectorAndItsShareOfTheContainersMemory(String image, GenericContainer<?> container, double share)
+    void usesG1AndItsShareOfTheContainersMemory(String image, GenericContainer<?> container, double share)
             throws Exception {
         String flags = run(container, "java @/opt/weir/java.options -XX:+PrintFlagsFinal -version 2>&1")
                 .getStdout();
@@ -152,7 +157,7 @@ class ImageIT {
         assertThat(flags).containsPattern(" UseG1GC +:?= true ").containsPattern(" UseCompactObjectHeaders +:?= true ");
         Matcher heap = HEAP.matcher(flags);
         assertThat(heap.find()).as(flags).isTrue();
-        assertThat(Long.parseLong(heap.group(1)) / (double) Stand.MEMORY_BYTES).isCloseTo(share, within(0.02));
+        assertThat(Long.parseLong(heap.group(1)) / (double) ContainerStand.MEMORY_BYTES).isCloseTo(share, within(0.02));
     }
 
     static Stream<Arguments> images() {
@@ -161,7 +166,7 @@ class ImageIT {
 
     @Test
     void startsFromItsAotCacheAndUsesTheNativeTransport() throws Exception {
-        // AOTMode=on: with a cache that does not fit, Java does not start.
+        // With AOTMode=on Java does not start if the cache does not fit.
         ExecResult validated = run("java @/opt/weir/java.options -XX:AOTMode=on -XX:AOTCache=/opt/weir/weir-gateway.aot"
                 + " -Xlog:class+load:file=/tmp/classes -jar /opt/weir/weir-gateway.jar --validate /etc/weir/weir.yml");
         assertThat(validated.getExitCode()).as("%s", validated).isZero();
@@ -175,42 +180,42 @@ class ImageIT {
     @Test
     void startsTheSimulatorFromItsAotCache() throws Exception {
         assertThat(run(mvc, "cat /proc/1/maps").getStdout())
-                .as("what process 1 has mapped, which is no cache that does not fit")
+                .as("files mapped by process 1; a cache that does not fit is not mapped")
                 .contains(" /opt/weir/weir-backends-sim.aot\n");
     }
 
     @Test
-    void finishesWhatIsInFlightWhenItIsStopped() throws Exception {
-        GenericContainer<?> leaving = Stand.gateway("leaving", configuration);
+    void finishesRequestsInFlightWhenStopped() throws Exception {
+        GenericContainer<?> leaving = ContainerStand.gateway("leaving", configuration);
         stand.start(leaving);
         CompletableFuture<HttpResponse<String>> inFlight =
-                Stand.getAsync(leaving, Stand.SERVICE, "/reactive/delay?ms=8000");
+                ContainerStand.getAsync(leaving, ContainerStand.SERVICE, "/reactive/delay?ms=8000");
         await().atMost(PATIENCE)
                 .until(() -> PERMIT_IN_USE.matcher(metricsOf(leaving)).find());
 
-        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
+        assertThat(ContainerStand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
 
         assertThat(inFlight.join().statusCode()).isEqualTo(200);
         assertThat(leaving.getLogs()).contains("Draining: not ready any more").contains("Drained: 0 in flight");
     }
 
     @Test
-    void theSimulatorTooFinishesWhatIsInFlightWhenItIsStopped() throws Exception {
-        GenericContainer<?> leaving = Stand.simulator("webflux-r2dbc", "leaving-simulator");
+    void simulatorFinishesRequestsInFlightWhenStopped() throws Exception {
+        GenericContainer<?> leaving = ContainerStand.simulator("webflux-r2dbc", "leaving-simulator");
         stand.start(leaving);
-        CompletableFuture<HttpResponse<String>> inFlight = Stand.getAsync(leaving, Stand.SERVICE, "/delay?ms=8000");
+        CompletableFuture<HttpResponse<String>> inFlight = ContainerStand.getAsync(leaving, ContainerStand.SERVICE, "/delay?ms=8000");
         await().atMost(PATIENCE)
-                .until(() -> Stand.get(leaving, Stand.SIMULATOR_MANAGEMENT, "/actuator/prometheus")
+                .until(() -> ContainerStand.get(leaving, ContainerStand.SIMULATOR_MANAGEMENT, "/actuator/prometheus")
                         .body()
                         .contains("\nsim_requests_in_flight 1.0\n"));
 
-        assertThat(Stand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
+        assertThat(ContainerStand.terminate(leaving)).as("128 + SIGTERM").isEqualTo(143);
 
         assertThat(inFlight.join().statusCode()).isEqualTo(200);
         assertThat(leaving.getLogs()).contains("Graceful shutdown complete");
     }
 
-    /** What changes with every version is small, and what lies in the layers below is fetched once. */
+    /** The layer that changes with every version is small; layers below are pulled once. */
     @ParameterizedTest(name = "{0}", autoCloseArguments = false)
     @MethodSource("images")
     void keepsItsLibrariesOutOfItsJar(String image, GenericContainer<?> container) throws Exception {
@@ -232,17 +237,17 @@ class ImageIT {
     }
 
     private static HttpResponse<String> ask(String path) throws IOException, InterruptedException {
-        return Stand.get(gateway, Stand.SERVICE, path);
+        return ContainerStand.get(gateway, ContainerStand.SERVICE, path);
     }
 
     private static String metricsOf(GenericContainer<?> gateway) throws IOException, InterruptedException {
-        return Stand.get(gateway, Stand.GATEWAY_MANAGEMENT, "/actuator/prometheus", "Authorization", "Bearer " + TOKEN)
+        return ContainerStand.get(gateway, ContainerStand.GATEWAY_MANAGEMENT, "/actuator/prometheus", "Authorization", "Bearer " + TOKEN)
                 .body();
     }
 
     private static List<HttpResponse<String>> burst(String path) {
         List<CompletableFuture<HttpResponse<String>>> calls = IntStream.range(0, 10)
-                .mapToObj(call -> Stand.getAsync(gateway, Stand.SERVICE, path))
+                .mapToObj(call -> ContainerStand.getAsync(gateway, ContainerStand.SERVICE, path))
                 .toList();
         return calls.stream().map(CompletableFuture::join).toList();
     }

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.testcontainers.containers.BindMode;
 import org.testcontainers.containers.GenericContainer;
 
-/** Two gateways behind HAProxy are replaced one after the other while callers call: none of them notices. */
-@EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = Stand.WANTED)
+/** Two gateways behind HAProxy are replaced one after the other under load, and no request fails. */
+@EnabledIfSystemProperty(named = "containers", matches = "true", disabledReason = ContainerStand.SKIP_REASON)
 @Timeout(1800)
 class RollingReplacementIT {
 
@@ -30,9 +30,8 @@ class RollingReplacementIT {
     private static final int CALLERS = 4;
     private static final Duration PATIENCE = Duration.ofMinutes(2);
 
-    // A gateway that drains has left after two checks, well within drain.delay. One that is slow to answer a check, as
-    // on
-    // a busy machine, has not.
+    // HAProxy removes a draining gateway after two checks, well within drain.delay. It does not remove a
+    // gateway that answers a check slowly on a busy machine.
     private static final String HAPROXY = """
             global
               maxconn 200
@@ -70,7 +69,7 @@ class RollingReplacementIT {
               backends:
                 reactive: { uri: "http://webflux-r2dbc:8080", deadline: 20s, connection: { connect-timeout: 10s } }
               drain: { delay: 8s, timeout: 20s }
-              # A machine that is busy with other things is no overload of the gateway's.
+              # Other processes on a busy machine must not count as the gateway's overload.
               overload.max-event-loop-delay: 1m
               management.token: 0123456789abcdef0123
             """;
@@ -80,23 +79,23 @@ class RollingReplacementIT {
 
     @Test
     void losesNoRequest() throws Exception {
-        try (Stand stand = new Stand()) {
+        try (ContainerStand stand = new ContainerStand()) {
             stand.database();
             Path configuration = Files.writeString(directory.resolve("weir.yml"), CONFIGURATION);
-            GenericContainer<?> one = Stand.gateway("one", configuration);
-            GenericContainer<?> two = Stand.gateway("two", configuration);
+            GenericContainer<?> one = ContainerStand.gateway("one", configuration);
+            GenericContainer<?> two = ContainerStand.gateway("two", configuration);
             GenericContainer<?> balancer = balancer();
-            stand.start(Stand.simulator("webflux-r2dbc"), one, two);
+            stand.start(ContainerStand.simulator("webflux-r2dbc"), one, two);
             stand.start(balancer);
             await().atMost(PATIENCE).until(() -> up(balancer, "one") && up(balancer, "two"));
 
             Queue<String> failed = new ConcurrentLinkedQueue<>();
             AtomicInteger served = new AtomicInteger();
-            AtomicBoolean enough = new AtomicBoolean();
+            AtomicBoolean isOver = new AtomicBoolean();
             List<Thread> callers = new ArrayList<>();
             for (int i = 0; i < CALLERS; i++) {
                 callers.add(Thread.startVirtualThread(() -> {
-                    while (!enough.get()) {
+                    while (!isOver.get()) {
                         String failure = call(balancer);
                         if (failure.isEmpty()) {
                             served.incrementAndGet();
@@ -112,7 +111,7 @@ class RollingReplacementIT {
             GenericContainer<?> newTwo = replace(stand, two, "two", configuration, balancer);
             int before = served.get();
             await().atMost(PATIENCE).until(() -> served.get() > before + 100);
-            enough.set(true);
+            isOver.set(true);
             for (Thread caller : callers) {
                 caller.join();
             }
@@ -127,11 +126,11 @@ class RollingReplacementIT {
     }
 
     private static GenericContainer<?> replace(
-            Stand stand, GenericContainer<?> old, String name, Path configuration, GenericContainer<?> balancer)
+            ContainerStand stand, GenericContainer<?> old, String name, Path configuration, GenericContainer<?> balancer)
             throws IOException {
-        assertThat(Stand.terminate(old)).isEqualTo(143);
+        assertThat(ContainerStand.terminate(old)).isEqualTo(143);
         await().atMost(PATIENCE).until(() -> !up(balancer, name));
-        GenericContainer<?> replacement = Stand.gateway(name, configuration);
+        GenericContainer<?> replacement = ContainerStand.gateway(name, configuration);
         stand.start(replacement);
         await().atMost(PATIENCE).until(() -> up(balancer, name));
         return replacement;
@@ -139,25 +138,25 @@ class RollingReplacementIT {
 
     private GenericContainer<?> balancer() throws IOException {
         Path file = Files.writeString(directory.resolve("haproxy.cfg"), HAPROXY);
-        Stand.readable(file);
+        ContainerStand.readable(file);
         return new GenericContainer<>(System.getProperty("image.haproxy"))
                 .withFileSystemBind(file.toString(), "/usr/local/etc/haproxy/haproxy.cfg", BindMode.READ_ONLY)
-                .withExposedPorts(Stand.SERVICE, STATISTICS);
+                .withExposedPorts(ContainerStand.SERVICE, STATISTICS);
     }
 
-    /** Whether the balancer sends callers there. */
+    /** Whether the balancer considers a server healthy. */
     private static boolean up(GenericContainer<?> balancer, String server) throws IOException, InterruptedException {
-        return Stand.get(balancer, STATISTICS, "/;csv")
+        return ContainerStand.get(balancer, STATISTICS, "/;csv")
                 .body()
                 .lines()
                 .filter(line -> line.startsWith("gateways," + server + ","))
                 .anyMatch(line -> line.contains(",UP,"));
     }
 
-    /** What went wrong; empty: nothing. */
+    /** Calls once; returns the failure, or an empty text. */
     private static String call(GenericContainer<?> balancer) {
         try {
-            HttpResponse<String> answer = Stand.get(balancer, Stand.SERVICE, "/delay?ms=50");
+            HttpResponse<String> answer = ContainerStand.get(balancer, ContainerStand.SERVICE, "/delay?ms=50");
             return answer.statusCode() == 200 ? "" : answer.statusCode() + " " + answer.body();
         } catch (IOException e) {
             return e.toString();

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.outcome.Reason;
+import io.weir.testing.BackendFault;
+import io.weir.testing.BackendFault.Stage;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
@@ -24,17 +27,18 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
-/** Whatever a backend does wrong ends in one word, is held against that backend, and harms no other. */
+/** Faults of a backend: each has one reason, counts as that backend's failure, and harms no other backend. */
 @Timeout(60)
 class BackendFaultsIT {
 
     private static final String BACKEND = "orders";
-    /** Of the same backend, where deadlines are met before its answer has begun, and where they are met in its middle. */
+    private static final String HEAD = "HTTP/1.1 200 OK\r\n";
+    /** Two routes to one backend: deadlines that pass before the answer begins, and within the answer. */
     private static final String LATE = "late";
 
     private static final String BEGINNING = "beginning";
 
-    /** The caller has the beginning of its answer. */
+    /** The caller has received the beginning of the answer. */
     private static final Semaphore BEGUN = new Semaphore(0);
 
     private static TestBackend backend;
@@ -80,108 +84,43 @@ class BackendFaultsIT {
         silent.close();
     }
 
-    // ---------------------------------------------------------------- before the answer has begun for the caller
-
-    /** What the backend does, and the reason that it ends in. */
-    enum Before {
-        RESETS_AT_ONCE("connection-lost", (request, conversation) -> conversation.reset()),
-        CLOSES_AT_ONCE("connection-lost", (request, conversation) -> conversation.close()),
-        BREAKS_OFF_IN_ITS_HEAD("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Le");
-            conversation.reset();
-        }),
-        CLOSES_IN_ITS_HEAD("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Le");
-            conversation.close();
-        }),
-        TALKS_NONSENSE("connection-lost", (request, conversation) -> conversation.write("220 mail ready\r\n\r\n")),
-        HAS_A_MALFORMED_STATUS(
-                "connection-lost", (request, conversation) -> conversation.write("HTTP/1.1 2x0 OK\r\n\r\n")),
-        HAS_NO_STATUS_OF_THREE_DIGITS(
-                "connection-lost",
-                (request, conversation) -> conversation.write("HTTP/1.1 42 Well\r\nContent-Length: 0\r\n\r\n")),
-        OPENS_WHAT_NOBODY_HAS_ASKED_FOR(
-                "connection-lost",
-                (request, conversation) -> conversation.write(
-                        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n")),
-        HAS_A_MALFORMED_FIELD(
-                "connection-lost",
-                (request, conversation) ->
-                        conversation.write("HTTP/1.1 200 OK\r\nB(a)d: 1\r\nContent-Length: 0\r\n\r\n")),
-        HAS_A_CONTROL_CHARACTER(
-                "connection-lost",
-                (request, conversation) ->
-                        conversation.write("HTTP/1.1 200 OK\r\nBad: \0\r\nContent-Length: 0\r\n\r\n")),
-        FRAMES_IN_TWO_WAYS(
-                "connection-lost",
-                (request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
-                        + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")),
-        HAS_TWO_LENGTHS(
-                "connection-lost",
-                (request, conversation) ->
-                        conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd")),
-        HAS_A_MALFORMED_LENGTH(
-                "connection-lost",
-                (request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nabcd")),
-        HAS_TOO_LARGE_A_HEAD(
-                "connection-lost",
-                (request, conversation) -> conversation.write(
-                        "HTTP/1.1 200 OK\r\nX-Large: " + "x".repeat(70_000) + "\r\nContent-Length: 0\r\n\r\n")),
-        RESETS_IN_A_SMALL_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
-            conversation.reset();
-        }),
-        CLOSES_IN_A_SMALL_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
-            conversation.close();
-        }),
-        NEVER_ANSWERS(
-                "deadline-exceeded",
-                (request, conversation) -> conversation.in().read()),
-        NEVER_ENDS_ITS_HEAD("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nX-Slow: ");
-            conversation.in().read();
-        }),
-        SENDS_A_SMALL_BODY_AT_A_CRAWL("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 600\r\n\r\n");
-            crawl(conversation, "x");
-        });
-
-        private final String reason;
-
-        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
-        private final TestBackend.Behaviour behaviour;
-
-        Before(String reason, TestBackend.Behaviour behaviour) {
-            this.reason = reason;
-            this.behaviour = behaviour;
-        }
-    }
+    // ---------------------------------------------------------------- faults before the answer begins
 
     static Stream<Arguments> before() {
-        return throughEachDoor(List.of(Before.values()));
+        return throughEachDoor(BackendFault.of(Stage.BEFORE_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("before")
-    void endsInARefusalBeforeTheAnswerHasBegun(Before fault, Door door) throws IOException {
-        backend.behave(fault.behaviour);
-        boolean late = fault.reason.equals("deadline-exceeded");
+    void refusesTheCallerBeforeTheAnswerBegins(BackendFault fault, Door door) throws IOException {
+        backend.behave(fault.behaviour(HEAD, BEGUN));
+        assertRefusedAndRecorded(door, fault.name(), fault.reason());
+    }
+
+    @Door.Each
+    void refusesTheCallerIfTheBackendUpgradesWithoutARequest(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.write(
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: nonsense\r\nConnection: Upgrade\r\n\r\n"));
+        assertRefusedAndRecorded(door, "upgrade", Reason.CONNECTION_LOST);
+    }
+
+    private static void assertRefusedAndRecorded(Door door, String name, Reason reason) throws IOException {
+        boolean late = reason == Reason.DEADLINE_EXCEEDED;
         String route = late ? LATE : BACKEND;
-        String path = door.path(route, fault.name());
+        String path = door.path(route, name);
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
 
         int status = late ? 504 : 502;
-        assertRefused(answer, status, fault.reason, late ? "http_response_timeout" : "connection_terminated");
-        gateway.assertTold(door, route, path, status, fault.reason);
+        assertRefused(answer, status, reason.word(), late ? "http_response_timeout" : "connection_terminated");
+        gateway.assertTold(door, route, path, status, reason.word());
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
 
     @Door.Each
-    void endsInConnectFailedWhereNobodyListens(Door door) throws IOException {
+    void refusesWithConnectFailedIfThePortIsClosed(Door door) throws IOException {
         String path = door.path("refusing", "1");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
@@ -195,7 +134,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void endsInConnectTimeoutWhereAHandshakeGetsNoAnswer(Door door) throws IOException {
+    void refusesWithConnectTimeoutIfTheHandshakeIsNotAnswered(Door door) throws IOException {
         String path = door.path("silent", "1");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
@@ -206,66 +145,18 @@ class BackendFaultsIT {
         gateway.assertNeighbourUnharmed();
     }
 
-    // ---------------------------------------------------------------- after the answer has begun for the caller
-
-    /** What the backend does in the middle of an answer whose beginning has been passed on, and the reason that it ends in. */
-    enum Amid {
-        RESETS_IN_A_LARGE_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc");
-            BEGUN.acquire();
-            conversation.reset();
-        }),
-        CLOSES_IN_A_LARGE_BODY("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc");
-            conversation.close();
-        }),
-        RESETS_BETWEEN_CHUNKS("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-            BEGUN.acquire();
-            conversation.reset();
-        }),
-        CLOSES_BETWEEN_CHUNKS("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
-            conversation.close();
-        }),
-        CLOSES_IN_A_CHUNK("connection-lost", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
-            conversation.close();
-        }),
-        HAS_A_MALFORMED_CHUNK(
-                "connection-lost",
-                (request, conversation) -> conversation.write(
-                        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nnonsense\r\n")),
-        STOPS_IN_A_LARGE_BODY("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc");
-            conversation.in().read();
-        }),
-        SENDS_CHUNKS_AT_A_CRAWL("deadline-exceeded", (request, conversation) -> {
-            conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-            crawl(conversation, "1\r\nx\r\n");
-        });
-
-        private final String reason;
-
-        @SuppressWarnings("ImmutableEnumChecker") // A lambda without a state.
-        private final TestBackend.Behaviour behaviour;
-
-        Amid(String reason, TestBackend.Behaviour behaviour) {
-            this.reason = reason;
-            this.behaviour = behaviour;
-        }
-    }
+    // ---------------------------------------------------------------- faults within the answer
 
     static Stream<Arguments> amid() {
-        return throughEachDoor(List.of(Amid.values()));
+        return throughEachDoor(BackendFault.of(Stage.AMID_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("amid")
-    void resetsTheCallerOnceTheAnswerHasBegun(Amid fault, Door door) throws IOException {
-        backend.behave(fault.behaviour);
+    void resetsTheCallersConnectionWithinTheAnswer(BackendFault fault, Door door) throws IOException {
+        backend.behave(fault.behaviour(HEAD, BEGUN));
         BEGUN.drainPermits();
-        boolean late = fault.reason.equals("deadline-exceeded");
+        boolean late = fault.isLate();
         String route = late ? BEGINNING : BACKEND;
         String path = door.path(route, fault.name());
 
@@ -273,19 +164,19 @@ class BackendFaultsIT {
             caller.send(TestCaller.head("GET", path));
             assertThat(caller.readHead().status()).isEqualTo(200);
             BEGUN.release();
-            assertThat(caller.isReset()).as("broken off with a RST").isTrue();
+            assertThat(caller.isReset()).as("connection reset").isTrue();
         }
 
-        gateway.assertTold(door, route, path, 200, fault.reason);
+        gateway.assertTold(door, route, path, 200, fault.reason().word());
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
 
-    // ---------------------------------------------------------------- its own errors
+    // ---------------------------------------------------------------- the backend's own errors
 
     @Door.Each
-    void passesErrorsThroughUntouchedUntilTheyOpenTheBreaker(Door door) throws IOException {
+    void forwardsErrorsUnchangedUntilTheBreakerOpens(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write("HTTP/1.1 503 Tired\r\nX-Why: tired\r\n"
                 + "Retry-After: 7\r\nContent-Type: text/tired\r\nContent-Length: 6\r\n\r\nsleepy"));
         String path = door.path(BACKEND, "storm");
@@ -304,7 +195,7 @@ class BackendFaultsIT {
             }
         } while (answer.reason().isEmpty() && asked < 100);
 
-        // The default: ten calls before rates are computed.
+        // The default minimum-number-of-calls is 10.
         assertThat(asked).isEqualTo(11);
         assertThat(gateway.backend(BACKEND).breaker().state()).isEqualTo(State.OPEN);
         assertRefused(answer, 503, "circuit-open", "destination_unavailable");
@@ -315,7 +206,7 @@ class BackendFaultsIT {
                 .untilAsserted(() -> assertThat(gateway.lines(path).stream()
                                 .map(line -> line.path("outcome").asString())
                                 .toList())
-                        // They end on several event loops, and so in any order.
+                        // The calls end on several event loops, in any order.
                         .containsExactlyInAnyOrderElementsOf(
                                 Stream.concat(Stream.generate(() -> "5xx").limit(10), Stream.of("circuit-open"))
                                         .toList()));
@@ -325,7 +216,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void holdsNoOtherStatusAgainstTheBackend(Door door) throws IOException {
+    void countsNoOtherStatusAsFailure(Door door) throws IOException {
         for (int status : new int[] {201, 302, 400, 401, 404, 409, 422, 429, 499, 501, 505, 599}) {
             backend.behave((request, conversation) -> conversation.answer(status, "its own"));
             TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "status-" + status));
@@ -336,10 +227,10 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, 12, 0, 0);
     }
 
-    // ---------------------------------------------------------------- what is no fault
+    // ---------------------------------------------------------------- valid answers
 
     @Door.Each
-    void passesOverInformationalAnswers(Door door) throws IOException {
+    void dropsInformationalAnswers(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n");
             conversation.write("HTTP/1.1 102 Processing\r\n\r\n");
@@ -361,7 +252,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void passesOnAnAnswerThatEndsWithItsConnection(Door door) throws IOException {
+    void forwardsAnAnswerThatEndsWithItsConnection(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nuntil the end");
             conversation.close();
@@ -381,12 +272,12 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void asksOnAnotherConnectionWhereTheBackendHasClosedOne(Door door) throws IOException {
+    void usesAnotherConnectionAfterTheBackendHasClosedOne(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok");
             conversation.close();
         });
-        // It may have connections of earlier tests'.
+        // The pool may have connections from earlier tests.
         int used = 1 + backend.connections();
         for (int i = 0; i < used; i++) {
             TestCaller.get(gateway.port(), door.path(BACKEND, "closing"));
@@ -402,7 +293,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void meetsNoConnectionThatTheBackendHasClosedBetweenRequests(Door door) throws IOException {
+    void usesNoConnectionThatTheBackendHasClosedWhenIdle(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.answer(200, "ok");
             conversation.finish();
@@ -411,7 +302,7 @@ class BackendFaultsIT {
             assertThat(TestCaller.get(gateway.port(), door.path(BACKEND, "closed" + i))
                             .status())
                     .isEqualTo(200);
-            // The gateway has seen the end of it, and closed it too.
+            // The gateway has noticed the close, and closed the connection too.
             await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
         }
         gateway.assertFed(BACKEND, 5, 0, 0);
@@ -431,7 +322,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void passesOnAnswersWithoutABody(Door door) throws IOException {
+    void forwardsAnswersWithoutABody(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             switch (request.target().replaceAll(".*/", "")) {
                 case "204" -> conversation.write("HTTP/1.1 204 No Content\r\nX-Kept: 1\r\n\r\n");
@@ -469,10 +360,10 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void passesOnAnAnswerThatComesBeforeTheRequestsBodyHasBeenRead(Door door) throws IOException {
+    void forwardsAnAnswerThatPrecedesTheRequestsBody(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlarge");
-            // It reads no more; the gateway ends the connection.
+            // The backend reads no more; the gateway closes the connection.
             while (conversation.in().read() >= 0) {
                 conversation.in().skip(Long.MAX_VALUE);
             }
@@ -493,7 +384,7 @@ class BackendFaultsIT {
     }
 
     @Door.Each
-    void goesOnUploadingWhileTheAnswerComes(Door door) throws IOException {
+    void continuesTheUploadDuringTheAnswer(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n");
             long size = conversation.drain(request);
@@ -515,17 +406,17 @@ class BackendFaultsIT {
         gateway.assertFed(BACKEND, 1, 0, 0);
     }
 
-    // ---------------------------------------------------------------- in common
+    // ---------------------------------------------------------------- fixtures
 
     private static Stream<Arguments> throughEachDoor(List<?> cases) {
         return cases.stream().flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
     }
 
-    // ---------------------------------------------------------------- what is not its fault
+    // ---------------------------------------------------------------- the gateway's own failures
 
-    /** Of a small answer, which is there as a whole by then, and of one that is only beginning. */
+    /** For a small answer, which has arrived completely by then, and for one that has only begun. */
     @Door.Each
-    void isNotToBlameForAFilterThatFailsOnItsAnswer(Door door) throws IOException {
+    void doesNotBlameTheBackendForAFailingFilter(Door door) throws IOException {
         for (String framing :
                 new String[] {"Content-Length: 4\r\n\r\nfine", "Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n"}) {
             backend.behave((request, conversation) -> conversation.write("HTTP/1.1 200 OK\r\n" + framing));
@@ -555,13 +446,5 @@ class BackendFaultsIT {
         assertThat(answer.header("cache-control")).isEqualTo("no-store");
         assertThat(answer.header("x-request-id")).isNotEmpty();
         assertThat(answer.header("retry-after") != null).isEqualTo(status == 503);
-    }
-
-    private static void crawl(TestBackend.Conversation conversation, String piece)
-            throws IOException, InterruptedException {
-        while (true) {
-            conversation.write(piece);
-            Thread.sleep(20);
-        }
     }
 }

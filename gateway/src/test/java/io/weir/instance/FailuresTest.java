@@ -22,8 +22,8 @@ class FailuresTest {
                 Arguments.of(new ConnectTimeoutException("late"), Reason.CONNECT_TIMEOUT, Reason.CONNECTION_LOST),
                 Arguments.of(new IOException("reset"), Reason.CONNECT_FAILED, Reason.CONNECTION_LOST),
                 Arguments.of(new PrematureChannelClosureException(), Reason.CONNECT_FAILED, Reason.CONNECTION_LOST),
-                // What Reactor Netty makes of a connection that was closed before the request, or while its body was
-                // written.
+                // Reactor Netty's exception for a connection that was closed before the request or while its
+                // body was written.
                 Arguments.of(AbortedException.beforeSend(), Reason.CONNECT_FAILED, Reason.CONNECTION_LOST),
                 Arguments.of(
                         new AbortedException(new ClosedChannelException()),
@@ -34,7 +34,7 @@ class FailuresTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    void hasAReasonForEach(Throwable failure, Reason before, Reason connected) {
+    void mapsEachFailureToAReason(Throwable failure, Reason before, Reason connected) {
         assertThat(Failures.reason(failure, false)).isEqualTo(before);
         assertThat(Failures.reason(failure, true)).isEqualTo(connected);
     }

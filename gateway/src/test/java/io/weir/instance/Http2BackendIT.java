@@ -48,7 +48,7 @@ import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.WebsocketServerSpec;
 
-/** A backend that speaks HTTP/2 with prior knowledge, before callers who speak HTTP/1.1 or HTTP/2. */
+/** A backend with HTTP/2 by prior knowledge, for callers with HTTP/1.1 and HTTP/2. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
 class Http2BackendIT {
@@ -60,7 +60,7 @@ class Http2BackendIT {
 
     private static final List<String> PROTOCOLS = new CopyOnWriteArrayList<>();
 
-    /** What came to the backend that opens WebSockets. */
+    /** The requests that reached the backend that opens WebSockets. */
     private static final BlockingQueue<List<String>> SEEN = new LinkedBlockingQueue<>();
 
     private static final Set<String> UNLIKE =
@@ -84,7 +84,7 @@ class Http2BackendIT {
                         request.withConnection(Http2BackendIT::hint);
                     }
                     boolean ill = request.uri().endsWith("unavailable");
-                    // Not a Mono, which would be sent with its length, and without what comes behind it.
+                    // A Flux: a Mono would be sent with Content-Length and without trailers.
                     return response.header("Trailer", "grpc-status")
                             .trailerHeaders(trailers -> trailers.set("grpc-status", ill ? "14" : "0"))
                             .sendString(Flux.concat(
@@ -121,7 +121,7 @@ class Http2BackendIT {
                 .start();
     }
 
-    /** The request's line and fields, but for what HTTP/2 frames it with, and for what is never the same. */
+    /** The request's line and fields, without HTTP/2's own fields and fields with varying values. */
     private static List<String> seen(HttpServerRequest request) {
         return Stream.concat(
                         Stream.of(request.uri()),
@@ -132,7 +132,7 @@ class Http2BackendIT {
                 .toList();
     }
 
-    @SuppressWarnings("FutureReturnValueIgnored") // What becomes of it, the answer behind it tells.
+    @SuppressWarnings("FutureReturnValueIgnored") // The final answer shows whether the write succeeded.
     private static void hint(Connection stream) {
         Http2Headers early = new DefaultHttp2Headers().status("103").add("link", "</a.css>; rel=preload");
         stream.channel().writeAndFlush(new DefaultHttp2HeadersFrame(early, false));
@@ -175,15 +175,14 @@ class Http2BackendIT {
 
     @AfterAll
     static void stop() {
-        // Before the gateway, whose end is that of the event loops, which are its too: one that is ending may never
-        // close it.
+        // Before the gateway: the backend shares its event loops, and a terminating loop may never close it.
         backend.disposeNow();
         tunnels.disposeNow();
         gateway.close();
     }
 
     @Door.Each
-    void passesACallOn(Door door) throws IOException {
+    void forwardsACall(Door door) throws IOException {
         String path = door.path(BACKEND, "get");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
@@ -196,7 +195,7 @@ class Http2BackendIT {
     }
 
     @Door.Each
-    void passesOverInformationalAnswers(Door door) throws IOException {
+    void dropsInformationalAnswers(Door door) throws IOException {
         TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "hinted"));
 
         assertThat(answer.status()).isEqualTo(200);
@@ -204,9 +203,9 @@ class Http2BackendIT {
         gateway.assertFed(BACKEND, 1, 0, 0);
     }
 
-    /** The codec of HTTP/1.1 reads none; that of HTTP/2 hands on whatever comes. */
+    /** The codec of HTTP/1.1 does not read such a body; the codec of HTTP/2 does. */
     @Door.Each
-    void dropsABodyThatAnAnswerCannotHave(Door door) throws IOException {
+    void dropsABodyThatTheAnswerMustNotHave(Door door) throws IOException {
         String path = door.path(BACKEND, "head");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             assertThat(caller.request("HEAD", path).status()).isEqualTo(200);
@@ -218,14 +217,14 @@ class Http2BackendIT {
     }
 
     @Door.Each
-    void passesALargeAnswerBack(Door door) throws IOException {
+    void forwardsALargeAnswer(Door door) throws IOException {
         TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "large"));
 
         assertThat(answer.text()).isEqualTo("0 none" + "x".repeat(LARGE));
     }
 
     @Door.Each
-    void passesUploadsOn(Door door) throws IOException {
+    void forwardsUploads(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", door.path(BACKEND, "known"), "Content-Length: " + LARGE));
             Thread.ofVirtual().start(() -> sendAll(caller));
@@ -242,12 +241,12 @@ class Http2BackendIT {
         try {
             caller.send(new byte[LARGE]);
         } catch (IOException e) {
-            // The answer tells why.
+            // The answer shows the reason.
         }
     }
 
     @Door.Each
-    void passesTrailersOnFromEitherProtocol(Door door) throws IOException {
+    void forwardsRequestTrailersFromBothProtocols(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", door.path(BACKEND, "http1"), "Transfer-Encoding: chunked"));
             caller.send("3\r\nabc\r\n0\r\nX-Checksum: one\r\nContent-Length: 7\r\n\r\n");
@@ -257,7 +256,7 @@ class Http2BackendIT {
     }
 
     @Door.Each
-    void passesTrailersBackAndTellsTheBreakerOfThem(Door door) throws IOException {
+    void forwardsAnswerTrailersAndRecordsTheirStatus(Door door) throws IOException {
         TestCaller.Answer well = TestCaller.get(gateway.port(), door.path(BACKEND, "well"), "TE: trailers");
         TestCaller.Answer ill = TestCaller.get(gateway.port(), door.path(BACKEND, "unavailable"), "TE: trailers");
 
@@ -271,7 +270,7 @@ class Http2BackendIT {
     }
 
     @Door.Each
-    void servesManyAtOnce(Door door) {
+    void servesManyConcurrentCalls(Door door) {
         HttpClient client = HttpClient.create().protocol(HttpProtocol.H2C);
         List<Integer> statuses = Flux.range(0, 40)
                 .flatMap(
@@ -290,9 +289,12 @@ class Http2BackendIT {
         assertThat(gateway.backend(BACKEND).pool().idle()).isBetween(1, 20);
     }
 
-    /** It says in its settings that it knows none; whoever asks for one all the same cannot open its breaker. */
+    /**
+     * The backend's settings exclude extended CONNECT. Callers that ask for a WebSocket must not open its
+     * breaker.
+     */
     @Door.Each
-    void refusesAWebSocketThatTheBackendDoesNotKnow(Door door) throws IOException {
+    void refusesAWebSocketThatTheBackendDoesNotSupport(Door door) throws IOException {
         String path = door.path(BACKEND, "websocket");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket.ask(caller, path);
@@ -303,9 +305,9 @@ class Http2BackendIT {
         gateway.assertFed(BACKEND, 0, 0, 0);
     }
 
-    /** It is asked with an extended CONNECT (RFC 8441), which has no key. */
+    /** An extended CONNECT (RFC 8441) has no key. */
     @Door.Each
-    void carriesAWebSocketByAnExtendedConnect(Door door) throws Exception {
+    void forwardsAWebSocketAsExtendedConnect(Door door) throws Exception {
         String path = door.path(TUNNELS, "open");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket socket =
@@ -325,19 +327,19 @@ class Http2BackendIT {
         gateway.assertFed(TUNNELS, 1, 0, 0);
     }
 
-    /** And with nothing else but the handshake: above all with no origin that the caller has not sent. */
+    /** The handshake contains no added fields, above all no origin if the caller sent none. */
     @Door.Each
-    void asksForAWebSocketAsAnyOtherRequestDoes(Door door) throws Exception {
+    void forwardsAHandshakeWithTheFieldsOfAnyOtherRequest(Door door) throws Exception {
         String authority = "127.0.0.1:" + tunnels.port();
-        assertAskedAlike(door, TUNNELS, "?a=1&&b", authority);
-        assertAskedAlike(door, TUNNELS, "", authority, "Origin: https://shop.example");
-        assertAskedAlike(door, "hosted", "?", "weir.test");
-        assertAskedAlike(door, "hosted", "", "weir.test", "Origin: null", "X-A: 1", "X-A: 2", "TE: trailers");
+        assertSameRequest(door, TUNNELS, "?a=1&&b", authority);
+        assertSameRequest(door, TUNNELS, "", authority, "Origin: https://shop.example");
+        assertSameRequest(door, "hosted", "?", "weir.test");
+        assertSameRequest(door, "hosted", "", "weir.test", "Origin: null", "X-A: 1", "X-A: 2", "TE: trailers");
         gateway.assertFed(TUNNELS, 8, 0, 0);
     }
 
-    /** Of what refuses one, too, the head is passed on. */
-    private static void assertAskedAlike(Door door, String route, String query, String host, String... fields)
+    /** The backend also receives the handshake's head if it refuses. */
+    private static void assertSameRequest(Door door, String route, String query, String host, String... fields)
             throws Exception {
         String path = door.path(route, "closed") + query;
         TestCaller.get(gateway.port(), path, with(fields));
@@ -361,10 +363,10 @@ class Http2BackendIT {
 
     private static List<String> seen() throws InterruptedException {
         return Objects.requireNonNull(
-                SEEN.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "a request that has not come");
+                SEEN.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "no request arrived");
     }
 
-    /** A body of unknown length with a field behind it; gives the answer's body and what came behind that. */
+    /** Sends a body of unknown length with a trailer; returns the answer's body and trailers. */
     private static Map<String, String> postByHttp2(String path, String checksum) {
         Map<String, String> answer = new TreeMap<>();
         HttpClient.create()

@@ -20,7 +20,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 
-/** Each backend has connections of its own: bounded, never waited for, and closed by the gateway before the backend does. */
+/**
+ * A backend's connection pool: bounded, without waiting requests, and idle connections are closed by the
+ * gateway first.
+ */
 @Timeout(60)
 class PoolIT extends GatewayTests {
 
@@ -48,7 +51,7 @@ class PoolIT extends GatewayTests {
     }
 
     @Door.Each
-    void hasAConnectionForEveryPermitAndIsNeverWhereRequestsWait(Door door) throws IOException {
+    void hasAConnectionPerPermitAndNoWaitingRequests(Door door) throws IOException {
         int callers = 100;
         int before = backend.accepted();
         Pool pool = gateway.backend("orders").pool();
@@ -62,7 +65,7 @@ class PoolIT extends GatewayTests {
 
         assertThat(pool.acquired()).isEqualTo(LIMIT);
         assertThat(pool.pending()).isZero();
-        // The neighbour's connections are its own.
+        // The neighbour has its own connections.
         gateway.assertNeighbourUnharmed();
         calls.release();
         int waited = 0;
@@ -71,16 +74,17 @@ class PoolIT extends GatewayTests {
         }
 
         answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
-        // A permit may come back a moment before its connection does; more than the permits never ask for one.
-        assertThat(waited).as("waited for a connection").isLessThanOrEqualTo(LIMIT);
+        // A permit may be released just before its connection; no more requests than permits ask for a
+        // connection.
+        assertThat(waited).as("requests that waited for a connection").isLessThanOrEqualTo(LIMIT);
         assertThat(backend.accepted() - before).isLessThanOrEqualTo(LIMIT + STREAMS + HEADROOM);
     }
 
     @Door.Each
-    void keepsItsBoundWhenEveryConnectionIsBrokenOff(Door door) throws Exception {
+    void keepsItsBoundWhenAllConnectionsAreReset(Door door) throws Exception {
         Pool pool = gateway.backend("orders").pool();
         for (int round = 0; round < 20; round++) {
-            // One after the other is given up, and the next comes up while its connection is on its way out.
+            // Each reset admits the next queued call while the old connection is still being closed.
             List<TestCaller> callers = new ArrayList<>();
             for (int i = 0; i < 2 * LIMIT; i++) {
                 TestCaller caller = TestCaller.to(gateway.port());
@@ -104,7 +108,7 @@ class PoolIT extends GatewayTests {
 
     @Door.Each
     void closesAnIdleConnectionBeforeTheBackendDoes(Door door) throws Exception {
-        // The backend keeps a connection for longer than the gateway does, and would close it with a RST.
+        // The backend keeps a connection for longer than the gateway, and would close it with a RST.
         AtomicInteger closedByBackend = new AtomicInteger();
         backend.behave((request, conversation) -> {
             conversation.answer(200, "kept");
@@ -120,7 +124,7 @@ class PoolIT extends GatewayTests {
                 int accepted = backend.accepted();
                 assertThat(caller.request("GET", door.path("fickle", "idle")).status())
                         .isEqualTo(200);
-                assertThat(backend.accepted()).as("a connection of its own").isEqualTo(accepted + 1);
+                assertThat(backend.accepted()).as("connections accepted").isEqualTo(accepted + 1);
                 long idleSince = System.nanoTime();
                 await().until(() -> System.nanoTime() - idleSince > TimeUnit.MILLISECONDS.toNanos(250));
             }
@@ -129,7 +133,7 @@ class PoolIT extends GatewayTests {
     }
 
     @Door.Each
-    void sendsNothingTwiceByItself(Door door) throws IOException {
+    void doesNotRetryByItself(Door door) throws IOException {
         backend.behave(TestBackend.ECHO);
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "first")).status())
                 .isEqualTo(200);
@@ -146,14 +150,14 @@ class PoolIT extends GatewayTests {
         assertRefused(gateway, door, "orders", path, answer, Reason.CONNECTION_LOST);
         assertThat(asked.get()).isEqualTo(1);
         gateway.assertFed("orders", 2, 1, 0);
-        // Its own retry needs a connection that dies between the pool and the first byte: nothing that a test can bring
-        // about.
+        // Reactor Netty retries only if a connection closes between its acquisition and the first byte, which
+        // a test cannot cause.
         assertThat(gateway.backend("orders").pool().client().configuration().isRetryDisabled())
                 .isTrue();
     }
 
     @Door.Each
-    void replacesAConnectionThatIsOldHoweverBusyItIs(Door door) throws IOException {
+    void replacesAnOldConnectionEvenIfBusy(Door door) throws IOException {
         backend.behave(TestBackend.ECHO);
         int before = backend.accepted();
         try (TestCaller caller = TestCaller.to(gateway.port())) {

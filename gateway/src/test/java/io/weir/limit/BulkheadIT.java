@@ -25,7 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 
-/** A backend has as many calls as it may have and no more; a few wait, in order; the rest is sent away at once. */
+/**
+ * The limit on a backend's concurrent calls: exact, with a bounded FIFO queue; calls beyond both are refused
+ * at once.
+ */
 @Timeout(60)
 class BulkheadIT extends GatewayTests {
 
@@ -66,10 +69,10 @@ class BulkheadIT extends GatewayTests {
                 .start();
     }
 
-    // ---------------------------------------------------------------- the cap and the queue
+    // ---------------------------------------------------------------- limit and queue
 
     @Door.Each
-    void holdsTheBackendToItsLimitExactly(Door door) throws Exception {
+    void enforcesTheExactLimit(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = fill(door, "exact");
 
         assertThat(calls.inside()).isEqualTo(LIMIT);
@@ -91,7 +94,7 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Door.Each
-    void holdsTheBackendToItsLimitUnderAStampede(Door door) throws Exception {
+    void enforcesTheLimitUnderManyConcurrentRequests(Door door) throws Exception {
         int callers = 200;
         calls.release();
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
@@ -108,7 +111,7 @@ class BulkheadIT extends GatewayTests {
         }
 
         assertThat(calls.most()).isLessThanOrEqualTo(LIMIT);
-        assertThat(calls.calls()).as("what was sent was answered").isEqualTo((int) served);
+        assertThat(calls.calls()).as("calls in the backend").isEqualTo((int) served);
         await().until(() -> gateway.lines(door.path("orders", "stampede")).size() == callers);
         gateway.assertMetered(door.id("orders"), "2xx");
         gateway.assertMetered(door.id("orders"), "bulkhead-full");
@@ -116,13 +119,13 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Door.Each
-    void servesThoseWhoWaitInTheirOrder(Door door) throws Exception {
+    void servesQueuedCallsInOrder(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = fill(door, "order");
         HeldCalls.Held leaving = calls.next();
         List<String> order = new ArrayList<>();
         HeldCalls.Held staying = calls.next();
         for (int i = 0; i < WAITERS; i++) {
-            // One leaves, one comes up.
+            // One call ends, the next one is dispatched.
             leaving.answer();
             leaving = calls.next();
             order.add(leaving.request().target());
@@ -137,7 +140,7 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Door.Each
-    void sendsAwayWhoHasWaitedForAsLongAsItMay(Door door) throws Exception {
+    void refusesACallAfterTheLongestWait(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("hasty", "occupies"));
         HeldCalls.Held held = calls.next();
         String path = door.path("hasty", "waits");
@@ -155,7 +158,7 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Door.Each
-    void sendsAwayAtOnceWhereNobodyMayWait(Door door) throws Exception {
+    void refusesAtOnceWithoutAQueue(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant =
                 TestCaller.ask(gateway.port(), door.path("walk-in", "occupies"));
         HeldCalls.Held held = calls.next();
@@ -170,7 +173,7 @@ class BulkheadIT extends GatewayTests {
         assertThat(occupant.join().status()).isEqualTo(200);
         assertThat(shed("walk-in", Reason.BULKHEAD_FULL)).isEqualTo(before + 30);
 
-        // A full bulkhead is no fault of the backend's, however often it is met.
+        // A full bulkhead is not the backend's failure.
         assertThat(gateway.backend("walk-in").breaker().state()).isEqualTo(State.CLOSED);
         assertThat(gateway.backend("walk-in")
                         .breaker()
@@ -181,10 +184,10 @@ class BulkheadIT extends GatewayTests {
         gateway.assertFed("walk-in", 1, 0, 0);
     }
 
-    // ---------------------------------------------------------------- who leaves
+    // ---------------------------------------------------------------- calls that leave the queue
 
     @Door.Each
-    void neverSendsWhoHasLeftTheQueue(Door door) throws Exception {
+    void neverSendsACallThatHasLeftTheQueue(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < LIMIT; i++) {
             answers.add(TestCaller.ask(gateway.port(), door.path("orders", "stays" + i)));
@@ -208,8 +211,8 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Door.Each
-    void letsNobodyWaitWithLessTimeThanTheBackendNeeds(Door door) throws Exception {
-        // It takes 60 ms, and the gateway has seen enough of it to know.
+    void refusesACallWithLessTimeThanTheBackendNeeds(Door door) throws Exception {
+        // The backend takes 60 ms, and the gateway has enough samples for an estimate.
         backend.behave((request, conversation) -> {
             Thread.sleep(60);
             conversation.answer(200, "");
@@ -238,7 +241,7 @@ class BulkheadIT extends GatewayTests {
     // ---------------------------------------------------------------- a route's own limit
 
     @Door.Each
-    void holdsARouteToItsOwnTighterLimit(Door door) throws Exception {
+    void enforcesARoutesOwnTighterLimit(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> first = TestCaller.ask(gateway.port(), door.path("tight", "first"));
         HeldCalls.Held held = calls.next();
         String path = door.path("tight", "second");
@@ -247,7 +250,7 @@ class BulkheadIT extends GatewayTests {
 
         assertRefused(gateway, door, "tight", path, refused, Reason.BULKHEAD_FULL);
         assertThat(refused.problem().path("detail").asString()).isEqualTo("the route is at its limit");
-        // The backend has room, and others use it.
+        // The backend has a free permit, and another route uses it.
         assertThat(bulkhead("orders").inUse()).isEqualTo(1);
         CompletableFuture<TestCaller.Answer> other = TestCaller.ask(gateway.port(), door.path("orders", "other"));
         calls.next().answer();
@@ -257,7 +260,7 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Door.Each
-    void holdsNoPermitOfTheRouteWhileItWaitsForTheBackends(Door door) throws Exception {
+    void holdsNoRoutePermitWhileWaitingForTheBackendsPermit(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < LIMIT; i++) {
             answers.add(TestCaller.ask(gateway.port(), door.path("orders", "others" + i)));
@@ -281,7 +284,7 @@ class BulkheadIT extends GatewayTests {
     // ---------------------------------------------------------------- streams
 
     @Door.Each
-    void countsStreamsApart(Door door) throws Exception {
+    void countsStreamsSeparately(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             if (request.target().contains("/stream/")) {
                 conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
@@ -307,22 +310,22 @@ class BulkheadIT extends GatewayTests {
         gateway.assertTold(door, "stream", door.path("stream", "open"), 499, "client-closed");
     }
 
-    // ---------------------------------------------------------------- for those who know Resilience4j
+    // ---------------------------------------------------------------- Resilience4j's view
 
     @Door.Each
-    void takesAnotherLimitWhileCallsAreInFlight(Door door) throws Exception {
+    void changesTheLimitWhileCallsAreInFlight(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = fill(door, "resize");
         List<HeldCalls.Held> held = new ArrayList<>(List.of(calls.next(), calls.next()));
         try {
             limit(LIMIT + 2);
-            // Two of those who wait come up at once.
+            // Two queued calls are dispatched at once.
             held.add(calls.next());
             held.add(calls.next());
             assertThat(calls.inside()).isEqualTo(LIMIT + 2);
             assertThat(bulkhead("orders").queued()).isEqualTo(WAITERS - 2);
 
             limit(1);
-            // Until all but one are through, nobody comes up.
+            // No queued call is dispatched until only one permit is in use.
             for (int i = 0; i < 3; i++) {
                 assertThat(bulkhead("orders").queued()).isEqualTo(1);
                 held.get(i).answer();
@@ -339,7 +342,7 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Test
-    void standsInResilience4jsRegistryMetersAndEndpoints() throws Exception {
+    void appearsInResilience4jsRegistryMetersAndEndpoints() throws Exception {
         BulkheadRegistry registry = gateway.bean(BulkheadRegistry.class);
         assertThat(registry.bulkhead("orders")).isInstanceOf(RegisteredBulkhead.class);
         assertThat(TestCaller.get(gateway.managementPort(), "/actuator/bulkheads")
@@ -361,9 +364,9 @@ class BulkheadIT extends GatewayTests {
         answer.join();
     }
 
-    // ---------------------------------------------------------------- in common
+    // ---------------------------------------------------------------- fixtures
 
-    /** Takes all permits and all places in the queue of {@code orders}, one caller after the other. */
+    /** Takes all permits and all places in the queue of {@code orders}, one call after the other. */
     private List<CompletableFuture<TestCaller.Answer>> fill(Door door, String name) {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < LIMIT + WAITERS; i++) {

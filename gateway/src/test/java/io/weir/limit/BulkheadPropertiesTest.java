@@ -16,7 +16,7 @@ import org.springframework.boot.context.properties.source.MapConfigurationProper
 class BulkheadPropertiesTest {
 
     @Test
-    void hasDefaultsThatAreValid() {
+    void defaultsAreValid() {
         BulkheadProperties properties = bind(Map.of());
 
         assertThat(properties)
@@ -25,7 +25,7 @@ class BulkheadPropertiesTest {
     }
 
     @Test
-    void readsResilience4jsNames() {
+    void bindsResilience4jsNames() {
         BulkheadProperties properties = bind(Map.of(
                 "bulkhead.max-concurrent-calls", "20",
                 "bulkhead.queue-capacity", "0",
@@ -46,7 +46,7 @@ class BulkheadPropertiesTest {
         "1, 0, -1ms, maxWaitDuration",
         "1, 0, 60001ms, maxWaitDuration",
     })
-    void acceptsJustWhatIsInRange(String calls, String capacity, String wait, String wrong) {
+    void acceptsOnlyValuesInRange(String calls, String capacity, String wait, String wrong) {
         BulkheadProperties properties = bind(Map.of(
                 "bulkhead.max-concurrent-calls", calls,
                 "bulkhead.queue-capacity", capacity,

@@ -22,7 +22,7 @@ class LittlesLawTest {
     private static final long SECOND = 1_000 * MS;
     private static final long WINDOW = 10 * SECOND;
 
-    /** Far from zero, and about to overflow, as {@link System#nanoTime} may be. */
+    /** Close to an overflow, as {@link System#nanoTime} may be. */
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5 * SECOND);
 
     private final AtomicBoolean trusted = new AtomicBoolean(true);
@@ -30,7 +30,7 @@ class LittlesLawTest {
             new LittlesLaw(new LittlesLawProperties(Duration.ofSeconds(10), 1.5), trusted::get, clock::get);
 
     @Test
-    void knowsNothingAtFirst() {
+    void allFiguresAreZeroWithoutCalls() {
         LittlesLaw.Figures figures = law.figures();
 
         assertThat(figures).isEqualTo(new LittlesLaw.Figures(0, 0, 0, 0, 0, 0));
@@ -40,7 +40,7 @@ class LittlesLawTest {
     }
 
     @Test
-    void tellsRateTimesAndConcurrencyOfASteadyStream() {
+    void computesRateTimesAndConcurrencyOfASteadyStream() {
         for (int i = 0; i < 3_000; i++) {
             clock.addAndGet(10 * MS);
             law.waited(5 * MS);
@@ -58,39 +58,39 @@ class LittlesLawTest {
     }
 
     @Test
-    void tellsOfTheWindowOnly() {
-        feed(100, 200 * MS, 20 * SECOND);
+    void usesOnlyCallsWithinTheWindow() {
+        record(100, 200 * MS, 20 * SECOND);
 
-        feed(10, 20 * MS, WINDOW + SECOND);
+        record(10, 20 * MS, WINDOW + SECOND);
 
         assertThat(law.figures().arrivalRate()).isCloseTo(10, withinPercentage(1));
         assertThat(law.figures().serviceNanos()).isEqualTo(20 * MS);
     }
 
     @Test
-    void isNotMisledByAnIdleHour() {
-        feed(100, 20 * MS, 20 * SECOND);
+    void computesARateOfZeroAfterAnIdleHour() {
+        record(100, 20 * MS, 20 * SECOND);
         clock.addAndGet(TimeUnit.HOURS.toNanos(1));
 
         assertThat(law.figures().arrivalRate()).isZero();
 
-        feed(100, 20 * MS, WINDOW);
+        record(100, 20 * MS, WINDOW);
         assertThat(law.figures().arrivalRate()).isCloseTo(100, withinPercentage(2));
     }
 
     @Test
-    void seesABurstAfterAnIdleHourEvenIfNobodyRead() {
-        feed(100, 20 * MS, 20 * SECOND);
+    void countsABurstAfterAnIdleHourWithoutReads() {
+        record(100, 20 * MS, 20 * SECOND);
         clock.addAndGet(TimeUnit.HOURS.toNanos(1));
 
-        feed(100, 20 * MS, 5 * SECOND);
+        record(100, 20 * MS, 5 * SECOND);
 
-        // Five seconds of a ten-second window.
+        // Calls arrived in 5 s of a 10 s window.
         assertThat(law.figures().arrivalRate()).isCloseTo(50, withinPercentage(10));
     }
 
     @Test
-    void takesNoMillisecondForAWholeRate() {
+    void doesNotExtrapolateARateFromOneMillisecond() {
         clock.addAndGet(MS);
         law.served(MS);
 
@@ -99,7 +99,7 @@ class LittlesLawTest {
 
     @Test
     void suggestsRateTimesUncongestedTimeTimesHeadroomRoundedUp() {
-        feed(200, 47 * MS, 2 * WINDOW);
+        record(200, 47 * MS, 2 * WINDOW);
 
         assertThat(law.figures().uncongestedNanos()).isEqualTo(47.0 * MS);
         // 200/s x 0.047 s x 1.5 = 14.1
@@ -108,9 +108,9 @@ class LittlesLawTest {
 
     @Test
     void keepsTheUncongestedTimeWhileTheBackendIsCongested() {
-        feed(200, 47 * MS, 2 * WINDOW);
+        record(200, 47 * MS, 2 * WINDOW);
 
-        feed(200, 400 * MS, 3 * WINDOW);
+        record(200, 400 * MS, 3 * WINDOW);
 
         LittlesLaw.Figures figures = law.figures();
         assertThat(figures.activeCalls()).isCloseTo(80, withinPercentage(1));
@@ -119,17 +119,17 @@ class LittlesLawTest {
     }
 
     @Test
-    void forgetsTheUncongestedTimeOfABackendThatHasBecomeSlower() {
-        feed(200, 50 * MS, 2 * WINDOW);
+    void adoptsALongerTimeAfterAllRememberedEpochs() {
+        record(200, 50 * MS, 2 * WINDOW);
 
-        feed(200, 400 * MS, LittlesLaw.EPOCHS * LittlesLaw.EPOCH_WINDOWS * WINDOW + WINDOW);
+        record(200, 400 * MS, LittlesLaw.EPOCHS * LittlesLaw.EPOCH_WINDOWS * WINDOW + WINDOW);
 
         assertThat(law.figures().uncongestedNanos()).isEqualTo(400.0 * MS);
     }
 
     @Test
-    void forgetsTheUncongestedTimeOfABackendThatNobodyCalls() {
-        feed(200, 50 * MS, 2 * WINDOW);
+    void forgetsTheUncongestedTimeWithoutCalls() {
+        record(200, 50 * MS, 2 * WINDOW);
 
         clock.addAndGet(LittlesLaw.EPOCHS * LittlesLaw.EPOCH_WINDOWS * WINDOW);
 
@@ -138,37 +138,37 @@ class LittlesLawTest {
 
     @Test
     void remembersTheUncongestedTimeForAtLeastOneEpoch() {
-        feed(200, 50 * MS, 2 * WINDOW);
+        record(200, 50 * MS, 2 * WINDOW);
 
-        feed(200, 400 * MS, (LittlesLaw.EPOCH_WINDOWS - 1) * WINDOW);
+        record(200, 400 * MS, (LittlesLaw.EPOCH_WINDOWS - 1) * WINDOW);
 
         assertThat(law.figures().uncongestedNanos()).isEqualTo(50.0 * MS);
     }
 
     @Test
-    void believesNoHandfulOfCalls() {
-        feed(1, 10 * MS, (LittlesLaw.ENOUGH - 2) * SECOND);
+    void needsAFullBatchForAnEstimate() {
+        record(1, 10 * MS, (LittlesLaw.MIN_BATCH_CALLS - 2) * SECOND);
 
         assertThat(law.typicalNanos()).isZero();
 
-        feed(1, 10 * MS, 5 * SECOND);
+        record(1, 10 * MS, 5 * SECOND);
         assertThat(law.typicalNanos()).isCloseTo(10 * MS, withinPercentage(4));
     }
 
     @Test
-    void doesNotTakeFastErrorsForAFastBackend() {
-        feed(200, 50 * MS, 2 * WINDOW);
+    void ignoresBatchesWhileTheBackendIsFailing() {
+        record(200, 50 * MS, 2 * WINDOW);
         trusted.set(false);
-        feed(200, MS, 2 * WINDOW);
+        record(200, MS, 2 * WINDOW);
         trusted.set(true);
 
-        feed(200, 50 * MS, WINDOW);
+        record(200, 50 * MS, WINDOW);
 
         assertThat(law.figures().uncongestedNanos()).isEqualTo(50.0 * MS);
     }
 
     @Test
-    void tellsTheMedianAsTypicalAndTheMeanAsUncongested() {
+    void typicalTimeIsTheMedianAndUncongestedTimeIsTheMean() {
         for (int i = 0; i < 2_000; i++) {
             clock.addAndGet(10 * MS);
             law.served(i % 10 == 0 ? 500 * MS : 10 * MS);
@@ -179,10 +179,10 @@ class LittlesLawTest {
     }
 
     @Test
-    void agreesWithConcurrencySampledIndependently() {
+    void matchesIndependentlySampledConcurrency() {
         long seed = 20_260_301;
         Simulation simulation = new Simulation(seed, 10);
-        // Until the queue has settled, then for a window.
+        // Three windows until the queue is stationary, then one window to compare.
         simulation.runUntil(3 * WINDOW, law, clock);
         simulation.forgetSamples();
         simulation.runUntil(4 * WINDOW, law, clock);
@@ -194,16 +194,16 @@ class LittlesLawTest {
         assertThat(figures.waitingCalls())
                 .as("calls waiting, seed %d", seed)
                 .isCloseTo(simulation.meanWaiting(), withinPercentage(6));
-        // So that the agreement is about something: the backend is busy, and calls do wait.
+        // Precondition of a meaningful comparison: the backend is busy, and calls wait.
         assertThat(simulation.meanInService()).isGreaterThan(7);
         assertThat(simulation.meanWaiting()).isGreaterThan(1);
     }
 
     @Test
-    void addsUpWhatManyThreadsFeed() throws InterruptedException {
-        Thread[] feeders = new Thread[8];
-        for (int i = 0; i < feeders.length; i++) {
-            feeders[i] = Thread.ofPlatform().start(() -> {
+    void sumsTheCallsOfManyThreads() throws InterruptedException {
+        Thread[] recorders = new Thread[8];
+        for (int i = 0; i < recorders.length; i++) {
+            recorders[i] = Thread.ofPlatform().start(() -> {
                 for (int call = 0; call < 10_000; call++) {
                     clock.addAndGet(MS / 10);
                     law.waited(MS);
@@ -211,8 +211,8 @@ class LittlesLawTest {
                 }
             });
         }
-        for (Thread feeder : feeders) {
-            feeder.join();
+        for (Thread recorder : recorders) {
+            recorder.join();
         }
 
         LittlesLaw.Figures figures = law.figures();
@@ -221,7 +221,7 @@ class LittlesLawTest {
         assertThat(figures.uncongestedNanos()).isCloseTo(3.0 * MS, withinPercentage(1));
     }
 
-    private void feed(int perSecond, long serviceNanos, long forNanos) {
+    private void record(int perSecond, long serviceNanos, long forNanos) {
         long interval = SECOND / perSecond;
         for (long passed = 0; passed < forNanos; passed += interval) {
             clock.addAndGet(interval);
@@ -230,14 +230,14 @@ class LittlesLawTest {
     }
 
     /**
-     * A backend with some permits, a queue without end, Poisson arrivals and exponential service times; looked at by
-     * somebody who comes by at random moments and counts.
+     * A simulated backend with a number of permits, an unbounded queue, Poisson arrivals and exponential
+     * service times. It samples the number of calls at random moments.
      */
     private static final class Simulation {
 
         private static final double ARRIVALS_PER_NANO = 180.0 / SECOND;
         private static final double MEAN_SERVICE = 50.0 * MS;
-        private static final double LOOKS_PER_NANO = 2_000.0 / SECOND;
+        private static final double SAMPLES_PER_NANO = 2_000.0 / SECOND;
 
         private record InService(long began, long leaves) {}
 
@@ -248,10 +248,10 @@ class LittlesLawTest {
         private final Queue<Long> waiting = new ArrayDeque<>();
         private long now;
         private long nextArrival;
-        private long nextLook;
-        private long looks;
-        private long seenInService;
-        private long seenWaiting;
+        private long nextSample;
+        private long samples;
+        private long sampledInService;
+        private long sampledWaiting;
 
         Simulation(long seed, int permits) {
             this.random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
@@ -271,10 +271,10 @@ class LittlesLawTest {
                     nextArrival = now + exponential(1 / ARRIVALS_PER_NANO);
                     waiting.add(now);
                 } else {
-                    nextLook = now + exponential(1 / LOOKS_PER_NANO);
-                    looks++;
-                    seenInService += inService.size();
-                    seenWaiting += waiting.size();
+                    nextSample = now + exponential(1 / SAMPLES_PER_NANO);
+                    samples++;
+                    sampledInService += inService.size();
+                    sampledWaiting += waiting.size();
                 }
                 while (inService.size() < permits && !waiting.isEmpty()) {
                     law.waited(now - waiting.remove());
@@ -287,22 +287,22 @@ class LittlesLawTest {
 
         private long nextEvent() {
             InService first = inService.peek();
-            long next = Math.min(nextArrival, nextLook);
+            long next = Math.min(nextArrival, nextSample);
             return first == null ? next : Math.min(next, first.leaves());
         }
 
         void forgetSamples() {
-            looks = 0;
-            seenInService = 0;
-            seenWaiting = 0;
+            samples = 0;
+            sampledInService = 0;
+            sampledWaiting = 0;
         }
 
         double meanInService() {
-            return (double) seenInService / looks;
+            return (double) sampledInService / samples;
         }
 
         double meanWaiting() {
-            return (double) seenWaiting / looks;
+            return (double) sampledWaiting / samples;
         }
 
         private long exponential(double mean) {

@@ -13,12 +13,12 @@ class LogBucketsTest {
     @ValueSource(
             longs = {1_024, 1_500, 99_999, 1_000_000, 1_048_575, 1_048_576, 20_000_000, 60_000_000_000L, (1L << 40) - 1
             })
-    void tellsATimeToAThirtySecondPart(long nanos) {
+    void roundsADurationByAtMostOneThirtySecond(long nanos) {
         assertThat(LogBuckets.nanos(LogBuckets.index(nanos))).isCloseTo(nanos, withinPercentage(100.0 / 32));
     }
 
     @Test
-    void putsWhatIsTooShortIntoTheFirstAndWhatIsTooLongIntoTheLast() {
+    void clampsDurationsOutOfRangeToTheFirstAndLastBucket() {
         assertThat(LogBuckets.index(-1)).isZero();
         assertThat(LogBuckets.index(0)).isZero();
         assertThat(LogBuckets.index(1_023)).isZero();
@@ -27,7 +27,7 @@ class LogBucketsTest {
     }
 
     @Test
-    void growsWithTheTime() {
+    void indexGrowsWithTheDuration() {
         int before = 0;
         for (long nanos = 1; nanos < 1L << 41; nanos += 1 + nanos / 50) {
             int index = LogBuckets.index(nanos);
@@ -38,7 +38,7 @@ class LogBucketsTest {
     }
 
     @Test
-    void findsTheMedian() {
+    void computesTheMedian() {
         long[] counts = new long[LogBuckets.COUNT];
         assertThat(LogBuckets.median(counts)).isZero();
 
@@ -51,7 +51,7 @@ class LogBucketsTest {
     }
 
     @Test
-    void findsTheTimeThatAShareIsNotAbove() {
+    void computesAnyQuantile() {
         long[] counts = new long[LogBuckets.COUNT];
         assertThat(LogBuckets.quantile(counts, 995, 1_000)).isZero();
 
@@ -65,7 +65,7 @@ class LogBucketsTest {
     }
 
     @Test
-    void roundsTheRankUpAndNeverBelowTheFirst() {
+    void roundsTheRankUpToAtLeastOne() {
         long[] counts = new long[LogBuckets.COUNT];
         counts[LogBuckets.index(1_000_000)] = 99;
         counts[LogBuckets.index(9_000_000)] = 1;

@@ -9,30 +9,30 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Random operations, one at a time, against a model that is too simple to be wrong. */
+/** Compares the bulkhead with a simple sequential model under random operations, one at a time. */
 class QueueingBulkheadModelTest {
 
     private static final int RUNS = 3_000;
     private static final int OPERATIONS = 150;
 
-    /** Replays one run: {@code -Dbulkhead.seed=<the seed that a failure names>}. */
+    /** Replays one run: {@code -Dbulkhead.seed=SEED}, with the seed in the failure's message. */
     private static final String SEED = "bulkhead.seed";
 
     @Test
-    void behavesAsItsModelUnderRandomOperations() {
+    void behavesLikeTheModelUnderRandomOperations() {
         Long replayed = Long.getLong(SEED);
         if (replayed != null) {
-            new Run(replayed).play();
+            new RandomRun(replayed).play();
             return;
         }
         long first = System.nanoTime();
         System.out.printf("bulkhead against its model: -D%s=%d to %d%n", SEED, first, first + RUNS - 1);
         for (int i = 0; i < RUNS; i++) {
-            new Run(first + i).play();
+            new RandomRun(first + i).play();
         }
     }
 
-    /** What the bulkhead should do, in the words of a sequential programmer. */
+    /** The specified behaviour, for sequential use. */
     private static final class Model {
         private int limit;
         private int capacity;
@@ -66,7 +66,7 @@ class QueueingBulkheadModelTest {
 
         void release() {
             inUse--;
-            letIn();
+            admitWaiters();
         }
 
         boolean leave(Caller caller) {
@@ -76,10 +76,10 @@ class QueueingBulkheadModelTest {
         void resize(int newLimit, int newCapacity) {
             limit = newLimit;
             capacity = newCapacity;
-            letIn();
+            admitWaiters();
         }
 
-        private void letIn() {
+        private void admitWaiters() {
             while (inUse < limit && !queue.isEmpty()) {
                 Caller first = queue.removeFirst();
                 granted.add(first.number);
@@ -110,7 +110,7 @@ class QueueingBulkheadModelTest {
         }
     }
 
-    private static final class Run {
+    private static final class RandomRun {
         private final Random random;
         private final Model model;
         private final QueueingBulkhead bulkhead;
@@ -118,7 +118,7 @@ class QueueingBulkheadModelTest {
         private final List<Caller> queued = new ArrayList<>();
         private final StringBuilder history = new StringBuilder();
 
-        Run(long seed) {
+        RandomRun(long seed) {
             random = new Random(seed);
             int limit = 1 + random.nextInt(4);
             int capacity = random.nextInt(5);
@@ -168,7 +168,7 @@ class QueueingBulkheadModelTest {
             }
         }
 
-        /** Of those who still wait, who left, and who were granted a permit. */
+        /** Leaves with a waiter that is queued, has left, or was granted a permit. */
         private void leave() {
             if (!queued.isEmpty()) {
                 Caller caller = queued.get(random.nextInt(queued.size()));

@@ -17,28 +17,30 @@ import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Threads that enter, leave, release and resize as fast as they can, and what must hold meanwhile and afterwards. */
+/**
+ * Checks the invariants while several threads enter, leave, release and resize at full speed, and afterwards.
+ */
 @Timeout(120)
 class QueueingBulkheadStressTest {
 
     private static final int THREADS = 4;
 
     @Test
-    void neverLetsMoreInThanTheLimitAndLosesNoPermit() throws Exception {
+    void neverExceedsTheLimitAndLosesNoPermit() throws Exception {
         Storm storm = new Storm(new QueueingBulkhead(2, 4), 2);
 
-        storm.rage(() -> {});
+        storm.run(() -> {});
 
         storm.assertOver();
         assertThat(storm.bulkhead).hasToString("0 of 2 in use, 0 of 4 queued");
     }
 
     @Test
-    void losesNoPermitWhileTheLimitMoves() throws Exception {
+    void losesNoPermitWhileTheLimitChanges() throws Exception {
         Storm storm = new Storm(new QueueingBulkhead(1, 3), 4);
         Random random = new Random(1);
 
-        storm.rage(() -> storm.bulkhead.resize(1 + random.nextInt(4), random.nextInt(6)));
+        storm.run(() -> storm.bulkhead.resize(1 + random.nextInt(4), random.nextInt(6)));
         storm.bulkhead.resize(3, 3);
 
         storm.assertOver();
@@ -46,40 +48,41 @@ class QueueingBulkheadStressTest {
     }
 
     @Test
-    void servesWaitersInOrderWhoeverReleases() throws Exception {
-        Line line = new Line();
+    void grantsInOrderWhicheverThreadReleases() throws Exception {
+        OrderedQueue queue = new OrderedQueue();
 
-        List<Integer> served = line.form();
+        List<Integer> served = queue.run();
 
         assertThat(served).isSorted().doesNotHaveDuplicates();
-        assertThat(served.size() + line.left).as("served and left").isEqualTo(Line.CALLS);
-        assertThat(line.left).isPositive();
-        assertThat(line.bulkhead.inUse() + line.bulkhead.queued()).isZero();
+        assertThat(served.size() + queue.left).as("served and left").isEqualTo(OrderedQueue.CALLS);
+        assertThat(queue.left).isPositive();
+        assertThat(queue.bulkhead.inUse() + queue.bulkhead.queued()).isZero();
     }
 
     /**
-     * Half of the waiters do their call and release in {@code granted()}; the other half are left by their own thread
-     * a few calls later, which then does the call if they had already got a permit.
+     * Half of the waiters call and release in {@code granted()}. The threads of the other half make them
+     * leave after a few more calls; a waiter that was granted a permit by then calls and releases on its
+     * thread.
      */
     private static final class Storm {
         private static final int CALLS = 400_000;
 
         private final QueueingBulkhead bulkhead;
-        private final int mostInside;
+        private final int maxInside;
         private final AtomicInteger inside = new AtomicInteger();
-        private final LongAdder overcrowded = new LongAdder();
+        private final LongAdder limitExceeded = new LongAdder();
         private final LongAdder queued = new LongAdder();
         private final LongAdder left = new LongAdder();
         private final LongAdder grantedLater = new LongAdder();
         private final LongAdder grantedTwice = new LongAdder();
         private final LongAdder grantedAfterLeaving = new LongAdder();
 
-        Storm(QueueingBulkhead bulkhead, int mostInside) {
+        Storm(QueueingBulkhead bulkhead, int maxInside) {
             this.bulkhead = bulkhead;
-            this.mostInside = mostInside;
+            this.maxInside = maxInside;
         }
 
-        void rage(Runnable meanwhile) throws Exception {
+        void run(Runnable meanwhile) throws Exception {
             try (ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
                 List<Future<Void>> workers = new ArrayList<>();
                 for (int i = 0; i < THREADS; i++) {
@@ -97,30 +100,30 @@ class QueueingBulkheadStressTest {
 
         private Callable<Void> worker(Random random) {
             return () -> {
-                List<Visitor> undecided = new ArrayList<>();
+                List<StormWaiter> undecided = new ArrayList<>();
                 for (int i = 0; i < CALLS; i++) {
-                    Visitor visitor = new Visitor(random.nextBoolean());
-                    Entry entry = bulkhead.enter(visitor);
+                    StormWaiter waiter = new StormWaiter(random.nextBoolean());
+                    Entry entry = bulkhead.enter(waiter);
                     if (entry == Entry.GRANTED) {
                         call();
                     } else if (entry == Entry.QUEUED) {
                         queued.increment();
-                        if (!visitor.staysToTheEnd) {
-                            undecided.add(visitor);
+                        if (!waiter.waitsUntilGranted) {
+                            undecided.add(waiter);
                         }
                     }
                     if (undecided.size() > random.nextInt(3)) {
                         undecided.remove(random.nextInt(undecided.size())).decide();
                     }
                 }
-                undecided.forEach(Visitor::decide);
+                undecided.forEach(StormWaiter::decide);
                 return null;
             };
         }
 
         private void call() {
-            if (inside.incrementAndGet() > mostInside) {
-                overcrowded.increment();
+            if (inside.incrementAndGet() > maxInside) {
+                limitExceeded.increment();
             }
             Thread.onSpinWait();
             inside.decrementAndGet();
@@ -128,23 +131,21 @@ class QueueingBulkheadStressTest {
         }
 
         void assertOver() {
-            assertThat(overcrowded.sum()).as("more inside than the limit").isZero();
+            assertThat(limitExceeded.sum()).as("calls above the limit").isZero();
             assertThat(grantedTwice.sum()).as("granted twice").isZero();
             assertThat(grantedAfterLeaving.sum()).as("granted after leaving").isZero();
-            assertThat(left.sum() + grantedLater.sum())
-                    .as("left or granted, of the queued")
-                    .isEqualTo(queued.sum());
+            assertThat(left.sum() + grantedLater.sum()).as("left or granted").isEqualTo(queued.sum());
             assertThat(left.sum()).as("left").isPositive();
             assertThat(grantedLater.sum()).as("granted later").isPositive();
         }
 
-        private final class Visitor extends Waiter {
-            private final boolean staysToTheEnd;
+        private final class StormWaiter extends Waiter {
+            private final boolean waitsUntilGranted;
             private final AtomicInteger grants = new AtomicInteger();
-            private final AtomicBoolean gone = new AtomicBoolean();
+            private final AtomicBoolean hasLeft = new AtomicBoolean();
 
-            Visitor(boolean staysToTheEnd) {
-                this.staysToTheEnd = staysToTheEnd;
+            StormWaiter(boolean waitsUntilGranted) {
+                this.waitsUntilGranted = waitsUntilGranted;
             }
 
             @Override
@@ -153,17 +154,17 @@ class QueueingBulkheadStressTest {
                 if (grants.incrementAndGet() > 1) {
                     grantedTwice.increment();
                 }
-                if (gone.get()) {
+                if (hasLeft.get()) {
                     grantedAfterLeaving.increment();
                 }
-                if (staysToTheEnd) {
+                if (waitsUntilGranted) {
                     call();
                 }
             }
 
             void decide() {
                 if (leave()) {
-                    gone.set(true);
+                    hasLeft.set(true);
                     left.increment();
                     if (grants.get() > 0) {
                         grantedAfterLeaving.increment();
@@ -175,20 +176,24 @@ class QueueingBulkheadStressTest {
         }
     }
 
-    /** One permit; one thread that enters numbered callers and takes some away again, and another that releases. */
-    private static final class Line {
+    /**
+     * One permit: one thread enters numbered waiters and makes some of them leave, another thread releases.
+     */
+    private static final class OrderedQueue {
         private static final int CALLS = 300_000;
 
         private final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 16);
         private final AtomicInteger toRelease = new AtomicInteger();
         private final AtomicBoolean over = new AtomicBoolean();
 
-        /** Written by whoever holds the one permit: that it stays whole is part of the test. */
+        /**
+         * Written by the holder of the only permit. Not thread-safe on purpose: two holders would corrupt it.
+         */
         private final List<Integer> served = new ArrayList<>();
 
         private int left;
 
-        List<Integer> form() throws Exception {
+        List<Integer> run() throws Exception {
             try (ExecutorService threads = Executors.newFixedThreadPool(1)) {
                 Future<?> releaser = threads.submit(() -> {
                     while (!over.get()) {

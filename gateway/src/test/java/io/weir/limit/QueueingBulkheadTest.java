@@ -17,7 +17,7 @@ class QueueingBulkheadTest {
     private final List<String> granted = new ArrayList<>();
 
     @Test
-    void grantsAsManyPermitsAsTheLimitAndNotOneMore() {
+    void grantsPermitsUpToTheLimit() {
         QueueingBulkhead bulkhead = new QueueingBulkhead(2, 0);
 
         assertThat(bulkhead.tryAcquire()).isTrue();
@@ -37,7 +37,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void callsNobodyBackWhoGotThePermitAtOnce() {
+    void doesNotNotifyAWaiterThatWasGrantedOnEntry() {
         QueueingBulkhead bulkhead = new QueueingBulkhead(1, 1);
 
         bulkhead.enter(caller("a"));
@@ -46,7 +46,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void queuesAsManyWaitersAsItHasPlacesAndNotOneMore() {
+    void queuesWaitersUpToTheCapacity() {
         QueueingBulkhead bulkhead = full(1, 2);
 
         assertThat(bulkhead.enter(caller("a"))).isEqualTo(Entry.QUEUED);
@@ -56,7 +56,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void servesWaitersInTheOrderInWhichTheyCame() {
+    void grantsPermitsInOrderOfArrival() {
         QueueingBulkhead bulkhead = full(1, 3);
         enterAll(bulkhead, "a", "b", "c");
 
@@ -70,14 +70,14 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void letsNoNewcomerOvertakeTheQueue() {
+    void newCallsDoNotOvertakeTheQueue() {
         QueueingBulkhead bulkhead = full(1, 2);
         List<Boolean> overtook = new ArrayList<>();
         bulkhead.enter(new Waiter() {
             @Override
             protected void granted() {
                 overtook.add(bulkhead.tryAcquire());
-                bulkhead.enter(caller("newcomer"));
+                bulkhead.enter(caller("new"));
                 bulkhead.release();
             }
         });
@@ -90,14 +90,14 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void neverGrantsAWaiterThatHasLeft() {
+    void neverGrantsAPermitToAWaiterThatHasLeft() {
         QueueingBulkhead bulkhead = full(1, 3);
-        Waiter leaver = caller("leaver");
+        Waiter leaving = caller("leaving");
         enterAll(bulkhead, "a");
-        bulkhead.enter(leaver);
+        bulkhead.enter(leaving);
         enterAll(bulkhead, "b");
 
-        assertThat(leaver.leave()).isTrue();
+        assertThat(leaving.leave()).isTrue();
         bulkhead.release();
         bulkhead.release();
 
@@ -105,19 +105,19 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void givesThePlaceOfALeaverToTheNextAtOnce() {
+    void freesThePlaceOfAWaiterThatLeaves() {
         QueueingBulkhead bulkhead = full(1, 1);
-        Waiter leaver = caller("leaver");
-        bulkhead.enter(leaver);
+        Waiter leaving = caller("leaving");
+        bulkhead.enter(leaving);
 
-        leaver.leave();
+        leaving.leave();
 
         assertFigures(bulkhead, 1, 0);
         assertThat(bulkhead.enter(caller("next"))).isEqualTo(Entry.QUEUED);
     }
 
     @Test
-    void freesThePermitWhenEverybodyHasLeft() {
+    void freesAReleasedPermitIfAllWaitersHaveLeft() {
         QueueingBulkhead bulkhead = full(1, 2);
         Waiter a = caller("a");
         Waiter b = caller("b");
@@ -132,7 +132,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void tellsALeaverThatItAlreadyHoldsAPermit() {
+    void leaveReturnsFalseAfterThePermitWasGranted() {
         QueueingBulkhead bulkhead = full(1, 1);
         Waiter waiter = caller("a");
         bulkhead.enter(waiter);
@@ -144,7 +144,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void tellsALeaverThatItWasGrantedOnEntry() {
+    void leaveReturnsFalseAfterAGrantOnEntry() {
         Waiter waiter = caller("a");
         new QueueingBulkhead(1, 1).enter(waiter);
 
@@ -152,20 +152,20 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void countsALeaverOnceHoweverOftenItLeaves() {
+    void leavingTwiceCountsOnce() {
         QueueingBulkhead bulkhead = full(1, 2);
-        Waiter leaver = caller("leaver");
-        bulkhead.enter(leaver);
+        Waiter leaving = caller("leaving");
+        bulkhead.enter(leaving);
         enterAll(bulkhead, "stays");
 
-        assertThat(leaver.leave()).isTrue();
-        assertThat(leaver.leave()).isTrue();
+        assertThat(leaving.leave()).isTrue();
+        assertThat(leaving.leave()).isTrue();
 
         assertFigures(bulkhead, 1, 1);
     }
 
     @Test
-    void owesNothingToAWaiterThatWasRefused() {
+    void leaveReturnsTrueAfterARefusal() {
         QueueingBulkhead bulkhead = full(1, 0);
         Waiter refused = caller("refused");
         bulkhead.enter(refused);
@@ -175,7 +175,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void givesNeitherPermitNorPlaceToAWaiterThatLeftBeforeItEntered() {
+    void aWaiterThatLeftBeforeEnteringGetsNeitherPermitNorPlace() {
         QueueingBulkhead bulkhead = new QueueingBulkhead(1, 1);
         Waiter early = caller("early");
         assertThat(early.leave()).isTrue();
@@ -184,16 +184,16 @@ class QueueingBulkheadTest {
         assertFigures(bulkhead, 0, 0);
 
         bulkhead.tryAcquire();
-        Waiter alsoEarly = caller("alsoEarly");
-        alsoEarly.leave();
-        assertThat(bulkhead.enter(alsoEarly)).isEqualTo(Entry.QUEUED);
+        Waiter secondEarly = caller("secondEarly");
+        secondEarly.leave();
+        assertThat(bulkhead.enter(secondEarly)).isEqualTo(Entry.QUEUED);
         assertFigures(bulkhead, 1, 0);
         bulkhead.release();
         assertThat(granted).isEmpty();
     }
 
     @Test
-    void acceptsAWaiterOnlyOnce() {
+    void rejectsAWaiterThatEntersTwice() {
         QueueingBulkhead bulkhead = new QueueingBulkhead(2, 1);
         Waiter waiter = caller("a");
         bulkhead.enter(waiter);
@@ -205,7 +205,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void takesAPermitBackThatIsOnItsWayToALeaver() {
+    void freesAPromisedPermitWhenItsWaiterLeaves() {
         QueueingBulkhead bulkhead = full(1, 2);
         Waiter second = caller("second");
         List<String> figures = new ArrayList<>();
@@ -229,7 +229,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void passesAPermitOnThatIsOnItsWayToALeaver() {
+    void passesAPromisedPermitOnWhenItsWaiterLeaves() {
         QueueingBulkhead bulkhead = full(1, 2);
         Waiter second = caller("second");
         List<Boolean> overtook = new ArrayList<>();
@@ -252,7 +252,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void keepsACapacityOfZeroWhileAPermitIsOnItsWayToALeaver() {
+    void keepsACapacityOfZeroWhileTheWaiterOfAPromisedPermitLeaves() {
         QueueingBulkhead bulkhead = full(1, 2);
         Waiter second = caller("second");
         List<Entry> entries = new ArrayList<>();
@@ -274,7 +274,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void keepsTheStackFlatHoweverManyWaitersReleaseInTheirCallback() {
+    void keepsTheStackFlatIfWaitersReleaseInTheirCallback() {
         QueueingBulkhead bulkhead = full(1, 1000);
         QueueingBulkhead other = full(1, 1000);
         AtomicInteger depth = new AtomicInteger();
@@ -299,7 +299,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void defersTheNextCallbackUntilTheOneThatReleasedHasReturned() {
+    void runsTheNextCallbackAfterTheReleasingOneHasReturned() {
         QueueingBulkhead bulkhead = full(1, 2);
         bulkhead.enter(new Waiter() {
             @Override
@@ -316,7 +316,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void shieldsTheReleaserAndTheNextWaiterFromADefectiveCallback() {
+    void isolatesReleaserAndNextWaiterFromACallbackThatThrows() {
         List<Throwable> reported = new ArrayList<>();
         QueueingBulkhead bulkhead = full(2, 2);
         bulkhead.enter(new Waiter() {
@@ -340,7 +340,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void letsWaitersInWhenTheLimitGrows() {
+    void admitsWaitersWhenTheLimitGrows() {
         QueueingBulkhead bulkhead = full(1, 5);
         enterAll(bulkhead, "a", "b", "c");
 
@@ -352,7 +352,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void countsWhoComesInAnyway() {
+    void countsPermitsAcquiredBeyondTheLimit() {
         QueueingBulkhead bulkhead = full(2, 0);
 
         assertThat(bulkhead.acquireAnyway()).isTrue();
@@ -369,7 +369,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void letsAWaiterInOnceThoseWhoCameInAnywayAreOut() {
+    void admitsAWaiterAfterPermitsBeyondTheLimitAreReleased() {
         QueueingBulkhead bulkhead = full(1, 1);
         bulkhead.enter(caller("a"));
         bulkhead.acquireAnyway();
@@ -384,7 +384,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void letsNoMoreInAnywayThanItCanCount() {
+    void refusesMorePermitsBeyondTheLimitThanItCanCount() {
         QueueingBulkhead bulkhead = new QueueingBulkhead(QueueingBulkhead.LARGEST, 0);
         for (int i = 0; i < QueueingBulkhead.LARGEST; i++) {
             bulkhead.tryAcquire();
@@ -395,7 +395,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void leavesTheRestFreeWhenTheLimitGrowsBeyondTheQueue() {
+    void keepsPermitsFreeWhenTheLimitGrowsBeyondTheQueue() {
         QueueingBulkhead bulkhead = full(1, 5);
         enterAll(bulkhead, "a");
 
@@ -407,7 +407,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void respectsPermitsInUseWhenTheLimitShrinks() {
+    void revokesNoPermitWhenTheLimitShrinks() {
         QueueingBulkhead bulkhead = full(3, 1);
         enterAll(bulkhead, "a");
 
@@ -424,7 +424,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void sendsNobodyAwayWhenTheQueueShrinks() {
+    void evictsNoWaiterWhenTheQueueShrinks() {
         QueueingBulkhead bulkhead = full(1, 2);
         enterAll(bulkhead, "a", "b");
 
@@ -439,7 +439,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void queuesMoreWhenTheQueueGrows() {
+    void queuesMoreWaitersWhenTheQueueGrows() {
         QueueingBulkhead bulkhead = full(1, 0);
 
         bulkhead.resize(1, 1);
@@ -449,12 +449,12 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void refusesAReleaseWithoutAPermitOut() {
+    void rejectsAReleaseWithoutAPermitInUse() {
         QueueingBulkhead bulkhead = new QueueingBulkhead(3, 2);
 
         assertThatExceptionOfType(IllegalStateException.class)
                 .isThrownBy(bulkhead::release)
-                .withMessage("release without a permit out: 0 of 3 in use, 0 of 2 queued");
+                .withMessage("release without a permit in use: 0 of 3 in use, 0 of 2 queued");
         assertFigures(bulkhead, 0, 0);
     }
 
@@ -465,7 +465,7 @@ class QueueingBulkheadTest {
         "1, -1, queue-capacity: -1 (expected: 0 to 1000000)",
         "1, 1000001, queue-capacity: 1000001 (expected: 0 to 1000000)",
     })
-    void refusesLimitsOutOfRange(int maxConcurrentCalls, int queueCapacity, String message) {
+    void rejectsLimitsOutOfRange(int maxConcurrentCalls, int queueCapacity, String message) {
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> new QueueingBulkhead(maxConcurrentCalls, queueCapacity))
                 .withMessage(message);
@@ -478,7 +478,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void holdsItsFiguresApartAtTheEndsOfTheirRanges() {
+    void countsCorrectlyAtTheMaximumOfBothLimits() {
         QueueingBulkhead bulkhead = full(QueueingBulkhead.LARGEST, QueueingBulkhead.LARGEST);
         List<Waiter> waiters = new ArrayList<>();
         for (int i = 0; i < QueueingBulkhead.LARGEST; i++) {
@@ -500,7 +500,7 @@ class QueueingBulkheadTest {
     }
 
     @Test
-    void survivesMoreResizesThanItsRevisionCanCount() {
+    void toleratesAnOverflowOfTheRevision() {
         QueueingBulkhead bulkhead = full(1, 1);
         enterAll(bulkhead, "a");
 

@@ -29,7 +29,7 @@ class RegisteredBulkheadTest {
     private final QueueingBulkhead bulkhead = new QueueingBulkhead(2, 1);
 
     @Test
-    void standsInTheRegistryUnderItsName() {
+    void registersUnderItsName() {
         RegisteredBulkhead registered = register("orders");
 
         assertThat(registry.find("orders")).containsSame(registered);
@@ -39,7 +39,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void takesThePlaceOfAnotherBulkheadOfThatName() {
+    void replacesAnotherBulkheadOfThatName() {
         registry.bulkhead("orders");
         register("orders");
 
@@ -49,7 +49,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void addsItsTagsToThoseOfTheRegistry() {
+    void addsItsTagsToTheRegistrysTags() {
         BulkheadRegistry tagged =
                 BulkheadRegistry.of(BulkheadConfig.ofDefaults(), Map.of("zone", "a", "team", "everybody"));
 
@@ -59,7 +59,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void isMeteredByResilience4jWhetherRegisteredBeforeOrAfterTheMeters() {
+    void resilience4jsMetersShowItWhetherRegisteredBeforeOrAfterThem() {
         MeterRegistry meters = new SimpleMeterRegistry();
         register("before");
         TaggedBulkheadMetrics.ofBulkheadRegistry(registry).bindTo(meters);
@@ -81,7 +81,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void reportsNothingAvailableWhileMoreIsInUseThanAllowed() {
+    void reportsZeroAvailablePermitsAboveALoweredLimit() {
         RegisteredBulkhead registered = register("orders");
         bulkhead.tryAcquire();
         bulkhead.tryAcquire();
@@ -106,7 +106,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void throwsAtOnceInsteadOfWaitingWhenFull() {
+    void throwsWithoutWaitingWhenFull() {
         RegisteredBulkhead registered = register("orders");
         registered.acquirePermission();
         registered.acquirePermission();
@@ -120,7 +120,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void overtakesNobodyInTheQueue() {
+    void doesNotOvertakeTheQueue() {
         RegisteredBulkhead registered = register("orders");
         registered.acquirePermission();
         registered.acquirePermission();
@@ -140,7 +140,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void decoratesCallsAsAnyResilience4jBulkhead() {
+    void decoratesCallsLikeAnyResilience4jBulkhead() {
         RegisteredBulkhead registered = register("orders");
 
         int inUse = registered.executeSupplier(bulkhead::inUse);
@@ -150,7 +150,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void publishesWhatBecameOfItsCalls() {
+    void publishesTheEventsOfItsCalls() {
         RegisteredBulkhead registered = register("orders");
         List<BulkheadEvent.Type> events = new ArrayList<>();
         registered.getEventPublisher().onEvent(event -> events.add(event.getEventType()));
@@ -170,7 +170,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void publishesForTheEngineWithoutTouchingPermits() {
+    void publishingForTheEngineChangesNoPermits() {
         RegisteredBulkhead registered = register("orders");
         List<BulkheadEvent> events = new ArrayList<>();
         registered
@@ -194,7 +194,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void reportsTheLimitInForceAsItsConfiguration() {
+    void configurationShowsTheLimitInForce() {
         RegisteredBulkhead registered = register("orders");
         bulkhead.resize(9, 1);
 
@@ -204,7 +204,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void shrinksAtOnceAndKeepsItsQueueWhenItsConfigurationChanges() {
+    void changedConfigurationResizesAtOnceAndKeepsTheQueue() {
         Bulkhead registered = register("orders");
         registered.acquirePermission();
         registered.acquirePermission();
@@ -222,7 +222,7 @@ class RegisteredBulkheadTest {
     }
 
     @Test
-    void refusesAConfigurationThatItCannotFollow() {
+    void rejectsAnUnsupportedConfiguration() {
         RegisteredBulkhead registered = register("orders");
 
         assertThatIllegalArgumentException()

@@ -101,7 +101,7 @@ class BackendMetersTest {
 
     @Test
     void showsProbesAndOverdueCalls() {
-        fixture.breaker.overdueBegan(fixture.breaker.era());
+        fixture.breaker.overdueBegan(fixture.breaker.generation());
         fixture.breaker.resilience4j().transitionToOpenState();
         fixture.clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
         fixture.breaker.acquire(fixture.clock.get());

@@ -17,21 +17,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.yaml.snakeyaml.Yaml;
 
-/** What {@code ops/compose.yml} starts has its limits, and only the gateway can be reached from outside. */
+/** {@code ops/compose.yml}: every service has limits, and only the gateway is reachable from outside. */
 class ComposeTest {
 
     private static final Path FILE = Path.of("..", "ops", "compose.yml");
     private static final Pattern UID = Pattern.compile("\"type\": \"prometheus\",\\s+\"uid\": \"([^\"]+)\"");
 
     @Test
-    void startsAllThatBelongsTogether() throws IOException {
+    void definesAllServices() throws IOException {
         assertThat(read())
                 .containsOnlyKeys("gateway", "mvc", "reactive", "postgres", "prometheus", "alertmanager", "grafana");
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("services")
-    void hasALimitOfProcessorsAndOfMemory(Map.Entry<String, Map<String, Object>> service) {
+    void serviceHasLimitsOfProcessorsAndMemory(Map.Entry<String, Map<String, Object>> service) {
         assertThat(service.getValue().get("cpus")).isInstanceOfSatisfying(Number.class, cpus -> {
             if (List.of("gateway", "mvc", "reactive").contains(service.getKey())) {
                 assertThat(cpus).isEqualTo(4);
@@ -43,7 +43,7 @@ class ComposeTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("services")
-    void publishesThePortOfTheGatewayAndNoOther(Map.Entry<String, Map<String, Object>> service) {
+    void publishesOnlyTheGatewaysPort(Map.Entry<String, Map<String, Object>> service) {
         if (service.getKey().equals("postgres")) {
             assertThat(texts(service.getValue().get("ports")))
                     .filteredOn(port -> !port.startsWith("127.0.0.1:"))
@@ -57,7 +57,7 @@ class ComposeTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("services")
-    void mountsWhatThereIs(Map.Entry<String, Map<String, Object>> service) {
+    void mountsExistingFiles(Map.Entry<String, Map<String, Object>> service) {
         assertThat(texts(service.getValue().get("volumes")))
                 .filteredOn(volume -> volume.startsWith("."))
                 .allSatisfy(volume -> {
@@ -68,7 +68,7 @@ class ComposeTest {
     }
 
     @Test
-    void grafanaFindsItsDashboardsAndTheseTheirDataSource() throws IOException {
+    void grafanaHasItsDashboardsAndTheirDataSource() throws IOException {
         Map<String, Object> grafana = Objects.requireNonNull(read().get("grafana"));
         Path provisioning = FILE.resolveSibling("grafana/provisioning");
         String dashboards = Files.readString(provisioning.resolve("dashboards/weir.yml"));
@@ -92,7 +92,7 @@ class ComposeTest {
         }
     }
 
-    /** What stands behind a name in a file that has that name once. */
+    /** The value of a key that occurs once in a file. */
     private static String value(String name, String file) {
         Matcher line = Pattern.compile("(?m)^ +" + name + ": (\\S+)").matcher(file);
         assertThat(line.find()).as(name).isTrue();

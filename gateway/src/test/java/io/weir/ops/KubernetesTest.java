@@ -61,11 +61,12 @@ import org.springframework.boot.convert.DurationStyle;
 import org.yaml.snakeyaml.Yaml;
 
 /**
- * The manifests are what Kubernetes takes, field by field, and they fit the gateway that they deploy.
+ * The manifests are valid for Kubernetes, field by field, and fit the gateway that they deploy.
  *
- * <p>Unknown fields and types are held to Fabric8's model, required fields to the schemas in Kubernetes' own Java client. Those
- * schemas, like all that Kubernetes publishes, leave out which words a field takes: {@link #WORDS} has those. Of the
- * Prometheus operator's kinds only unknown fields and types are known; promtool checks the rules, and tests below the monitor.
+ * <p>Fabric8's model detects unknown fields and wrong types; the schemas in Kubernetes' own Java client
+ * detect missing fields. These schemas, like all schemas that Kubernetes publishes, do not list the words
+ * that a field accepts: {@link #WORDS} does. For the Prometheus operator's kinds only unknown fields and
+ * wrong types are detected; promtool checks the rules, and tests below check the monitor.
  */
 class KubernetesTest {
 
@@ -75,7 +76,7 @@ class KubernetesTest {
     private static final Path RULE = MANIFESTS.resolve("prometheus-rule.yaml");
     private static final Set<String> NO_MANIFESTS = Set.of("kustomization.yaml", "adapter-rule.yaml");
 
-    /** Throws at what a schema does not take. */
+    /** Throws for a manifest that violates the schema. */
     private interface Schema {
         void check(JsonElement manifest) throws IOException;
     }
@@ -101,7 +102,7 @@ class KubernetesTest {
             "monitoring.coreos.com/v1/PrometheusRule",
             new Kind(PrometheusRule.class, null));
 
-    /** Which words a field takes, for each field that stands in a manifest with one. */
+    /** The words that a field accepts, for each such field in the manifests. */
     private static final Map<String, Set<String>> WORDS = Map.of(
             "clusterIP",
             Set.of("None"),
@@ -122,10 +123,10 @@ class KubernetesTest {
             "whenUnsatisfiable",
             Set.of("DoNotSchedule", "ScheduleAnyway"));
 
-    /** Begin with a capital, as Kubernetes' words do, and are none. */
+    /** Fields whose values begin with a capital like Kubernetes' words, but are free text. */
     private static final Set<String> NAMES = Set.of("kind", "name");
 
-    /** Knows the fields of the model and no other, takes no text for a number, and no number for a text. */
+    /** Accepts only the model's fields, no text as a number, and no number as a text. */
     private static final ObjectMapper STRICT = JsonMapper.builder()
             .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
             .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
@@ -146,7 +147,7 @@ class KubernetesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("manifests")
-    void isWhatKubernetesKnows(String file) throws IOException {
+    void manifestIsValid(String file) throws IOException {
         HasMetadata manifest = read(file);
 
         assertThat(manifest.getMetadata().getName()).startsWith("weir-gateway");
@@ -164,7 +165,7 @@ class KubernetesTest {
         "autoscaler.yaml, /spec/metrics/0/pods/metric",
         "network-policy.yaml, /spec/egress/1/to/0/ipBlock/cidr"
     })
-    void aRequiredFieldThatIsMissingIsFound(String file, String path) throws IOException {
+    void detectsAMissingRequiredField(String file, String path) throws IOException {
         JsonNode manifest = yaml(MANIFESTS.resolve(file));
         JsonPointer field = JsonPointer.compile(path);
         String name = field.last().getMatchingProperty();
@@ -188,7 +189,7 @@ class KubernetesTest {
             network-policy.yaml  | /spec/policyTypes/0                                               | "Inbound"
             network-policy.yaml  | /spec/egress/0/ports/0/protocol                                   | "udp"
             """)
-    void whatKubernetesDoesNotTakeIsFound(String file, String path, String value) throws IOException {
+    void detectsAnInvalidValue(String file, String path, String value) throws IOException {
         JsonNode manifest = yaml(MANIFESTS.resolve(file));
         JsonPointer field = JsonPointer.compile(path);
         JsonPointer named = field.last().getMatchingIndex() < 0 ? field : field.head();
@@ -203,7 +204,7 @@ class KubernetesTest {
     }
 
     @Test
-    void everyManifestIsInTheKustomization() throws IOException {
+    void kustomizationListsEveryManifest() throws IOException {
         assertThat(yaml(MANIFESTS.resolve("kustomization.yaml")).at("/resources"))
                 .map(JsonNode::asText)
                 .containsExactlyInAnyOrderElementsOf(
@@ -211,7 +212,7 @@ class KubernetesTest {
     }
 
     @Test
-    void theRulesAreThoseOfPrometheus() throws IOException {
+    void prometheusRuleHasTheRulesOfPrometheus() throws IOException {
         ArrayNode groups = STRICT.createArrayNode();
         StringBuilder text = new StringBuilder("""
                 # ops/prometheus/rules, for the Prometheus operator. Written by a test:
@@ -239,7 +240,7 @@ class KubernetesTest {
     }
 
     @Test
-    void thePodLivesLongerThanTheDrain() throws IOException {
+    void gracePeriodIsLongerThanTheDrain() throws IOException {
         PodSpec pod = pod();
         Duration drain = setting("drain.delay").plus(setting("drain.timeout"));
         Long preStop = gateway(pod).getLifecycle().getPreStop().getSleep().getSeconds();
@@ -249,7 +250,7 @@ class KubernetesTest {
     }
 
     @Test
-    void balancersHearOfADrainBeforeAnythingIsRefused() throws IOException {
+    void readinessFailsBeforeTheDrainRefuses() throws IOException {
         Probe readiness = gateway(pod()).getReadinessProbe();
         int unreadyAfter =
                 readiness.getPeriodSeconds() * readiness.getFailureThreshold() + readiness.getTimeoutSeconds();
@@ -258,7 +259,7 @@ class KubernetesTest {
     }
 
     @Test
-    void portsAreTheGateways() throws IOException {
+    void containerPortsAreTheGateways() throws IOException {
         Container gateway = gateway(pod());
         JsonNode production = yaml(PRODUCTION);
 
@@ -270,7 +271,7 @@ class KubernetesTest {
     }
 
     @Test
-    void probesAskTheManagementPortForWhatTheyAreAbout() throws IOException {
+    void probesUseTheManagementPort() throws IOException {
         Container gateway = gateway(pod());
 
         assertThat(List.of(gateway.getStartupProbe(), gateway.getReadinessProbe(), gateway.getLivenessProbe()))
@@ -284,7 +285,7 @@ class KubernetesTest {
     }
 
     @Test
-    void theServicesLeadToTheGatewaysPorts() throws IOException {
+    void servicesTargetTheGatewaysPorts() throws IOException {
         assertThat(((Service) read("service.yaml")).getSpec().getPorts())
                 .extracting(port -> port.getTargetPort().getStrVal())
                 .containsExactly("http");
@@ -297,7 +298,7 @@ class KubernetesTest {
     }
 
     @Test
-    void theGatewayFindsItsFileAndItsTokenAndPrometheusTheSameToken() throws IOException {
+    void gatewayAndPrometheusUseTheSameToken() throws IOException {
         PodSpec pod = pod();
         Container gateway = gateway(pod);
         JsonNode generator =
@@ -323,7 +324,7 @@ class KubernetesTest {
     }
 
     @Test
-    void aRolloutAnEvictionOrTheAutoscalerNeverTakesTheLastGateway() throws IOException {
+    void rolloutEvictionAndAutoscalerKeepAGatewayRunning() throws IOException {
         Deployment deployment = (Deployment) read("deployment.yaml");
         var autoscaler = ((HorizontalPodAutoscaler) read("autoscaler.yaml")).getSpec();
         var budget = ((PodDisruptionBudget) read("pod-disruption-budget.yaml")).getSpec();
@@ -336,7 +337,7 @@ class KubernetesTest {
                         .getIntVal())
                 .isZero();
         assertThat(deployment.getSpec().getReplicas())
-                .as("what the autoscaler sets")
+                .as("replicas, which the autoscaler sets")
                 .isNull();
         assertThat(autoscaler.getMinReplicas())
                 .isGreaterThan(budget.getMaxUnavailable().getIntVal());
@@ -349,27 +350,27 @@ class KubernetesTest {
     }
 
     @Test
-    void theAutoscalerFollowsWhatIsInFlightAndProcessorsBesides() throws IOException {
+    void autoscalerFollowsRequestsInFlightAndProcessors() throws IOException {
         var metrics =
                 ((HorizontalPodAutoscaler) read("autoscaler.yaml")).getSpec().getMetrics();
 
         assertThat(metrics).extracting("type").containsExactly("Pods", "Resource");
         var inFlight = metrics.getFirst().getPods();
         assertThat(inFlight.getMetric().getName()).isEqualTo("weir_inflight_share");
-        // Well before the gateway refuses at 1, and before WeirGatewayNearLimit at 0.8.
+        // Below the 1.0 at which the gateway refuses, and below WeirGatewayNearLimit's 0.8.
         assertThat(inFlight.getTarget().getAverageValue().getNumericalAmount())
                 .isBetween(new BigDecimal("0.1"), new BigDecimal("0.7"));
         assertThat(metrics.getLast().getResource().getName()).isEqualTo("cpu");
     }
 
     @Test
-    void theNetworkPolicyKeepsTheManagementPortForPrometheusAndCallersFromTheMetadataService() throws IOException {
+    void networkPolicyRestrictsTheManagementPortAndTheMetadataService() throws IOException {
         var policy = ((NetworkPolicy) read("network-policy.yaml")).getSpec();
 
         assertThat(policy.getPolicyTypes()).containsExactlyInAnyOrder("Ingress", "Egress");
         for (var ingress : policy.getIngress()) {
             assertThat(ingress.getPorts())
-                    .as("ports, since a rule without any is for all")
+                    .as("ports, since a rule without ports allows all")
                     .hasSize(1);
             if (ingress.getFrom().isEmpty()) {
                 assertThat(ingress.getPorts().getFirst().getPort().getStrVal()).isEqualTo("http");
@@ -400,9 +401,12 @@ class KubernetesTest {
         assertThat(policy.getEgress()).hasSize(2);
     }
 
-    /** As written: Kustomize adds labels to some of the selectors only, and in some kinds none means no pod, in others each. */
+    /**
+     * Checks the selectors as written: Kustomize adds labels to some selectors only, and a missing selector
+     * selects no pod in some kinds and every pod in others.
+     */
     @Test
-    void everySelectorIsForTheGatewaysPodsAndNoOthers() throws IOException {
+    void everySelectorSelectsTheGatewaysPods() throws IOException {
         var deployment = ((Deployment) read("deployment.yaml")).getSpec();
         Map<String, String> labels = deployment.getTemplate().getMetadata().getLabels();
         LabelSelector gateways =
@@ -427,7 +431,7 @@ class KubernetesTest {
     }
 
     @Test
-    void theContainerIsTheImagesUser() throws IOException {
+    void containerRunsAsTheImagesUser() throws IOException {
         var security = pod().getSecurityContext();
 
         assertThat(Files.readString(OPS.resolve("images/gateway/Dockerfile")))
@@ -435,7 +439,7 @@ class KubernetesTest {
     }
 
     @Test
-    void whatTheContainerGetsIsAQuantityAndItsMemoryIsItsOwn() throws IOException {
+    void containerHasRequestsAndAMemoryLimit() throws IOException {
         PodSpec pod = pod();
         var resources = gateway(pod).getResources();
 
@@ -450,7 +454,7 @@ class KubernetesTest {
     }
 
     @Test
-    void theContainerMayDoNothingThatTheGatewayDoesNot() throws IOException {
+    void containerHasNoPrivileges() throws IOException {
         PodSpec pod = pod();
         var security = gateway(pod).getSecurityContext();
 
@@ -462,7 +466,7 @@ class KubernetesTest {
     }
 
     @Test
-    void theHeadlessServiceIsWhatTheServiceMonitorAndClusterScopeLookFor() throws IOException {
+    void headlessServiceServesTheServiceMonitorAndClusterScope() throws IOException {
         Service headless = (Service) read("service-headless.yaml");
         ServiceMonitor monitor = (ServiceMonitor) read("service-monitor.yaml");
 
@@ -475,7 +479,7 @@ class KubernetesTest {
                         .build());
         assertThat(headless.getMetadata().getLabels()).containsKey("app.kubernetes.io/component");
         assertThat(read("service.yaml").getMetadata().getLabels())
-                .as("of the callers' service, which is not to be scraped")
+                .as("labels of the callers' service, which must not be scraped")
                 .doesNotContainKey("app.kubernetes.io/component");
     }
 
@@ -504,31 +508,31 @@ class KubernetesTest {
         Schema schema = kind.schema();
         if (schema != null) {
             schema.check(JsonParser.parseString(document.toString()));
-            assertThat(strangers("", document))
-                    .as("%s: words that no field takes, or that WORDS does not know", file)
+            assertThat(unknownWords("", document))
+                    .as("%s: words that the field does not accept or that WORDS lacks", file)
                     .isEmpty();
         }
         return manifest;
     }
 
-    /** Words that their field does not take, and what looks like such a word in a field that WORDS does not know. */
-    private static List<String> strangers(String field, JsonNode value) {
-        List<String> strangers = new ArrayList<>();
+    /** Words that their field does not accept, and capitalised words in fields that WORDS lacks. */
+    private static List<String> unknownWords(String field, JsonNode value) {
+        List<String> unknownWords = new ArrayList<>();
         if (value.isObject()) {
             value.properties().forEach(property -> {
                 String name = property.getKey();
-                strangers.addAll(strangers(name.equals("type") ? field + ".type" : name, property.getValue()));
+                unknownWords.addAll(unknownWords(name.equals("type") ? field + ".type" : name, property.getValue()));
             });
         } else if (value.isArray()) {
-            value.forEach(each -> strangers.addAll(strangers(field, each)));
+            value.forEach(each -> unknownWords.addAll(unknownWords(field, each)));
         } else if (value.isTextual()) {
             String word = value.asText();
             Set<String> words = WORDS.get(field);
             if (words == null ? !NAMES.contains(field) && word.matches("[A-Z].*") : !words.contains(word)) {
-                strangers.add(field + ": " + word);
+                unknownWords.add(field + ": " + word);
             }
         }
-        return strangers;
+        return unknownWords;
     }
 
     private static PodSpec pod() throws IOException {
@@ -540,7 +544,7 @@ class KubernetesTest {
         return pod.getContainers().getFirst();
     }
 
-    /** A duration of the configuration that is deployed. */
+    /** A duration in the deployed configuration. */
     private static Duration setting(String path) throws IOException {
         String value = yaml(PRODUCTION).at("/weir/" + path.replace('.', '/')).asText();
         return DurationStyle.detectAndParse(value);

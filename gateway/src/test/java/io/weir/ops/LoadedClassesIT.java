@@ -20,7 +20,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a gateway loads by the time that it is ready, what it does not load until its first request, and what it never loads. */
+/**
+ * The classes that a gateway loads before it is ready, those that it loads later, and those that it never
+ * loads.
+ */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class LoadedClassesIT {
 
@@ -29,7 +32,7 @@ class LoadedClassesIT {
     @TempDir
     private Path directory;
 
-    /** A gateway, a request through each of its doors, one without a route, and the end. */
+    /** Starts a gateway, sends a request through each door and one without a route, and exits. */
     static final class Main {
 
         public static void main(String[] arguments) throws IOException {
@@ -50,12 +53,13 @@ class LoadedClassesIT {
     }
 
     @Test
-    void loadsItsClientBeforeItIsReadyAndNothingOfOpenTelemetryEver() throws Exception {
+    void loadsTheHttpClientBeforeReadinessAndNeverOpenTelemetry() throws Exception {
         Path loaded = directory.resolve("loaded");
         Path out = directory.resolve("out");
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        // It runs for as long as it takes to start, which no optimising compiler makes shorter.
+                        // The process only starts and exits, which an optimising compiler does not
+                        // accelerate.
                         "-XX:TieredStopAtLevel=1",
                         "-Xlog:class+load:file=" + loaded + ":uptimemillis",
                         "-cp",
@@ -68,7 +72,7 @@ class LoadedClassesIT {
         Process process = builder.start();
         try {
             assertThat(process.waitFor(4, TimeUnit.MINUTES))
-                    .as("it ends: %s", Files.readString(out))
+                    .as("the process exits: %s", Files.readString(out))
                     .isTrue();
         } finally {
             process.destroyForcibly();
@@ -83,13 +87,13 @@ class LoadedClassesIT {
                 .collect(Collectors.partitioningBy(
                         line -> Long.parseLong(line.group(1)) <= readyMillis,
                         Collectors.mapping(line -> line.group(2), Collectors.toList())));
-        // Else the first callers would wait for them on an event loop.
+        // Otherwise the first requests would wait on an event loop for these classes.
         assertThat(classes.get(true))
                 .contains(
                         "reactor.netty.http.client.HttpClientOperations",
                         "reactor.netty.http.server.HttpServerConfig$Http11OrH2CleartextCodec");
         assertThat(classes.get(false))
-                .as("loaded after it was ready")
+                .as("classes loaded after readiness")
                 .contains("io.weir.testing.TestCaller$Answer")
                 .noneMatch(name -> name.startsWith("reactor.netty.http.client."));
         assertThat(classes.values().stream().flatMap(List::stream))

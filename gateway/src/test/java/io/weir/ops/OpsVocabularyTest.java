@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Rules, runbooks, dashboards and the gateway speak of the same alerts, meters and reasons. */
+/** Rules, runbooks, dashboards and the gateway use the same alerts, meters and reasons. */
 class OpsVocabularyTest {
 
     private static final Path OPS = Path.of("..", "ops");
@@ -48,23 +48,23 @@ class OpsVocabularyTest {
     private final String runbooks = read("runbooks", ".md");
 
     @Test
-    void everyMeterThatOpsAskForExists() {
+    void everyMeterInOpsExists() {
         assertThat(existing()).containsAll(found(METER, rules + dashboards + runbooks));
     }
 
     @Test
-    void everyMeterIsLookedAtByARuleOrADashboard() {
-        Set<String> asked = found(METER, rules + dashboards);
+    void everyMeterIsInARuleOrOnADashboard() {
+        Set<String> used = found(METER, rules + dashboards);
 
         for (Meters meter : Meters.values()) {
             assertThat(meter.prometheusNames())
-                    .as("%s stands in no rule and on no dashboard", meter)
-                    .anyMatch(asked::contains);
+                    .as("%s is in no rule and on no dashboard", meter)
+                    .anyMatch(used::contains);
         }
     }
 
     @Test
-    void everyMeterThatTheDocumentsNameExists() throws IOException {
+    void everyMeterInTheDocumentsExists() throws IOException {
         Set<String> adapted = found(ADAPTED, read("kubernetes", "adapter-rule.yaml"));
         Set<String> existing = existing();
 
@@ -72,14 +72,14 @@ class OpsVocabularyTest {
             assertThat(found(METER, Files.readString(document)))
                     .as("%s", document)
                     .isNotEmpty()
-                    // A histogram by the name that its series have in common.
+                    // Documents name a histogram by the common prefix of its series.
                     .allMatch(name ->
                             existing.contains(name) || existing.contains(name + "_count") || adapted.contains(name));
         }
     }
 
     @Test
-    void theAutoscalerAsksForWhatItsAdapterMakesOfMetersThatExist() {
+    void autoscalerUsesTheMetricsOfItsAdapter() {
         String adapter = read("kubernetes", "adapter-rule.yaml");
 
         assertThat(found(ADAPTED, adapter))
@@ -90,7 +90,7 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void everyRecordedSeriesIsUsedAndEveryUsedOneRecorded() {
+    void everyRecordedSeriesIsUsedAndEveryUsedSeriesIsRecorded() {
         List<String> recorded =
                 RECORD.matcher(rules).results().map(m -> m.group(1)).toList();
         String used = RECORD.matcher(rules).replaceAll("") + dashboards + runbooks;
@@ -99,7 +99,7 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void everyReasonIsSortedIntoFailedOrNotCountedAndHasItsPlaceInTheRunbooks() {
+    void everyReasonIsClassifiedAndInTheRunbooks() {
         Set<String> sorted = found(WORDS, read("prometheus/rules", "recording.yml"));
         Set<String> index = found(CODE, read("runbooks", "README.md"));
 
@@ -110,12 +110,12 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void theRunbooksListIsThatOfTheReasonsWithTheirStatuses() {
+    void runbooksListEveryReasonWithItsStatus() {
         Map<String, Integer> written = new TreeMap<>();
         table("reason", read("runbooks", "README.md")).forEach(row -> {
             List<String> words = List.copyOf(found(CODE, row.getFirst()));
             List<String> statuses = List.of(row.get(1).split(", ", -1));
-            // In the order in which they stand; one status is for all of them.
+            // In the order of the cell. A single status applies to all reasons.
             List<String> inOrder = words.stream()
                     .sorted(Comparator.comparingInt(row.getFirst()::indexOf))
                     .toList();
@@ -131,7 +131,7 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void everyOutcomeThatARunbookExplainsIsAWordOfTheGateways() {
+    void everyOutcomeInARunbookExists() {
         List<List<String>> rows = table("outcome", runbooks);
 
         assertThat(rows).isNotEmpty();
@@ -142,7 +142,7 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void failedIsWhatTheGatewayOrABackendDidAndNotCountedWhatACallerDid() {
+    void failuresAreServerErrorsAndClientErrorsAreNotCounted() {
         String recording = read("prometheus/rules", "recording.yml");
 
         assertThat(each(recording, "outcome=~\""))
@@ -167,12 +167,12 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void everyOutcomeAndReasonThatOpsAskForIsAWordOfTheGateways() {
+    void everyOutcomeAndReasonInOpsExists() {
         assertThat(ExchangeOutcomes.words()).containsAll(found(WORDS, rules + dashboards + runbooks));
     }
 
     @Test
-    void everyAlertHasARunbookOfItsNameAndEveryRunbookAnAlert() {
+    void everyAlertHasARunbookAndEveryRunbookAnAlert() {
         Set<String> alerts = found(ALERT, rules);
         Set<String> written = names("runbooks", ".md");
         written.remove("README.md");
@@ -187,7 +187,7 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void everyAlertSaysWhomItWakesAndLinksItsOwnRunbook() {
+    void everyAlertHasASeverityAndLinksItsRunbook() {
         for (String alert : rules.split("(?m)(?=^ +- alert: )", -1)) {
             if (alert.contains("- alert: ")) {
                 String name = found(ALERT, alert).iterator().next();
@@ -212,7 +212,7 @@ class OpsVocabularyTest {
     }
 
     @Test
-    void everyInhibitionIsAboutAlertsThatExist() {
+    void everyInhibitionRefersToExistingAlerts() {
         assertThat(found(ALERT, rules)).containsAll(found(INHIBITION, read("prometheus", "alertmanager.yml")));
     }
 
@@ -233,7 +233,7 @@ class OpsVocabularyTest {
                 .isEqualTo(found(FIELD_OF_CODE, code));
     }
 
-    /** Every series of the gateway's own meters. */
+    /** The names of all series of the gateway's own meters. */
     private static Set<String> existing() {
         return Arrays.stream(Meters.values())
                 .map(Meters::prometheusNames)
@@ -241,7 +241,7 @@ class OpsVocabularyTest {
                 .collect(Collectors.toSet());
     }
 
-    /** The rows of the tables whose first column is called this, cell by cell. */
+    /** The cells of the rows of all tables with this name of the first column. */
     private static List<List<String>> table(String first, String text) {
         List<List<String>> rows = new ArrayList<>();
         boolean within = false;
@@ -257,7 +257,7 @@ class OpsVocabularyTest {
         return rows;
     }
 
-    /** What the pattern finds: its first group, if it has one, taken apart at each bar. */
+    /** All matches of a pattern, or of its first group if it has one, split at each {@code |}. */
     private static Set<String> found(Pattern pattern, String text) {
         return pattern.matcher(text)
                 .results()
@@ -266,7 +266,7 @@ class OpsVocabularyTest {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** The different lists of words that stand after this. */
+    /** The distinct lists of words that follow a prefix. */
     private static Set<Set<String>> each(String text, String before) {
         Set<Set<String>> lists = new LinkedHashSet<>();
         Pattern.compile(Pattern.quote(before) + "([^\"]+)")

@@ -28,7 +28,7 @@ class ProblemTest {
 
     @ParameterizedTest
     @EnumSource(Reason.class)
-    void saysTheReasonInBodyAndProxyStatus(Reason reason) {
+    void bodyAndProxyStatusHaveTheReason(Reason reason) {
         Refusal refusal = Refusal.of(reason, null);
         Problem.writeHead(refusal, headers);
 
@@ -44,7 +44,7 @@ class ProblemTest {
     }
 
     @Test
-    void saysWhenToTryAgainInWholeSecondsAndInMilliseconds() {
+    void retryAfterIsInWholeSecondsAndInMilliseconds() {
         Refusal refusal = new Refusal(Reason.CIRCUIT_OPEN, null, 1_250);
         Problem.writeHead(refusal, headers);
 
@@ -53,7 +53,7 @@ class ProblemTest {
     }
 
     @Test
-    void escapesWhatACallerMayHaveWrittenIntoTheDetail() {
+    void escapesTheDetail() {
         String nasty = "a\"b\\c\n\u0000\u001f<é€😀>";
 
         assertThat(body(Refusal.of(Reason.BAD_REQUEST, nasty)).get("detail").asString())
@@ -61,7 +61,7 @@ class ProblemTest {
     }
 
     @Test
-    void isATrailersOnlyStatusForGrpc() {
+    void grpcAnswerIsTrailersOnly() {
         Problem.writeGrpc(new Refusal(Reason.DEADLINE_EXCEEDED, null, 0), headers);
 
         assertThat(headers.get("content-type")).isEqualTo("application/grpc");
@@ -70,7 +70,7 @@ class ProblemTest {
     }
 
     @Test
-    void knowsGrpcByItsContentType() {
+    void recognisesGrpcByContentType() {
         assertThat(Problem.isGrpc(new DefaultHttpHeaders().set("content-type", "application/grpc+proto")))
                 .isTrue();
         assertThat(Problem.isGrpc(new DefaultHttpHeaders().set("content-type", "application/json")))

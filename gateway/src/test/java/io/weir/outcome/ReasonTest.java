@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class ReasonTest {
 
     @Test
-    void isTheVocabulary() {
+    void hasTheDocumentedWords() {
         Map<String, Integer> words = Arrays.stream(Reason.values())
                 .collect(
                         Collectors.toMap(Reason::word, reason -> reason.status().code()));
@@ -38,7 +38,7 @@ class ReasonTest {
     }
 
     @Test
-    void isFoundByItsWord() {
+    void findsAReasonByItsWord() {
         for (Reason reason : Reason.values()) {
             assertThat(Reason.of(reason.word())).isSameAs(reason);
         }

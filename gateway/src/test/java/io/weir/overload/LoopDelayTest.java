@@ -15,12 +15,12 @@ class LoopDelayTest {
     private final LoopDelay delay = new LoopDelay(tasks::add, clock::get);
 
     @Test
-    void isNothingWhileNothingHasBeenMeasured() {
+    void isZeroBeforeTheFirstMeasurement() {
         assertThat(delay.sample()).isZero();
     }
 
     @Test
-    void isTheTimeFromHandOverToRunIfItStands() {
+    void isTheTimeFromSubmissionToExecutionOfAStandingDelay() {
         round(30);
         round(40);
 
@@ -28,7 +28,7 @@ class LoopDelayTest {
     }
 
     @Test
-    void doesNotCountASinglePause() {
+    void ignoresASinglePause() {
         round(1);
         round(300);
         round(2);
@@ -45,12 +45,12 @@ class LoopDelayTest {
         assertThat(delay.sample()).isEqualTo(100);
         clock.addAndGet(100);
         assertThat(delay.sample()).isEqualTo(200);
-        // One task stands for the loop; they do not pile up.
+        // Tasks do not accumulate: one measurement is pending at a time.
         assertThat(tasks).hasSize(1);
     }
 
     @Test
-    void recoversWhenTheLoopDoes() {
+    void returnsToZeroWhenTheLoopRecovers() {
         delay.sample();
         clock.addAndGet(1_000);
         delay.sample();
@@ -63,7 +63,7 @@ class LoopDelayTest {
     }
 
     @Test
-    void isNothingForALoopThatHasStopped() {
+    void isZeroForAStoppedLoop() {
         LoopDelay stopped = new LoopDelay(
                 task -> {
                     throw new RejectedExecutionException("event executor terminated");
@@ -75,10 +75,10 @@ class LoopDelayTest {
         }
     }
 
-    /** A measurement in which the loop runs its task late. */
-    private void round(long late) {
+    /** One measurement with this delay. */
+    private void round(long delayNanos) {
         delay.sample();
-        clock.addAndGet(late);
+        clock.addAndGet(delayNanos);
         run();
     }
 

@@ -14,10 +14,10 @@ class MemoryShareTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    private record FakePool(AtomicLong bytes, long limit) implements MemoryShare.Pool {
+    private record FakePool(AtomicLong bytes, long limitBytes) implements MemoryShare.HeapPool {
 
         @Override
-        public long survived() {
+        public long survivingBytes() {
             return bytes.get();
         }
     }
@@ -29,7 +29,7 @@ class MemoryShareTest {
             new MemoryShare(List.of(new FakePool(old, 1_000), new FakePool(large, 10_000)), direct::get, 400);
 
     @Test
-    void tellsDirectMemoryAsItIs() {
+    void reportsDirectMemoryInPercent() {
         assertThat(share.directPercent()).isZero();
         direct.set(361);
         assertThat(share.directPercent()).isEqualTo(91);
@@ -38,17 +38,17 @@ class MemoryShareTest {
     }
 
     @Test
-    void tellsNothingOfDirectMemoryWithoutALimit() {
+    void reportsZeroWithoutALimitOfDirectMemory() {
         assertThat(new MemoryShare(List.of(), () -> 1_000, 0).directPercent()).isZero();
     }
 
     @Test
-    void doesNotCountWhatWasThereBeforeACollectionWasSeen() {
+    void ignoresTheHeapBeforeTheFirstObservedCollection() {
         assertThat(share.heapPercent(0)).isZero();
     }
 
     @Test
-    void tellsWhatSurvivedTheLastCollection() {
+    void reportsBytesThatSurvivedTheLastCollection() {
         old.set(950);
 
         assertThat(share.heapPercent(SECOND)).isEqualTo(95);
@@ -59,7 +59,7 @@ class MemoryShareTest {
     }
 
     @Test
-    void tellsTheFullestPool() {
+    void reportsTheFullestPool() {
         old.set(500);
         large.set(6_000);
 
@@ -67,15 +67,14 @@ class MemoryShareTest {
     }
 
     @Test
-    void forgetsACollectionThatNoOtherConfirms() {
+    void forgetsACollectionAfterItsValidity() {
         old.set(950);
         share.heapPercent(SECOND);
 
-        assertThat(share.heapPercent((MemoryShare.BELIEVED_SECONDS + 1) * SECOND - 1))
+        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND - 1))
                 .isEqualTo(95);
-        assertThat(share.heapPercent((MemoryShare.BELIEVED_SECONDS + 1) * SECOND))
-                .isZero();
-        // And stays with it until there is another, however the clock goes on.
+        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND)).isZero();
+        // It remains forgotten until the next collection, whatever the clock shows.
         assertThat(share.heapPercent(SECOND)).isZero();
 
         old.set(951);
@@ -98,7 +97,7 @@ class MemoryShareTest {
     }
 
     @Test
-    void findsTheHeapThatSurvivesInThisJvm() {
+    void reportsTheSurvivingHeapOfThisJvm() {
         MemoryShare ofThisJvm = MemoryShare.ofThisJvm();
 
         System.gc();

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.springframework.http.client.ReactorResourceFactory;
 import tools.jackson.databind.JsonNode;
 
-/** The gateway refuses what would be too much for itself, and goes on with what it has. */
+/** The gateway's own overload: new requests are refused, requests in flight continue. */
 @Timeout(60)
 class OverloadIT extends GatewayTests {
 
@@ -43,7 +43,7 @@ class OverloadIT extends GatewayTests {
     }
 
     @Door.Each
-    void refusesMoreThanMayBeInFlight(Door door) throws Exception {
+    void refusesRequestsAboveTheLimitInFlight(Door door) throws Exception {
         List<CompletableFuture<TestCaller.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < MAX_IN_FLIGHT; i++) {
             answers.add(TestCaller.ask(gateway.port(), door.path("others", "fills" + i)));
@@ -56,7 +56,7 @@ class OverloadIT extends GatewayTests {
         JsonNode line = assertRefused(gateway, door, "orders", path, refused, Reason.GATEWAY_OVERLOADED);
         assertThat(line.path("attempts").asInt()).isZero();
         assertThat(gateway.bean(Engine.class).inFlight()).isEqualTo(MAX_IN_FLIGHT);
-        // Its own trouble is nothing that another backend or a prepared answer could help with.
+        // No fallback applies: the gateway itself is overloaded, not the backend.
         String prepared = door.path("others", "too-much");
         assertRefused(
                 gateway, door, "others", prepared, TestCaller.get(gateway.port(), prepared), Reason.GATEWAY_OVERLOADED);
@@ -74,7 +74,7 @@ class OverloadIT extends GatewayTests {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);
         String path = door.path("orders", "late");
-        // Before: a loop that is stuck may be the one that accepts.
+        // Connect first: the stuck loop may be the accepting one.
         List<TestCaller> callers = new ArrayList<>();
         for (int i = 0; i < 16; i++) {
             TestCaller caller = TestCaller.to(gateway.port());
@@ -96,7 +96,7 @@ class OverloadIT extends GatewayTests {
         try {
             await().until(() -> guard.isOverloaded(0));
             assertThat(guard.loopDelayNanos()).isGreaterThan(TimeUnit.SECONDS.toNanos(1));
-            // Whose connection is on another loop is told so; who is on the stuck one has to wait.
+            // Connections on other loops get the refusal; connections on the stuck loop wait.
             List<CompletableFuture<TestCaller.Answer>> answers =
                     callers.stream().map(caller -> ask(caller, path)).toList();
             await().until(() -> answers.stream().anyMatch(CompletableFuture::isDone));
@@ -121,13 +121,13 @@ class OverloadIT extends GatewayTests {
     }
 
     @Door.Each
-    void refusesWhileMemoryIsShort(Door door) throws Exception {
+    void refusesWhileMemoryIsAboveTheLimit(Door door) throws Exception {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);
         String path = door.path("orders", "short-of-memory");
         AtomicReference<TestCaller.Answer> last = new AtomicReference<>();
         await().until(() -> {
-            // The sampler's own figures take the place of these within a tenth of a second.
+            // The sampler overwrites this sample within 100 ms.
             guard.observe(0, 91);
             last.set(TestCaller.get(gateway.port(), path));
             return last.get().status() == 503;

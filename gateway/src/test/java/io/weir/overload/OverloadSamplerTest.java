@@ -36,14 +36,14 @@ class OverloadSamplerTest {
     }
 
     @Test
-    void tellsTheGuardOfTheWorstLoop() {
+    void reportsTheSlowestLoop() {
         for (int i = 0; i < 5; i++) {
             sampler.sample();
             clock.addAndGet(100 * MS);
             run(healthy);
         }
 
-        // Handed over at 0, not run at 400, seen from one sample before.
+        // Submitted at 0, not executed at 400; the lower of the last two samples counts.
         assertThat(guard.loopDelayNanos()).isEqualTo(300 * MS);
         assertThat(guard.isOverloaded(1)).isTrue();
 
@@ -58,7 +58,7 @@ class OverloadSamplerTest {
     }
 
     @Test
-    void tellsTheGuardOfTheFullerMemory() {
+    void reportsTheFullerMemory() {
         direct.set(91);
         sampler.sample();
 
@@ -73,7 +73,7 @@ class OverloadSamplerTest {
     }
 
     @Test
-    void seesARealLoopThatIsStuckAndThatItIsNotAnyMore() throws InterruptedException {
+    void detectsAStuckEventLoopAndItsRecovery() throws InterruptedException {
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
         CountDownLatch release = new CountDownLatch(1);
         try (OverloadSampler running = new OverloadSampler(loops, guard, System::nanoTime)) {
@@ -97,7 +97,7 @@ class OverloadSamplerTest {
     }
 
     @Test
-    void leavesNoThreadBehind() throws InterruptedException {
+    void closeEndsTheThread() throws InterruptedException {
         OverloadSampler running = new OverloadSampler(List.of(), guard, System::nanoTime);
         running.start();
         Thread thread = samplers().getFirst();

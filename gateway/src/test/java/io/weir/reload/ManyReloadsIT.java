@@ -128,8 +128,8 @@ class ManyReloadsIT {
                 }
             }
         }
-        await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0
-                && gateway.bean(RetiredGenerations.class).past() == 0);
+        await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0
+                && gateway.bean(RetiredGenerations.class).generationsInUse() == 0);
     }
 
     /** No name comes twice, so that whatever keeps names grows; but a round ends with what the gateway has been started with. */

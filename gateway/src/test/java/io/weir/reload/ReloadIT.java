@@ -530,7 +530,7 @@ class ReloadIT {
         calls.release();
 
         assertThat(answer.join().text()).isEqualTo(Door.COMPILED.path("orders", "1"));
-        await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0);
+        await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0);
         assertThat(registered("orders"))
                 .isSameAs(gateway.backend("orders").breaker().resilience4j())
                 .isNotSameAs(before.breaker().resilience4j());
@@ -551,8 +551,9 @@ class ReloadIT {
             assertThat(meters(backend)).as("meters").isZero();
             assertThat(gateway.bean(CircuitBreakerRegistry.class).find(backend)).isEmpty();
             assertThat(gateway.bean(BulkheadRegistry.class).find(backend)).isEmpty();
-            assertThat(gateway.bean(RetiredGenerations.class).waiting()).isZero();
-            assertThat(gateway.bean(RetiredGenerations.class).past()).isZero();
+            assertThat(gateway.bean(RetiredGenerations.class).openResources()).isZero();
+            assertThat(gateway.bean(RetiredGenerations.class).generationsInUse())
+                    .isZero();
         });
     }
 
@@ -792,7 +793,7 @@ class ReloadIT {
         for (Door door : Door.values()) {
             assertThat(get(door).text()).isEqualTo(toOther ? "other" : door.path("orders", "1"));
         }
-        await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0);
+        await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0);
     }
 
     @Test

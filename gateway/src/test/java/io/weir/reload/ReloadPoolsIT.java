@@ -137,8 +137,9 @@ class ReloadPoolsIT {
 
     private void awaitNothingLeftBehind() {
         await().untilAsserted(() -> {
-            assertThat(gateway().bean(RetiredGenerations.class).waiting()).isZero();
-            assertThat(gateway().bean(RetiredGenerations.class).past()).isZero();
+            assertThat(gateway().bean(RetiredGenerations.class).openResources()).isZero();
+            assertThat(gateway().bean(RetiredGenerations.class).generationsInUse())
+                    .isZero();
         });
     }
 

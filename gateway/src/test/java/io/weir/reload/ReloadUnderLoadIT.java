@@ -49,7 +49,7 @@ class ReloadUnderLoadIT {
 
                 assertThat(callers.lost).isEmpty();
                 assertThat(callers.answered.get()).isEqualTo(callers.sent.get()).isGreaterThan(RELOADS * CALLERS);
-                await().until(() -> gateway.bean(RetiredGenerations.class).waiting() == 0);
+                await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0);
                 assertThat(gateway.bean(LiveConfiguration.class).history().refused())
                         .isNull();
                 gateway.assertNothingHeld();

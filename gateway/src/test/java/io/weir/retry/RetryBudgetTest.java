@@ -10,7 +10,7 @@ class RetryBudgetTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     @Test
-    void allowsAShareOfTheFirstAttempts() {
+    void allowsTheShareOfFirstAttempts() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(20, 0), 0);
         for (int i = 0; i < 50; i++) {
             budget.deposit();
@@ -20,7 +20,7 @@ class RetryBudgetTest {
     }
 
     @Test
-    void allowsAShareBelowAPercent() {
+    void allowsAShareBelowOnePercent() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0.04f, 0), 0);
         for (int i = 0; i < 2_499; i++) {
             budget.deposit();
@@ -33,7 +33,7 @@ class RetryBudgetTest {
     }
 
     @Test
-    void doesNotSaveUpForAStormInALongCalm() {
+    void capsTheBalanceInAQuietPeriod() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(20, 0), 0);
         for (int i = 0; i < 1_000_000; i++) {
             budget.deposit();
@@ -43,7 +43,7 @@ class RetryBudgetTest {
     }
 
     @Test
-    void allowsTheFloorEverySecondWithoutAnyTraffic() {
+    void allowsTheFloorEverySecondWithoutTraffic() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 3), 0);
 
         assertThat(withdrawals(budget, 100, 0)).isEqualTo(3);
@@ -52,7 +52,7 @@ class RetryBudgetTest {
     }
 
     @Test
-    void allowsNothingWhereShareAndFloorAreZero() {
+    void allowsNoRetryIfShareAndFloorAreZero() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(0, 0), 0);
         budget.deposit();
 
@@ -60,7 +60,7 @@ class RetryBudgetTest {
     }
 
     @Test
-    void spendsTheShareBeforeTheFloor() {
+    void usesTheShareBeforeTheFloor() {
         RetryBudget budget = new RetryBudget(new RetryBudgetProperties(100, 1), 0);
         budget.deposit();
         budget.deposit();

@@ -24,7 +24,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** What is tried again is what may be sent twice, within the deadline, one permit and the backend's budget. */
+/**
+ * Retries: only of requests that may be sent twice, within the deadline, one permit and the backend's budget.
+ */
 @Timeout(60)
 class RetryIT extends GatewayTests {
 
@@ -75,7 +77,7 @@ class RetryIT extends GatewayTests {
         refusing.close();
     }
 
-    // ---------------------------------------------------------------- what is tried again
+    // ---------------------------------------------------------------- retried requests
 
     @ParameterizedTest(name = "{0}, {1}")
     @CsvSource({
@@ -90,7 +92,7 @@ class RetryIT extends GatewayTests {
         "GENERAL, PUT",
         "GENERAL, DELETE"
     })
-    void triesAnIdempotentRequestAgain(Door door, String method) throws IOException {
+    void retriesAnIdempotentRequest(Door door, String method) throws IOException {
         AtomicInteger asked = failing(1, (request, conversation) -> conversation.reset());
         String path = door.path("orders", method);
 
@@ -103,7 +105,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void triesAStatusAgainAndPassesTheLastOneOn(Door door) throws IOException {
+    void retriesAConfiguredStatusAndForwardsTheLastAnswer(Door door) throws IOException {
         AtomicInteger asked = failing(100, TIRED);
         String path = door.path("orders", "tired");
 
@@ -118,7 +120,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void triesNoOtherStatusAgain(Door door) throws IOException {
+    void doesNotRetryOtherStatuses(Door door) throws IOException {
         for (int status : new int[] {404, 429, 500}) {
             AtomicInteger asked = failing(100, (request, conversation) -> conversation.answer(status, ""));
             String path = door.path("orders", "status-" + status);
@@ -129,7 +131,7 @@ class RetryIT extends GatewayTests {
 
     @ParameterizedTest(name = "{0}, {1}")
     @CsvSource({"COMPILED, POST", "COMPILED, PATCH", "GENERAL, POST", "GENERAL, PATCH"})
-    void triesNothingTwiceThatMayNotBeSentTwice(Door door, String method) throws IOException {
+    void doesNotRetryANonIdempotentRequest(Door door, String method) throws IOException {
         AtomicInteger asked = failing(100, (request, conversation) -> conversation.reset());
         String path = door.path("orders", method);
 
@@ -141,7 +143,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void triesAgainWhatWasNeverSent(Door door) throws IOException {
+    void retriesARequestThatWasNotSent(Door door) throws IOException {
         String path = door.path("refusing", "unsent");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", path, "Content-Length: 4") + "body");
@@ -155,7 +157,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void triesNoBodyTwice(Door door) throws IOException {
+    void doesNotRetryARequestWithABody(Door door) throws IOException {
         AtomicInteger asked = failing(100, (request, conversation) -> {
             conversation.drain(request);
             conversation.reset();
@@ -170,7 +172,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void triesNothingAgainOnceTheAnswerHasBegun(Door door) throws Exception {
+    void doesNotRetryAfterTheAnswerHasBegun(Door door) throws Exception {
         AtomicInteger asked = failing(100, (request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
             calls.serve(request, conversation);
@@ -187,10 +189,10 @@ class RetryIT extends GatewayTests {
         assertThat(attempts(door, "orders", path, 200, "connection-lost")).isEqualTo(1);
     }
 
-    // ---------------------------------------------------------------- within what bounds
+    // ---------------------------------------------------------------- bounds
 
     @Door.Each
-    void givesEachAttemptATimeOfItsOwn(Door door) throws Exception {
+    void limitsEachAttemptByTheAttemptTimeout(Door door) throws Exception {
         String path = door.path("timed", "hangs-once");
         CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), path);
         calls.next();
@@ -204,12 +206,12 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void keepsItsOnePermitThroughout(Door door) throws Exception {
+    void keepsOnePermitForAllAttempts(Door door) throws Exception {
         AtomicInteger asked = failing(1, TIRED);
         String path = door.path("single", "first");
         CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), path);
         await().until(() -> asked.get() >= 1);
-        // It waits for its second attempt, or makes it: either way with the permit that it has.
+        // Before and during the second attempt the exchange holds the same permit.
         while (!answer.isDone()) {
             assertThat(gateway.backend("single").bulkhead().inUse()).isLessThanOrEqualTo(1);
             Thread.onSpinWait();
@@ -219,7 +221,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void neverTriesTheGatewaysOwnRefusalsAgain(Door door) throws Exception {
+    void doesNotRetryTheGatewaysOwnRefusals(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "occupies"));
         HeldCalls.Held held = calls.next();
         double before = retries("single", "allowed") + retries("single", "denied");
@@ -235,7 +237,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void isEndedByABreakerThatOpens(Door door) throws IOException {
+    void stopsWhenTheBreakerOpens(Door door) throws IOException {
         AtomicInteger asked = failing(100, TIRED);
         String path = door.path("fragile", "opens");
 
@@ -248,7 +250,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void addsNoMoreThanTheBudgetsShare(Door door) throws IOException {
+    void addsAtMostTheBudgetsShare(Door door) throws IOException {
         AtomicInteger asked = failing(1000, TIRED);
         double allowed = retries("shared", "allowed");
         double denied = retries("shared", "denied");
@@ -265,7 +267,7 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void triesNothingAgainWithoutABudget(Door door) throws IOException {
+    void doesNotRetryWithoutABudget(Door door) throws IOException {
         AtomicInteger asked = failing(100, TIRED);
         double denied = retries("frugal", "denied");
         String path = door.path("frugal", "none");
@@ -277,9 +279,12 @@ class RetryIT extends GatewayTests {
         assertThat(retries("frugal", "denied") - denied).isEqualTo(1);
     }
 
-    // ---------------------------------------------------------------- in common
+    // ---------------------------------------------------------------- fixtures
 
-    /** The backend fails a number of requests, and echoes the rest; gives the count of those that came. */
+    /**
+     * Makes the backend fail a number of requests and echo the others; returns the count of received
+     * requests.
+     */
     private static AtomicInteger failing(int times, TestBackend.Behaviour failure) {
         AtomicInteger asked = new AtomicInteger();
         backend.behave((request, conversation) -> {

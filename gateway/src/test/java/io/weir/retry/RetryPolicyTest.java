@@ -13,7 +13,7 @@ class RetryPolicyTest {
             new RetryPolicy(new RetryProperties(3, null, Duration.ofNanos(100), Set.of(502, 503)));
 
     @Test
-    void triesIdempotentRequestsWithoutABodyAgain() {
+    void retriesIdempotentRequestsWithoutABody() {
         for (String method : new String[] {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}) {
             assertThat(policy.allows(1, HttpMethod.valueOf(method), true, false))
                     .as(method)
@@ -27,12 +27,12 @@ class RetryPolicyTest {
     }
 
     @Test
-    void neverReplaysABodyThatMayHaveBeenSent() {
+    void doesNotReplayABodyThatMayHaveBeenSent() {
         assertThat(policy.allows(1, HttpMethod.PUT, true, true)).isFalse();
     }
 
     @Test
-    void triesAnyRequestAgainOfWhichNothingWasSent() {
+    void retriesAnyRequestThatWasNotSent() {
         assertThat(policy.allows(1, HttpMethod.POST, false, true)).isTrue();
     }
 
@@ -43,7 +43,7 @@ class RetryPolicyTest {
     }
 
     @Test
-    void takesOnlyTheConfiguredStatusesForFailures() {
+    void retriesOnlyTheConfiguredStatuses() {
         assertThat(policy.retries(502)).isTrue();
         assertThat(policy.retries(500)).isFalse();
         assertThat(policy.retries(200)).isFalse();
@@ -58,7 +58,7 @@ class RetryPolicyTest {
     }
 
     @Test
-    void hasNoAttemptTimeoutUnlessItIsWritten() {
+    void hasNoAttemptTimeoutByDefault() {
         assertThat(policy.attemptTimeoutNanos()).isEqualTo(Long.MAX_VALUE);
         assertThat(new RetryPolicy(new RetryProperties(2, Duration.ofMillis(3), Duration.ZERO, Set.of()))
                         .attemptTimeoutNanos())

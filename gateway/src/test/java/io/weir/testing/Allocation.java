@@ -3,7 +3,7 @@ package io.weir.testing;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
-/** What a piece of work allocates on the heap, on the thread that does it. */
+/** Measures the heap bytes that a piece of work allocates on its thread. */
 public final class Allocation {
 
     private static final int WARM_UP = 20_000;
@@ -12,7 +12,10 @@ public final class Allocation {
 
     private Allocation() {}
 
-    /** Bytes per round; the least of many attempts, since the JIT compiler may come between, and late on a busy machine. */
+    /**
+     * Bytes per round: the least of many attempts, since the JIT compiler may interfere, and late on a busy
+     * machine.
+     */
     public static long bytesPer(Runnable work) {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         run(work, WARM_UP);

@@ -8,31 +8,31 @@ import java.util.Locale;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The door that a request takes; whatever is asserted of one holds for the other. */
+/** The door of a request. Tests assert the same of both doors. */
 public enum Door {
-    /** Served by the compiled door. */
+    /** A compiled route. */
     COMPILED,
-    /** Through Spring Cloud Gateway's chain. */
+    /** A route through Spring Cloud Gateway's chain of filters. */
     GENERAL;
 
-    /** A test that is run through each door. */
+    /** A test that runs once for each door. */
     @Target(ElementType.METHOD)
     @Retention(RetentionPolicy.RUNTIME)
     @ParameterizedTest(name = "{0}")
     @EnumSource(Door.class)
     public @interface Each {}
 
-    /** As it shows in metrics and log. */
+    /** The door's word in metrics and log. */
     public String word() {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** A path that leads to one of the routes of {@link TestGateway.Setup#route} through this door. */
+    /** A path of a route of {@link TestGateway.Setup#route}, for this door. */
     public String path(String route, String rest) {
         return "/" + word() + "/" + route + "/" + rest;
     }
 
-    /** The id of such a route. */
+    /** The id of a route of {@link TestGateway.Setup#route}, for this door. */
     public String id(String route) {
         return route + "-" + word();
     }

@@ -6,8 +6,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
 /**
- * Tests of one gateway in front of one backend, whose calls wait until the test answers them. After each of them nothing is held, and the
- * neighbour is served. Who extends this starts both.
+ * Tests of one gateway in front of one backend that holds each call until the test answers it. After each
+ * test nothing is held and the neighbour is served. A subclass starts the gateway and the backend.
  */
 public abstract class GatewayTests {
 
@@ -17,7 +17,7 @@ public abstract class GatewayTests {
     @SuppressWarnings("NullAway.Init")
     protected static TestGateway gateway;
 
-    /** The backend's behaviour, unless a test chooses another. */
+    /** The default behaviour of the backend. */
     protected HeldCalls calls;
 
     @BeforeEach

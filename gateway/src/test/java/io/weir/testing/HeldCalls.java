@@ -8,10 +8,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A backend that answers a call when the test says so, and knows how many calls it has had at once. */
+/** A backend that holds each call until the test answers it, and counts the calls that it holds at once. */
 public final class HeldCalls implements TestBackend.Behaviour {
 
-    /** A call that waits for its answer. */
+    /** A call that waits for the test's answer. */
     public static final class Held {
 
         private final TestBackend.Request request;
@@ -21,17 +21,17 @@ public final class HeldCalls implements TestBackend.Behaviour {
             this.request = request;
         }
 
-        /** The head of its request. */
+        /** The head of the call's request. */
         public TestBackend.Request request() {
             return request;
         }
 
-        /** Answers as a healthy backend does. */
+        /** Answers with 200. */
         public void answer() {
             then(TestBackend.ECHO);
         }
 
-        /** Goes on like this. */
+        /** Continues with a behaviour. */
         public void then(TestBackend.Behaviour behaviour) {
             then.complete(behaviour);
         }
@@ -61,28 +61,28 @@ public final class HeldCalls implements TestBackend.Behaviour {
         then.serve(request, conversation);
     }
 
-    /** The next call that comes, oldest first; waits for it. */
+    /** Waits for the next call, the oldest first. */
     public Held next() throws InterruptedException {
         return Objects.requireNonNull(
                 arrived.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "a call that has not come");
     }
 
-    /** Calls that have come. */
+    /** Number of calls since the start. */
     public int calls() {
         return calls.get();
     }
 
-    /** Calls that are held now. */
+    /** Number of calls held now. */
     public int inside() {
         return inside.get();
     }
 
-    /** Calls that were held at once, at most. */
+    /** The largest number of calls held at once. */
     public int most() {
         return most.get();
     }
 
-    /** Answers all calls, those to come too. */
+    /** Answers all held calls, and all later ones at once. */
     public void release() {
         released = true;
         all.forEach(Held::answer);

@@ -15,21 +15,21 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.slf4j.LoggerFactory;
 
-/** Fails a class of tests when Netty's leak detector has found a lost buffer. */
+/** Fails a test class if Netty's leak detector finds a leaked buffer. */
 public final class Leaks implements BeforeAllCallback, AfterAllCallback {
 
     private static final Logger DETECTOR = (Logger) LoggerFactory.getLogger(ResourceLeakDetector.class);
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final AtomicInteger LOST = new AtomicInteger();
 
-    /** Where each lost buffer has been. */
+    /** The detector's records of the leaked buffers. */
     private final List<String> lost = new CopyOnWriteArrayList<>();
 
     @Override
     public void beforeAll(ExtensionContext context) throws InterruptedException {
-        // Not by the detector's log: each gateway that is started sets the logging up anew.
+        // A listener and not the detector's log: each started gateway configures logging again.
         ByteBufUtil.setLeakListener((type, records) -> lost.add(records));
-        // What others have lost before is not this class's doing.
+        // Leaks of earlier test classes do not count.
         awaitReportOfOneLost();
         lost.clear();
     }
@@ -37,7 +37,7 @@ public final class Leaks implements BeforeAllCallback, AfterAllCallback {
     @Override
     public void afterAll(ExtensionContext context) throws InterruptedException {
         assertThat(ResourceLeakDetector.getLevel()).isEqualTo(ResourceLeakDetector.Level.PARANOID);
-        // Twice: what the first collection has found may have held something else.
+        // Twice: an object that the first collection finds may hold another.
         awaitReportOfOneLost();
         awaitReportOfOneLost();
         ByteBufUtil.setLeakListener(null);
@@ -45,14 +45,14 @@ public final class Leaks implements BeforeAllCallback, AfterAllCallback {
     }
 
     /**
-     * Loses a buffer, and waits until the detector says so. What has leaked is reported when it has been collected and the next buffer
-     * is made: whatever was lost before this one has been collected with it.
+     * Leaks a buffer, and waits until the detector reports it. The detector reports a leaked buffer when it
+     * has been collected and the next buffer is allocated, so all earlier leaks have been reported by then.
      */
     private void awaitReportOfOneLost() throws InterruptedException {
-        // A hint of its own: the detector says the same only once.
+        // A unique hint: the detector reports equal leaks only once.
         String hint = "lost on purpose, " + LOST.incrementAndGet();
         boolean additive = DETECTOR.isAdditive();
-        // No news for the log.
+        // This expected leak does not belong in the log.
         DETECTOR.setAdditive(false);
         try {
             lose(hint);
@@ -62,7 +62,7 @@ public final class Leaks implements BeforeAllCallback, AfterAllCallback {
                         .as("the detector's patience")
                         .isNegative();
                 System.gc();
-                // Found references are queued one after the other.
+                // The collector enqueues references one after the other.
                 Thread.sleep(20);
                 PooledByteBufAllocator.DEFAULT.buffer().release();
                 PooledByteBufAllocator.DEFAULT.directBuffer().release();
@@ -72,7 +72,7 @@ public final class Leaks implements BeforeAllCallback, AfterAllCallback {
         }
     }
 
-    /** In a method of its own, so that nothing on the stack holds it. */
+    /** A method of its own, so that no stack slot holds the buffer. */
     @SuppressWarnings("CheckReturnValue")
     private static void lose(String hint) {
         PooledByteBufAllocator.DEFAULT.heapBuffer(1).touch(hint);

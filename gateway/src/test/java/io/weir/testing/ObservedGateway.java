@@ -45,7 +45,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
-/** A gateway with one backend and a clock that stands still, and callers of it. */
+/** The parts of a gateway with one backend and a stopped clock, and callers for it. */
 public final class ObservedGateway implements AutoCloseable {
 
     public static final LittlesLawProperties LAW = new LittlesLawProperties(Duration.ofSeconds(10), 1.5);
@@ -117,14 +117,14 @@ public final class ObservedGateway implements AutoCloseable {
                 new InFlightCounter());
     }
 
-    /** Takes every permit. */
+    /** Takes all permits. */
     public void fill() {
         while (bulkhead.tryAcquire()) {
-            // Until none is left.
+            // Until no permit is left.
         }
     }
 
-    /** An exchange that arrived a while ago and is refused at once, since the bulkhead is full. */
+    /** An exchange that arrived some time ago, and is refused at once because the bulkhead is full. */
     public Exchange refused(Route route, Caller caller, Duration ago) {
         fill();
         Exchange exchange = new Exchange(engine, route, caller, clock.get() - ago.toNanos());
@@ -137,14 +137,14 @@ public final class ObservedGateway implements AutoCloseable {
         loops.dispose();
     }
 
-    /** All that a registry's meters of this name count, or are. */
+    /** The sum of a registry's meters of this name and these tags. */
     public static double value(MeterRegistry registry, Meters meter, String... tags) {
         return registry.get(meter.meterName()).tags(tags).meters().stream()
                 .mapToDouble(found -> found.measure().iterator().next().getValue())
                 .sum();
     }
 
-    /** What is told of every caller. */
+    /** The same facts for every caller. */
     public static class Facts implements RequestFacts {
 
         public String path = "/orders/7";
@@ -202,8 +202,8 @@ public final class ObservedGateway implements AutoCloseable {
     }
 
     /**
-     * A caller that takes whatever it is given. A proxy and no mock: mocking instruments classes, and then they
-     * allocate.
+     * A caller that takes whatever it is given. A proxy and no mock: mocking instruments classes, and then
+     * they allocate.
      */
     public static Caller caller(HttpHeaders headers, @Nullable RequestFacts facts) {
         EmbeddedChannel channel = new EmbeddedChannel();
@@ -222,7 +222,7 @@ public final class ObservedGateway implements AutoCloseable {
                     ((ByteBuf) arguments[2]).release();
                     yield null;
                 }
-                // No body, no WebSocket, and nothing to do.
+                // A request without a body that is no WebSocket.
                 default -> method.getReturnType().equals(boolean.class) ? false : null;
             };
         };
@@ -231,7 +231,7 @@ public final class ObservedGateway implements AutoCloseable {
         return (Caller) Proxy.newProxyInstance(ObservedGateway.class.getClassLoader(), interfaces, handler);
     }
 
-    /** A caller about whom nothing is special. */
+    /** An ordinary caller. */
     public static Caller caller() {
         return caller(new DefaultHttpHeaders(), new Facts());
     }

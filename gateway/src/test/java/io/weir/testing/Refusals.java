@@ -6,12 +6,12 @@ import io.weir.outcome.Reason;
 import java.util.Objects;
 import tools.jackson.databind.JsonNode;
 
-/** What every answer that the gateway makes itself has in common, for the caller and for the operator. */
+/** Asserts the common properties of the gateway's own answers, in the answer, the metrics and the log. */
 public final class Refusals {
 
     private Refusals() {}
 
-    /** The answer is the one that the vocabulary has for a reason. */
+    /** Asserts that an answer has the status and the fields of its reason. */
     public static void assertRefused(TestCaller.Answer answer, Reason reason) {
         int status = reason.status().code();
         assertThat(answer.status()).as("status of %s", answer.text()).isEqualTo(status);
@@ -35,7 +35,7 @@ public final class Refusals {
         }
     }
 
-    /** The same, and the meter and the log tell of it; gives the line of the log. */
+    /** Asserts the same, and that meter and access log agree. Returns the line of the log. */
     public static JsonNode assertRefused(
             TestGateway gateway, Door door, String route, String path, TestCaller.Answer answer, Reason reason) {
         assertRefused(answer, reason);

@@ -24,10 +24,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ServerSocketFactory;
 import org.jspecify.annotations.Nullable;
 
-/** A backend on a raw socket, that can do whatever a backend can do wrong. One virtual thread per connection. */
+/** A backend on a raw socket, for all faults of a backend. It serves each connection on a virtual thread. */
 public final class TestBackend implements AutoCloseable {
 
-    /** What it does with a request. */
+    /** The backend's reaction to a request. */
     @FunctionalInterface
     public interface Behaviour {
 
@@ -35,7 +35,7 @@ public final class TestBackend implements AutoCloseable {
         void serve(Request request, Conversation conversation) throws IOException, InterruptedException;
     }
 
-    /** A request's head as it came. */
+    /** The head of a request, as received. */
     public record Request(String line, String head) {
 
         /** {@code GET}. */
@@ -48,7 +48,7 @@ public final class TestBackend implements AutoCloseable {
             return line.substring(line.indexOf(' ') + 1, line.lastIndexOf(' '));
         }
 
-        /** The value of a field, or null. */
+        /** The value of a header field; null if the request does not have it. */
         public @Nullable String header(String name) {
             for (String field : head.lines().toList()) {
                 int colon = field.indexOf(':');
@@ -60,7 +60,7 @@ public final class TestBackend implements AutoCloseable {
         }
     }
 
-    /** The other end of a connection. */
+    /** The backend's side of a connection. */
     public static final class Conversation {
         private final Socket socket;
         private final InputStream in;
@@ -90,13 +90,13 @@ public final class TestBackend implements AutoCloseable {
             out.flush();
         }
 
-        /** A whole answer with a {@code Content-Length}. */
+        /** Writes a whole answer with a {@code Content-Length}. */
         public void answer(int status, String body) throws IOException {
             write("HTTP/1.1 " + status + " X\r\nContent-Type: text/plain\r\nContent-Length: "
                     + body.getBytes(StandardCharsets.UTF_8).length + "\r\n\r\n" + body);
         }
 
-        /** Reads a request's body by its {@code Content-Length} or chunks, and gives its size. */
+        /** Reads a request's body by its {@code Content-Length} or chunks, and returns its size. */
         public long drain(Request request) throws IOException {
             String length = request.header("content-length");
             if (length != null) {
@@ -119,7 +119,7 @@ public final class TestBackend implements AutoCloseable {
             return total;
         }
 
-        /** Reads the line in front of a chunk. */
+        /** Reads the size line of a chunk. */
         public int chunkSize() throws IOException {
             String size = line();
             if (size == null) {
@@ -128,36 +128,36 @@ public final class TestBackend implements AutoCloseable {
             return Integer.parseInt(size, 16);
         }
 
-        /** The fields behind the chunks that {@link #drain} has read last. */
+        /** The trailers of the body that {@link #drain} read last. */
         public List<String> trailers() {
             return trailers;
         }
 
-        /** Aborts: the peer gets a RST. */
+        /** Closes the connection with a RST. */
         public void reset() throws IOException {
             socket.setSoLinger(true, 0);
             socket.close();
         }
 
-        /** From now on what comes is no request: a WebSocket's frame may hold any byte, a line's end too. */
+        /** Stops reading requests: a WebSocket's frame may contain any byte, line ends included. */
         void upgrade() {
             upgraded = true;
         }
 
-        /** Sends no more: the peer gets a FIN, and may go on. */
+        /** Closes the output: the peer gets a FIN, and may continue to send. */
         public void finish() throws IOException {
             socket.shutdownOutput();
         }
 
-        /** Closes in order: the peer gets a FIN. */
+        /** Closes the connection in order: the peer gets a FIN. */
         public void close() throws IOException {
             socket.close();
         }
 
         /**
-         * Waits until something comes.
+         * Waits for the next byte.
          *
-         * @throws java.net.SocketTimeoutException if it does not come in time
+         * @throws java.net.SocketTimeoutException if no byte comes in time
          */
         public void awaitNext(int millis) throws IOException {
             socket.setSoTimeout(millis);
@@ -168,7 +168,7 @@ public final class TestBackend implements AutoCloseable {
             socket.setSoTimeout(0);
         }
 
-        /** A line without its end; null: there is no more. */
+        /** Reads a line, and returns it without its line end; null at the end of the input. */
         public @Nullable String line() throws IOException {
             ByteArrayOutputStream line = new ByteArrayOutputStream();
             for (int b = in.read(); b != '\n'; b = in.read()) {
@@ -196,12 +196,12 @@ public final class TestBackend implements AutoCloseable {
         this.behaviour = behaviour;
     }
 
-    /** Starts one on a port of its own. */
+    /** Starts a backend on a free port. */
     public static TestBackend start(Behaviour behaviour) {
         return start(ServerSocketFactory.getDefault(), behaviour);
     }
 
-    /** Starts one on a port of its own, with sockets from here. */
+    /** Starts a backend on a free port, with sockets of a factory. */
     public static TestBackend start(ServerSocketFactory sockets, Behaviour behaviour) {
         try {
             ServerSocket server = sockets.createServerSocket(0, 1024, InetAddress.getLoopbackAddress());
@@ -213,29 +213,29 @@ public final class TestBackend implements AutoCloseable {
         }
     }
 
-    /** Answers everything with 200 and the request's target. */
+    /** Starts a backend that answers 200 with the request's target. */
     public static TestBackend healthy() {
         return start(ECHO);
     }
 
-    /** Answers with 200 and the request's target, after the request's body. */
+    /** Reads the request's body, and answers 200 with the request's target. */
     public static final Behaviour ECHO = (request, conversation) -> {
         conversation.drain(request);
         conversation.answer(200, request.target());
     };
 
-    /** Never answers, until the backend is closed. */
+    /** Does not answer until the backend is closed. */
     public final Behaviour hang() {
         return (request, conversation) -> closed.await();
     }
 
-    /** From now on it behaves like this, and has seen nothing. */
+    /** Changes the behaviour, and forgets the recorded requests. */
     public void behave(Behaviour next) {
         heads.clear();
         behaviour = next;
     }
 
-    /** The head of the next request that came, oldest first; waits for it. */
+    /** Waits for the next request, the oldest first, and returns its head. */
     public Request next() throws InterruptedException {
         return Objects.requireNonNull(
                 heads.poll(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS), "a request that has not come");
@@ -246,22 +246,22 @@ public final class TestBackend implements AutoCloseable {
         return "http://127.0.0.1:" + port();
     }
 
-    /** Its port. */
+    /** The port. */
     public int port() {
         return server.getLocalPort();
     }
 
-    /** Requests that have come, whole heads only. */
+    /** Number of requests since the start, counted when the head is complete. */
     public int requests() {
         return requests.get();
     }
 
-    /** Connections that are open. */
+    /** Number of open connections. */
     public int connections() {
         return connections.size();
     }
 
-    /** Connections that there have been. */
+    /** Number of connections accepted since the start. */
     public int accepted() {
         return accepted.get();
     }
@@ -275,7 +275,7 @@ public final class TestBackend implements AutoCloseable {
                 Thread.ofVirtual().start(() -> converse(socket));
             }
         } catch (IOException e) {
-            // Closed: there is nothing to accept any more.
+            // The backend is closed.
         }
     }
 
@@ -290,7 +290,7 @@ public final class TestBackend implements AutoCloseable {
                     head.append(field).append("\r\n");
                 }
                 if (field == null) {
-                    // Broken off within its head: nobody has asked for anything.
+                    // The head is incomplete: this is no request.
                     return;
                 }
                 requests.incrementAndGet();
@@ -303,7 +303,7 @@ public final class TestBackend implements AutoCloseable {
                 }
             }
         } catch (IOException e) {
-            // The gateway has closed it, as it may.
+            // The gateway closed the connection.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {

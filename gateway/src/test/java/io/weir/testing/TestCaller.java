@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A caller on a raw socket, who sees every byte and knows a RST from an end. */
+/** A caller on a raw socket. It sees every byte, and tells a RST from an orderly end. */
 public final class TestCaller implements AutoCloseable {
 
-    /** An answer. */
+    /** An answer, read whole. */
     public static final class Answer {
 
         private final int status;
@@ -36,12 +36,12 @@ public final class TestCaller implements AutoCloseable {
             this.trailers = trailers;
         }
 
-        /** The status. */
+        /** The status code. */
         public int status() {
             return status;
         }
 
-        /** The fields, by their names in lower case; several of one name joined by commas. */
+        /** The header fields by lower-case name; fields of the same name are joined by commas. */
         public Map<String, String> headers() {
             return headers;
         }
@@ -51,12 +51,12 @@ public final class TestCaller implements AutoCloseable {
             return body;
         }
 
-        /** A field; null: it is not there. */
+        /** A header field; null if the answer does not have it. */
         public @Nullable String header(String name) {
             return headers.get(name.toLowerCase(Locale.ROOT));
         }
 
-        /** The fields behind the body, by their names in lower case. */
+        /** The trailers by lower-case name. */
         public Map<String, String> trailers() {
             return trailers;
         }
@@ -71,7 +71,7 @@ public final class TestCaller implements AutoCloseable {
             return JsonMapper.shared().readTree(body);
         }
 
-        /** The word of the problem's type; empty if it is none. */
+        /** The reason in the problem's type; empty if the answer is no problem. */
         public String reason() {
             return "application/problem+json".equals(header("content-type"))
                     ? problem().path("type").asString().replace("urn:weir:", "")
@@ -87,7 +87,7 @@ public final class TestCaller implements AutoCloseable {
         this.in = new BufferedInputStream(socket.getInputStream());
     }
 
-    /** Connects. */
+    /** Connects to a port on loopback. */
     public static TestCaller to(int port) throws IOException {
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
         socket.setTcpNoDelay(true);
@@ -95,14 +95,14 @@ public final class TestCaller implements AutoCloseable {
         return new TestCaller(socket);
     }
 
-    /** One request on a connection of its own. */
+    /** Sends one request on a new connection, and reads the answer. */
     public static Answer get(int port, String target, String... fields) throws IOException {
         try (TestCaller caller = to(port)) {
             return caller.request("GET", target, fields);
         }
     }
 
-    /** One request on a connection and a thread of their own. */
+    /** Sends one request on a new connection and a new thread. */
     public static CompletableFuture<Answer> ask(int port, String target, String... fields) {
         CompletableFuture<Answer> answer = new CompletableFuture<>();
         Thread.ofVirtual().start(() -> {
@@ -121,7 +121,7 @@ public final class TestCaller implements AutoCloseable {
         return answer("HEAD".equals(method));
     }
 
-    /** A request's head. */
+    /** The head of a request, as text. */
     public static String head(String method, String target, String... fields) {
         StringBuilder head = new StringBuilder(method + " " + target + " HTTP/1.1\r\nHost: weir.test\r\n");
         for (String field : fields) {
@@ -141,12 +141,12 @@ public final class TestCaller implements AutoCloseable {
         socket.getOutputStream().flush();
     }
 
-    /** Sends no more. */
+    /** Closes the output: the gateway gets a FIN. */
     public void finish() throws IOException {
         socket.shutdownOutput();
     }
 
-    /** Leaves with a RST. */
+    /** Closes the connection with a RST. */
     public void reset() throws IOException {
         socket.setSoLinger(true, 0);
         socket.close();
@@ -184,7 +184,7 @@ public final class TestCaller implements AutoCloseable {
         return new Answer(status, head.headers(), empty ? new byte[0] : body(head, trailers), trailers);
     }
 
-    /** Reads an answer's head. */
+    /** Reads the head of an answer. */
     public Answer readHead() throws IOException {
         String status = line();
         return new Answer(Integer.parseInt(status.substring(9, 12)), fields(), new byte[0], Map.of());
@@ -226,7 +226,7 @@ public final class TestCaller implements AutoCloseable {
         }
     }
 
-    /** A chunk's bytes as text; empty: the last one, whose trailers are still to come. */
+    /** Reads a chunk as text; empty for the last chunk, whose trailers follow. */
     public String chunk() throws IOException {
         int size = Integer.parseInt(line(), 16);
         byte[] bytes = in.readNBytes(size);
@@ -236,7 +236,7 @@ public final class TestCaller implements AutoCloseable {
         return new String(bytes, StandardCharsets.ISO_8859_1);
     }
 
-    /** Whatever still comes, until the gateway closes; how it did: {@code true} if with a RST. */
+    /** Reads until the gateway closes the connection, and returns whether it did so with a RST. */
     public boolean isReset() throws IOException {
         try {
             in.transferTo(OutputStream.nullOutputStream());
@@ -246,7 +246,7 @@ public final class TestCaller implements AutoCloseable {
         }
     }
 
-    /** A line without its end. */
+    /** Reads a line, and returns it without its line end. */
     public String line() throws IOException {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         for (int b = in.read(); b != '\n'; b = in.read()) {

@@ -32,16 +32,16 @@ import org.springframework.util.FileSystemUtils;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A whole gateway in this JVM, on ports of its own, with its access log at hand. */
+/** A whole gateway in this JVM, on free ports, with its access log in a temporary directory. */
 public final class TestGateway implements AutoCloseable {
 
-    /** How long a test waits for what must come. */
+    /** How long a test waits for a condition that must come true. */
     public static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private static final String NEIGHBOUR = "neighbour";
 
     static {
-        // What is waited for comes within milliseconds.
+        // Conditions usually come true within milliseconds.
         Awaitility.setDefaultTimeout(PATIENCE);
         Awaitility.setDefaultPollDelay(Duration.ZERO);
         Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
@@ -56,7 +56,7 @@ public final class TestGateway implements AutoCloseable {
         this.directory = directory;
     }
 
-    /** A configuration in the making, in which each route is there twice: once for each door. */
+    /** Builds a configuration that has each route twice, once for each door. */
     public static final class Setup {
 
         private final StringBuilder backends = new StringBuilder();
@@ -68,13 +68,13 @@ public final class TestGateway implements AutoCloseable {
 
         private Setup() {}
 
-        /** A bean that only a test has, such as a filter. */
+        /** Adds a bean of the test, such as a filter. */
         public <T> Setup bean(Class<T> type, T bean) {
             beans.add(context -> context.registerBean(type, () -> bean));
             return this;
         }
 
-        /** A backend; its properties in YAML's flow style. */
+        /** Adds a backend, with properties in YAML's flow style. */
         public Setup backend(String name, String uri, String... properties) {
             backends.append("    ")
                     .append(name)
@@ -88,15 +88,15 @@ public final class TestGateway implements AutoCloseable {
             return this;
         }
 
-        /** A route for each door, below {@link Door#path}; its Weir properties in YAML's flow style. */
+        /** Adds a route for each door at {@link Door#path}, with Weir's properties in YAML's flow style. */
         public Setup route(String name, String backend, String... properties) {
             return filtered(name, backend, "", properties);
         }
 
         /**
-         * A route for each door, with filters of Spring Cloud Gateway's.
+         * Adds a route for each door, with filters of Spring Cloud Gateway.
          *
-         * @param filters a list's elements in YAML's flow style
+         * @param filters the elements of a list in YAML's flow style
          */
         public Setup filtered(String name, String backend, String filters, String... properties) {
             for (Door door : Door.values()) {
@@ -115,19 +115,19 @@ public final class TestGateway implements AutoCloseable {
             return this;
         }
 
-        /** A line below {@code weir}. */
+        /** Adds a line below {@code weir}. */
         public Setup weir(String line) {
             weir.append("  ").append(line).append('\n');
             return this;
         }
 
-        /** A line of its own. */
+        /** Adds a line at the top level. */
         public Setup line(String line) {
             rest.append(line).append('\n');
             return this;
         }
 
-        /** Starts it, with a healthy neighbour beside the backends. */
+        /** Starts the gateway, with a healthy neighbour beside the backends. */
         public TestGateway start() {
             TestBackend neighbour = TestBackend.healthy();
             backend(NEIGHBOUR, neighbour.uri(), "deadline: 10s");
@@ -141,12 +141,12 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
-    /** A configuration with a route for each door. */
+    /** Begins a configuration with a route for each door. */
     public static Setup setup() {
         return new Setup();
     }
 
-    /** Starts one with a configuration, which is YAML from its first column on. */
+    /** Starts a gateway with a configuration in YAML. */
     public static TestGateway start(String yaml) {
         return start(yaml, List.of());
     }
@@ -161,7 +161,7 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
-    /** Starts one as an operator would after a stop: with the configuration of another, and its management port. */
+    /** Starts a gateway as an operator restarts one: with an existing file and management port. */
     public static TestGateway startAgain(Path file, int managementPort) {
         try {
             return startWith(file, temporary(), managementPort, List.of());
@@ -170,7 +170,7 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
-    /** Starts one with a file that is there. */
+    /** Starts a gateway with an existing file. */
     public static TestGateway startWith(Path file) {
         try {
             return startWith(file, temporary(), 0, List.of());
@@ -194,7 +194,7 @@ public final class TestGateway implements AutoCloseable {
                 0,
                 "weir.access-log.file",
                 directory.resolve("access.log").toString(),
-                // A machine that is busy with other things is no overload of the gateway's.
+                // A machine that is busy with other work is no overload of the gateway.
                 "weir.overload.max-event-loop-delay",
                 "1m",
                 "weir.drain.delay",
@@ -211,14 +211,16 @@ public final class TestGateway implements AutoCloseable {
                 directory);
     }
 
-    /** A directory that is gone when the JVM ends: what it holds may be looked at after the gateway's end. */
+    /**
+     * A directory that is deleted when the JVM ends, so that tests can read it after the gateway has stopped.
+     */
     private static Path temporary() throws IOException {
         Path directory = Files.createTempDirectory("weir-test");
         Runtime.getRuntime().addShutdownHook(new Thread(() -> FileSystemUtils.deleteRecursively(directory.toFile())));
         return directory;
     }
 
-    /** Writes another configuration into its file; in one step, as an editor that keeps the old file if it fails. */
+    /** Replaces the configuration file in one step, as an editor does that keeps the old file on failure. */
     public synchronized void rewrite(String yaml) {
         try {
             Path next = Files.writeString(directory.resolve("gateway.yml.next"), yaml);
@@ -228,17 +230,17 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
-    /** Its configuration. */
+    /** The configuration file. */
     public Path file() {
         return directory.resolve("gateway.yml");
     }
 
-    /** Where callers connect. */
+    /** The callers' port. */
     public int port() {
         return port("local.server.port");
     }
 
-    /** Where operators connect. */
+    /** The management port. */
     public int managementPort() {
         return port("local.management.port");
     }
@@ -247,24 +249,24 @@ public final class TestGateway implements AutoCloseable {
         return Integer.parseInt(Objects.requireNonNull(context.getEnvironment().getProperty(property), property));
     }
 
-    /** One of its parts. */
+    /** A bean of the gateway. */
     public <T> T bean(Class<T> type) {
         return context.getBean(type);
     }
 
-    /** One of its backends. */
+    /** A backend in force. */
     public Backend backend(String name) {
         return Objects.requireNonNull(bean(LiveRoutes.class).get().backends().get(name), name);
     }
 
-    /** One of its routes, by {@link Door#id}. */
+    /** A route in force, by {@link Door#id}. */
     public Route route(String id) {
         return Objects.requireNonNull(bean(LiveRoutes.class).get().byId().get(id), id);
     }
 
     // ---------------------------------------------------------------- between tests
 
-    /** Breakers are closed and remember nothing. */
+    /** Closes all breakers and clears their windows. */
     public void calm() {
         bean(LiveRoutes.class).get().backends().values().forEach(backend -> {
             backend.breaker().release();
@@ -272,7 +274,7 @@ public final class TestGateway implements AutoCloseable {
         });
     }
 
-    /** Everything is given back: permits, places in queues, permissions, probes, connections. Waits for it. */
+    /** Waits until no permit, queue place, permission, probe or connection is held. */
     public void assertNothingHeld() {
         await().atMost(PATIENCE).untilAsserted(() -> {
             assertThat(bean(Engine.class).inFlight()).as("in flight").isZero();
@@ -309,14 +311,14 @@ public final class TestGateway implements AutoCloseable {
         assertThat(backend.pool().pending()).as(backend.name() + ": pending").isZero();
     }
 
-    // ---------------------------------------------------------------- what it tells
+    // ---------------------------------------------------------------- log and meters
 
-    /** The access log so far. */
+    /** The lines of the access log so far. */
     public List<JsonNode> log() {
         return log("");
     }
 
-    /** Those lines of the access log so far that have a text in them. */
+    /** The lines of the access log so far that contain a text. */
     public List<JsonNode> log(String text) {
         try {
             Path file = directory.resolve("access.log");
@@ -325,7 +327,7 @@ public final class TestGateway implements AutoCloseable {
             }
             byte[] written = Files.readAllBytes(file);
             int whole = written.length;
-            // Of the last line half may be there: the kernel shows what is written page by page.
+            // The last line may be incomplete: the kernel shows a write page by page.
             while (whole > 0 && written[whole - 1] != '\n') {
                 whole--;
             }
@@ -339,21 +341,23 @@ public final class TestGateway implements AutoCloseable {
         }
     }
 
-    /** The lines of the access log for a path, so far. */
+    /** The lines of the access log so far for a path. */
     public List<JsonNode> lines(String path) {
         return log().stream()
                 .filter(line -> line.path("path").asString("").equals(path))
                 .toList();
     }
 
-    /** The one line of the access log for a path; waits for it. */
+    /** Waits for the one line of the access log for a path. */
     public JsonNode logged(String path) {
         List<JsonNode> lines = await().atMost(PATIENCE).until(() -> lines(path), found -> !found.isEmpty());
         assertThat(lines).as("lines for " + path).hasSize(1);
         return lines.getFirst();
     }
 
-    /** What became of a request is in the log, once, and in the meters. Waits for it. */
+    /**
+     * Waits until the log has one line for a request, and asserts that line and meter agree with the outcome.
+     */
     public JsonNode assertTold(Door door, String route, String path, int status, String outcome) {
         JsonNode line = logged(path);
         assertThat(line.path("outcome").asString()).as("%s", line).isEqualTo(outcome);
@@ -364,7 +368,7 @@ public final class TestGateway implements AutoCloseable {
         return line;
     }
 
-    /** As many requests of a route are metered with an outcome as are logged with it. Waits for it. */
+    /** Waits until meter and log have the same number of requests for a route and an outcome. */
     public void assertMetered(String routeId, String outcome) {
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(metered(routeId, outcome))
@@ -375,7 +379,7 @@ public final class TestGateway implements AutoCloseable {
                                 .count()));
     }
 
-    /** Requests of a route that ended in an outcome, as the meter has it. */
+    /** The meter's number of requests for a route and an outcome. */
     public long metered(String routeId, String outcome) {
         return bean(MeterRegistry.class)
                 .find("weir.requests")
@@ -386,7 +390,7 @@ public final class TestGateway implements AutoCloseable {
                 .sum();
     }
 
-    /** A backend's breaker was told of so many calls since {@link #calm()}, so many of them failed or slow. Waits for it. */
+    /** Waits until a backend's breaker has recorded these numbers of calls since {@link #calm()}. */
     public void assertFed(String backend, int calls, int failed, int slow) {
         await().atMost(PATIENCE).untilAsserted(() -> {
             CircuitBreaker.Metrics fed =
@@ -398,7 +402,7 @@ public final class TestGateway implements AutoCloseable {
         });
     }
 
-    /** The neighbour is served, and its compartment untouched. */
+    /** Asserts that the neighbour answers, and that its breaker has recorded no failure. */
     public void assertNeighbourUnharmed() throws IOException {
         for (Door door : Door.values()) {
             assertThat(TestCaller.get(port(), door.path(NEIGHBOUR, "1")).status())

@@ -16,7 +16,10 @@ import java.util.Base64;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** One end of a WebSocket on a raw socket, that sends exactly the frames that it is told to and answers none by itself. */
+/**
+ * One end of a WebSocket on a raw socket. It sends exactly the frames of the test, and answers none by
+ * itself.
+ */
 public final class TestWebSocket {
 
     public static final int TEXT = 1;
@@ -29,7 +32,7 @@ public final class TestWebSocket {
     private static final String KEY = "dGhlIHNhbXBsZSBub25jZQ==";
     private static final byte[] MASK = {0x11, 0x22, 0x33, 0x44};
 
-    /** Where bytes go. */
+    /** The output of either end. */
     @FunctionalInterface
     private interface Output {
 
@@ -49,7 +52,7 @@ public final class TestWebSocket {
         this.subprotocol = subprotocol;
     }
 
-    /** Asks for one. */
+    /** Sends the handshake of a caller. */
     public static void ask(TestCaller caller, String path, String... fields) throws IOException {
         String[] all = Arrays.copyOf(fields, fields.length + 4);
         all[fields.length] = "Upgrade: websocket";
@@ -59,7 +62,7 @@ public final class TestWebSocket {
         caller.send(TestCaller.head("GET", path, all));
     }
 
-    /** Asks for one, and is let in. */
+    /** Opens a WebSocket as a caller. */
     public static TestWebSocket open(TestCaller caller, String path, String... fields) throws IOException {
         ask(caller, path, fields);
         TestCaller.Answer answer = caller.answer();
@@ -68,13 +71,13 @@ public final class TestWebSocket {
         return new TestWebSocket(caller.in(), caller::send, true, answer.header("sec-websocket-protocol"));
     }
 
-    /** Lets one in. */
+    /** Accepts a WebSocket as a backend. */
     public static TestWebSocket accept(TestBackend.Request request, TestBackend.Conversation conversation)
             throws IOException {
         return accept(request, conversation, null);
     }
 
-    /** Lets one in, to talk in a subprotocol. */
+    /** Accepts a WebSocket as a backend, with a subprotocol. */
     public static TestWebSocket accept(
             TestBackend.Request request, TestBackend.Conversation conversation, @Nullable String subprotocol)
             throws IOException {
@@ -96,7 +99,7 @@ public final class TestWebSocket {
         }
     }
 
-    /** The subprotocol that was agreed on; null: none. */
+    /** The agreed subprotocol; null if there is none. */
     @Nullable
     public String subprotocol() {
         return subprotocol;
@@ -143,8 +146,9 @@ public final class TestWebSocket {
     }
 
     /**
-     * What comes next, in words: {@code text 5}, {@code binary… 100} for a part of a message, {@code close 1000 bye}, {@code ping 0}, {@code end},
-     * {@code reset}. Its bytes are {@link #payload()}.
+     * Reads the next frame or end, and returns a description: {@code text 5}, {@code binary… 100} for a
+     * fragment of a message, {@code close 1000 bye}, {@code ping 0}, {@code end}, {@code reset}.
+     * {@link #payload()} has its bytes.
      */
     public String next() throws IOException {
         try {
@@ -192,7 +196,7 @@ public final class TestWebSocket {
         return (code + " " + new String(payload, 2, payload.length - 2, StandardCharsets.UTF_8)).strip();
     }
 
-    /** The bytes of what {@link #next} has told of last. */
+    /** The payload of the frame that {@link #next} returned last. */
     public byte[] payload() {
         return payload;
     }

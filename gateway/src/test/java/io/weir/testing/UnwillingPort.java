@@ -10,7 +10,7 @@ import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A port on which nobody gets a connection. */
+/** A port that accepts no connection. */
 public final class UnwillingPort implements AutoCloseable {
 
     private static final int MAX_WAITING = 64;
@@ -21,7 +21,7 @@ public final class UnwillingPort implements AutoCloseable {
 
     private UnwillingPort() {}
 
-    /** Nobody listens, and nobody else can: connections are refused. */
+    /** A port that is reserved but has no listener: connections are refused. */
     public static UnwillingPort refusing() {
         UnwillingPort unwilling = new UnwillingPort();
         try {
@@ -35,7 +35,10 @@ public final class UnwillingPort implements AutoCloseable {
         return unwilling;
     }
 
-    /** Its listener never accepts and its backlog is full: a handshake gets no answer, as from a host that is gone. */
+    /**
+     * A listener with a full backlog that never accepts: a handshake gets no answer, as from a host that is
+     * down.
+     */
     public static UnwillingPort silent() {
         UnwillingPort unwilling = new UnwillingPort();
         try {

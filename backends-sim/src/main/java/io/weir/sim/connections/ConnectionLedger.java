@@ -4,24 +4,25 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Who holds connections and who waits for another: enough to see a deadlock at the moment in which it closes, and not
- * only when the first one times out.
+ * Records which request holds connections and which request waits for one, and so detects a deadlock when it
+ * begins, not only when the first request times out.
  *
- * <p>There is a deadlock if every connection is held by somebody who waits for another one: nobody is left who could
- * give one back. Those who wait and hold nothing are its victims, and no part of it.
+ * <p>A deadlock exists if every connection is held by a request that waits for another connection: no request
+ * can return one. Requests that wait without holding a connection suffer from the deadlock but are not part
+ * of it.
  *
- * <p>Concurrency: one monitor, held for a look at as many entries as the pool has connections.
+ * <p>Concurrency: one monitor. The check reads at most as many states as requests use the pool.
  */
 final class ConnectionLedger {
 
-    private static final class Entry {
+    private static final class RequestState {
         private int held;
-        private boolean waits;
-        private boolean caught;
+        private boolean waiting;
+        private boolean inDeadlock;
     }
 
     private final int poolSize;
-    private final Map<Object, Entry> entries = new HashMap<>();
+    private final Map<Object, RequestState> states = new HashMap<>();
     private int held;
     private long deadlocks;
     private boolean deadlocked;
@@ -30,73 +31,73 @@ final class ConnectionLedger {
         this.poolSize = poolSize;
     }
 
-    /** {@code request} begins to wait. Returns whether that closes a deadlock. */
-    synchronized boolean waits(Object request) {
-        entries.computeIfAbsent(request, _ -> new Entry()).waits = true;
-        return look();
+    /** {@code request} begins to wait for a connection. Returns whether this closes a deadlock. */
+    synchronized boolean beginWait(Object request) {
+        states.computeIfAbsent(request, _ -> new RequestState()).waiting = true;
+        return detectDeadlock();
     }
 
-    /** {@code request} got a connection. */
-    synchronized void got(Object request) {
-        Entry entry = entries.computeIfAbsent(request, _ -> new Entry());
-        entry.waits = false;
-        entry.held++;
+    /** {@code request} has acquired a connection. */
+    synchronized void acquired(Object request) {
+        RequestState state = states.computeIfAbsent(request, _ -> new RequestState());
+        state.waiting = false;
+        state.held++;
         held++;
     }
 
-    /** {@code request} waited for too long. Returns whether it was caught in a deadlock. */
-    synchronized boolean gaveUp(Object request) {
-        Entry entry = entries.computeIfAbsent(request, _ -> new Entry());
-        boolean caught = entry.caught;
-        entry.waits = false;
-        entry.caught = false;
-        forgetIfDone(request, entry);
+    /** {@code request} timed out while waiting. Returns whether it was part of a deadlock. */
+    synchronized boolean timedOut(Object request) {
+        RequestState state = states.computeIfAbsent(request, _ -> new RequestState());
+        boolean wasInDeadlock = state.inDeadlock;
+        state.waiting = false;
+        state.inDeadlock = false;
+        removeIfIdle(request, state);
         deadlocked = false;
-        return caught;
+        return wasInDeadlock;
     }
 
-    /** {@code request} gave a connection back. */
-    synchronized void gaveBack(Object request) {
-        Entry entry = entries.get(request);
-        if (entry == null || entry.held == 0) {
-            throw new IllegalStateException("gave back what it did not hold");
+    /** {@code request} has returned a connection. */
+    synchronized void released(Object request) {
+        RequestState state = states.get(request);
+        if (state == null || state.held == 0) {
+            throw new IllegalStateException(request + ": holds no connection (expected: at least one)");
         }
-        entry.held--;
+        state.held--;
         held--;
         deadlocked = false;
-        forgetIfDone(request, entry);
+        removeIfIdle(request, state);
     }
 
-    /** Deadlocks seen so far. */
-    synchronized long deadlocks() {
+    /** Deadlocks detected since the start. */
+    synchronized long deadlockCount() {
         return deadlocks;
     }
 
-    /** Whether there is one now. */
-    synchronized boolean deadlocked() {
+    /** Whether a deadlock exists now. */
+    synchronized boolean isDeadlocked() {
         return deadlocked;
     }
 
-    private boolean look() {
+    private boolean detectDeadlock() {
         if (deadlocked || held < poolSize) {
             return false;
         }
-        for (Entry entry : entries.values()) {
-            if (entry.held > 0 && !entry.waits) {
+        for (RequestState state : states.values()) {
+            if (state.held > 0 && !state.waiting) {
                 return false;
             }
         }
         deadlocked = true;
         deadlocks++;
-        for (Entry entry : entries.values()) {
-            entry.caught = entry.held > 0;
+        for (RequestState state : states.values()) {
+            state.inDeadlock = state.held > 0;
         }
         return true;
     }
 
-    private void forgetIfDone(Object request, Entry entry) {
-        if (entry.held == 0 && !entry.waits) {
-            entries.remove(request);
+    private void removeIfIdle(Object request, RequestState state) {
+        if (state.held == 0 && !state.waiting) {
+            states.remove(request);
         }
     }
 }

@@ -1,8 +1,8 @@
 package io.weir.sim.connections;
 
 import io.weir.sim.connections.SmallPool.Acquisition;
-import io.weir.sim.connections.SmallPool.Guard;
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.connections.SmallPool.PoolGuard;
+import io.weir.sim.problem.ProblemException;
 import io.weir.sim.stack.ConditionalOnStack;
 import io.weir.sim.stack.Stack;
 import java.sql.SQLException;
@@ -16,7 +16,10 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code GET /connections?guard=none|semaphore&acquisition=single|nested|once}: a virtual thread for every request. */
+/**
+ * {@code GET /connections?guard=none|semaphore&acquisition=single|nested|once}: serves each request on a
+ * virtual thread.
+ */
 @RestController
 @ConditionalOnStack({Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.WEBFLUX_JDBC})
 class ConnectionsController implements AutoCloseable {
@@ -28,20 +31,20 @@ class ConnectionsController implements AutoCloseable {
         this.pool = pool;
     }
 
-    /** What was asked for, done. */
-    record Used(String guard, String acquisition) {}
+    /** The answer: the two parameters of the request. */
+    record ConnectionsAnswer(String guard, String acquisition) {}
 
     @GetMapping("/connections")
-    CompletableFuture<Used> use(
+    CompletableFuture<ConnectionsAnswer> use(
             @RequestParam(defaultValue = "none") String guard,
             @RequestParam(defaultValue = "single") String acquisition) {
-        Guard read = parse("guard", guard, Guard.values());
-        Acquisition how = parse("acquisition", acquisition, Acquisition.values());
+        PoolGuard poolGuard = parse("guard", guard, PoolGuard.values());
+        Acquisition acquisitionMode = parse("acquisition", acquisition, Acquisition.values());
         return CompletableFuture.supplyAsync(
                 () -> {
                     try {
-                        pool.use(read, how);
-                        return new Used(guard, acquisition);
+                        pool.use(poolGuard, acquisitionMode);
+                        return new ConnectionsAnswer(guard, acquisition);
                     } catch (SQLException e) {
                         throw new CompletionException(e);
                     } catch (InterruptedException e) {
@@ -54,9 +57,9 @@ class ConnectionsController implements AutoCloseable {
 
     private static <E extends Enum<E>> E parse(String parameter, String value, E[] values) {
         return Arrays.stream(values)
-                .filter(one -> one.name().toLowerCase(Locale.ROOT).equals(value))
+                .filter(candidate -> candidate.name().toLowerCase(Locale.ROOT).equals(value))
                 .findFirst()
-                .orElseThrow(() -> Refusal.badRequest(parameter + ": " + value + " (expected: one of "
+                .orElseThrow(() -> ProblemException.badRequest(parameter + ": " + value + " (expected: one of "
                         + Arrays.toString(values).toLowerCase(Locale.ROOT) + ")"));
     }
 

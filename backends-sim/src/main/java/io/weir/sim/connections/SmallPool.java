@@ -5,7 +5,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.sim.database.DatabaseLocation;
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 import io.weir.sim.stack.ConditionalOnStack;
 import io.weir.sim.stack.Stack;
 import java.sql.Connection;
@@ -17,15 +17,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
 
-/** A small HikariCP pool, and the three ways in which a request can get its connections from it. */
+/** A small HikariCP pool, and three ways in which a request acquires connections from it. */
 @Component
 @ConditionalOnStack({Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.WEBFLUX_JDBC})
 class SmallPool implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(SmallPool.class);
 
-    /** The connection that this request already has, for whatever it calls. */
-    private static final ScopedValue<Connection> OF_THIS_REQUEST = ScopedValue.newInstance();
+    /** The connection that the current request already holds; visible to every method that it calls. */
+    private static final ScopedValue<Connection> REQUEST_CONNECTION = ScopedValue.newInstance();
 
     private final SmallPoolProperties properties;
     private final HikariDataSource pool = new HikariDataSource();
@@ -36,7 +36,7 @@ class SmallPool implements AutoCloseable {
         this.properties = properties;
         this.permits = new Semaphore(properties.poolSize(), true);
         this.ledger = new ConnectionLedger(properties.poolSize());
-        // Opened by the first request: a pool that nobody asks for costs the database nothing.
+        // HikariCP opens the pool with the first request, so an unused pool costs the database nothing.
         pool.setPoolName("small");
         pool.setJdbcUrl(location.jdbcUrl("weir-sim-connections"));
         pool.setUsername(location.username());
@@ -44,67 +44,70 @@ class SmallPool implements AutoCloseable {
         pool.setMaximumPoolSize(properties.poolSize());
         pool.setConnectionTimeout(properties.acquireTimeout().toMillis());
         pool.setMetricRegistry(meters);
-        FunctionCounter.builder("sim.connections.deadlocks", ledger, ConnectionLedger::deadlocks)
-                .description("Deadlocks of requests that each hold a connection and wait for another")
+        FunctionCounter.builder("sim.connections.deadlocks", ledger, ConnectionLedger::deadlockCount)
+                .description("Deadlocks among requests that hold a connection and wait for another")
                 .register(meters);
-        Gauge.builder("sim.connections.deadlocked", ledger, here -> here.deadlocked() ? 1 : 0)
-                .description("Whether there is such a deadlock now")
+        Gauge.builder("sim.connections.deadlocked", ledger, source -> source.isDeadlocked() ? 1 : 0)
+                .description("1 while such a deadlock exists, else 0")
                 .register(meters);
     }
 
-    /** How many may ask the pool at the same time. */
-    enum Guard {
-        /** All. */
+    /** Limits how many requests ask the pool at the same time. */
+    enum PoolGuard {
+        /** No limit. */
         NONE,
-        /** As many as it has connections: the others wait outside, where there is no time-out. */
+        /**
+         * As many requests as the pool has connections; the others wait at the semaphore, which has no
+         * timeout.
+         */
         SEMAPHORE
     }
 
-    /** How a request that needs a connection in two places comes to them. */
+    /** How a request acquires connections if two of its methods need one. */
     enum Acquisition {
-        /** It needs one in one place only. */
+        /** Only one method needs a connection. */
         SINGLE,
-        /** It takes one, and another while it holds the first. */
+        /** The request acquires a second connection while it holds the first. */
         NESTED,
-        /** It takes one, and the inner place uses that too. */
+        /** The inner method uses the connection of the outer one. */
         ONCE
     }
 
-    /** Does a request's work on the calling thread. */
-    void use(Guard guard, Acquisition acquisition) throws SQLException, InterruptedException {
-        if (guard == Guard.SEMAPHORE) {
+    /** Does the work of one request on the calling thread. */
+    void use(PoolGuard guard, Acquisition acquisition) throws SQLException, InterruptedException {
+        if (guard == PoolGuard.SEMAPHORE) {
             permits.acquire();
         }
         try {
             use(acquisition, new Object());
         } finally {
-            if (guard == Guard.SEMAPHORE) {
+            if (guard == PoolGuard.SEMAPHORE) {
                 permits.release();
             }
         }
     }
 
     private void use(Acquisition acquisition, Object request) throws SQLException {
-        try (Held outer = acquire(request)) {
+        try (LeasedConnection outer = acquire(request)) {
             work(outer.connection);
             switch (acquisition) {
                 case SINGLE -> {}
-                case NESTED -> inner(request);
+                case NESTED -> useInner(request);
                 case ONCE ->
-                    ScopedValue.where(OF_THIS_REQUEST, outer.connection).call(() -> {
-                        inner(request);
+                    ScopedValue.where(REQUEST_CONNECTION, outer.connection).call(() -> {
+                        useInner(request);
                         return null;
                     });
             }
         }
     }
 
-    /** Somewhere below, that needs a connection and does not know who calls it. */
-    private void inner(Object request) throws SQLException {
-        if (OF_THIS_REQUEST.isBound()) {
-            work(OF_THIS_REQUEST.get());
+    /** A nested method that needs a connection and does not know its caller. */
+    private void useInner(Object request) throws SQLException {
+        if (REQUEST_CONNECTION.isBound()) {
+            work(REQUEST_CONNECTION.get());
         } else {
-            try (Held own = acquire(request)) {
+            try (LeasedConnection own = acquire(request)) {
                 work(own.connection);
             }
         }
@@ -117,35 +120,36 @@ class SmallPool implements AutoCloseable {
         }
     }
 
-    private final class Held implements AutoCloseable {
+    private final class LeasedConnection implements AutoCloseable {
         private final Object request;
         private final Connection connection;
 
-        private Held(Object request, Connection connection) {
+        private LeasedConnection(Object request, Connection connection) {
             this.request = request;
             this.connection = connection;
         }
 
         @Override
         public void close() throws SQLException {
-            // Before the pool has it again: nobody may be seen holding it meanwhile.
-            ledger.gaveBack(request);
+            // Before the connection returns to the pool: otherwise two requests could be recorded as its
+            // holder.
+            ledger.released(request);
             connection.close();
         }
     }
 
-    private Held acquire(Object request) throws SQLException {
-        if (ledger.waits(request)) {
+    private LeasedConnection acquire(Object request) throws SQLException {
+        if (ledger.beginWait(request)) {
             log.warn(
-                    "deadlock: all {} connections are held by requests that wait for another one",
+                    "Deadlock: all {} connections are held by requests that wait for another connection",
                     properties.poolSize());
         }
         Connection connection;
         try {
             connection = pool.getConnection();
         } catch (SQLTransientConnectionException e) {
-            boolean deadlock = ledger.gaveUp(request);
-            throw Refusal.unavailable(
+            boolean deadlock = ledger.timedOut(request);
+            throw ProblemException.unavailable(
                     deadlock ? "Deadlock" : "No connection",
                     deadlock
                             ? "all " + properties.poolSize()
@@ -153,11 +157,11 @@ class SmallPool implements AutoCloseable {
                             : "none of " + properties.poolSize() + " connections was free within "
                                     + properties.acquireTimeout().toMillis() + " ms");
         } catch (SQLException e) {
-            ledger.gaveUp(request);
+            ledger.timedOut(request);
             throw e;
         }
-        ledger.got(request);
-        return new Held(request, connection);
+        ledger.acquired(request);
+        return new LeasedConnection(request, connection);
     }
 
     @Override

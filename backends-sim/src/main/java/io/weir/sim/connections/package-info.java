@@ -1,20 +1,25 @@
 /**
- * Virtual threads against a connection pool: threads are no longer what limits a service, connections still are.
+ * Virtual threads and a connection pool: threads no longer limit a service, but connections still do.
  *
- * <p>{@code GET /connections} uses a connection of a small pool for a while, each request on a virtual thread of its own,
- * in the JDBC stacks.
+ * <p>In the JDBC stacks, {@code GET /connections} uses a connection of a small pool for some time, each
+ * request on its own virtual thread.
  * <ul>
- *   <li>{@code guard=none}: everybody asks the pool at once. More of them than it can serve within its time-out fail.
- *   <li>{@code guard=semaphore}: as many as there are connections ask, the others wait outside, first come first served.
- *       Nobody times out; the wait is where it can be seen and bounded.
- *   <li>{@code acquisition=nested}: a request takes a second connection while it holds the first. As soon as every
- *       connection is held by a request that wants another one, nobody can go on until the pool's time-out: a deadlock
- *       that the semaphore alone does not prevent. {@link io.weir.sim.connections.ConnectionLedger} sees it when it closes;
- *       it is logged, counted ({@code sim.connections.deadlocks}), and named in the answers of those who were caught.
- *   <li>{@code acquisition=once}: the same work with one connection for the whole request, handed down in a
- *       {@link java.lang.ScopedValue}. There is nothing left to wait for while holding, so there can be no deadlock.
+ *   <li>{@code guard=none}: every request asks the pool at once. The requests that the pool cannot serve
+ *       within its timeout fail.
+ *   <li>{@code guard=semaphore}: only as many requests ask the pool as it has connections. The others wait at
+ *       a fair semaphore. No request times out, and the wait is in a place where it can be measured and
+ *       bounded.
+ *   <li>{@code acquisition=nested}: a request acquires a second connection while it holds the first. As soon
+ *       as every connection is held by a request that waits for another one, no request can continue until
+ *       the pool's timeout: a deadlock, which the semaphore alone does not prevent.
+ *       {@link io.weir.sim.connections.ConnectionLedger} detects it when it begins. It is logged, counted
+ *       ({@code sim.connections.deadlocks}), and named in the answers to the requests that are part of it.
+ *   <li>{@code acquisition=once}: the same work with one connection for the whole request, passed on in a
+ *       {@link java.lang.ScopedValue}. No request waits while it holds a connection, so no deadlock is
+ *       possible.
  * </ul>
- * The detection only tells: to break the deadlock by failing somebody early would hide what the experiment shows.
+ * The ledger only detects. Breaking the deadlock by failing one request early would hide the effect that the
+ * experiment shows.
  */
 @NullMarked
 package io.weir.sim.connections;

@@ -2,7 +2,7 @@ package io.weir.sim.database;
 
 import io.weir.sim.stack.Stack;
 import io.weir.sim.stack.StackEnvironment;
-import io.weir.sim.stack.StartProblem;
+import io.weir.sim.stack.StartupException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,11 +12,11 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.env.Environment;
 
-/** Finds the database: an outside one by its URL, or the one that this machine's simulators share. */
+/** Locates the database: an external one by its URL, or the one that the simulators of this machine share. */
 @Configuration(proxyBeanMethods = false)
 class DatabaseConfiguration {
 
-    /** The database in use, left when the context closes: after the pools, which depend on it. */
+    /** The database in use. It is released when the context closes, after the pools, which depend on it. */
     static final class Database implements AutoCloseable {
         private final DatabaseLocation location;
         private final SharedPostgres.@Nullable Lease lease;
@@ -44,7 +44,7 @@ class DatabaseConfiguration {
             return new Database(
                     DatabaseLocation.parse(properties.url(), properties.username(), properties.password()), null);
         } catch (IllegalArgumentException e) {
-            throw new StartProblem(String.valueOf(e.getMessage()), "Write the URL in that form.", e);
+            throw new StartupException(String.valueOf(e.getMessage()), "Write the URL in that form.", e);
         }
     }
 
@@ -53,7 +53,7 @@ class DatabaseConfiguration {
         return database.location;
     }
 
-    /** With {@code sim.stack=postgres} there is nothing but the database, and this line is what scripts wait for. */
+    /** Announces that the process is ready. With {@code sim.stack=postgres} scripts wait for this line. */
     @Configuration(proxyBeanMethods = false)
     static class Announcement {
         private static final Logger log = LoggerFactory.getLogger(Announcement.class);
@@ -67,7 +67,7 @@ class DatabaseConfiguration {
         }
 
         @EventListener(ApplicationReadyEvent.class)
-        @SuppressWarnings("SystemOut") // The answer of a command, for scripts; the log goes its own way.
+        @SuppressWarnings("SystemOut") // Scripts read this line from standard output.
         void ready() {
             Stack stack = StackEnvironment.stackOf(environment);
             if (stack == Stack.POSTGRES) {

@@ -3,15 +3,15 @@ package io.weir.sim.database;
 import java.net.URI;
 import java.net.URISyntaxException;
 
-/** Where a PostgreSQL is, in neither driver's dialect. */
+/** The address of a PostgreSQL, independent of the driver. */
 public record DatabaseLocation(String host, int port, String database, String username, String password) {
 
     private static final int DEFAULT_PORT = 5432;
 
     /**
-     * Reads {@code postgresql://host:port/database}.
+     * Parses {@code postgresql://host:port/database}.
      *
-     * @throws IllegalArgumentException that says what was expected
+     * @throws IllegalArgumentException with the expected form
      */
     public static DatabaseLocation parse(String url, String username, String password) {
         try {
@@ -41,17 +41,17 @@ public record DatabaseLocation(String host, int port, String database, String us
                 + " (expected: postgresql://host:port/database, with the user in sim.database.username)";
     }
 
-    /** For people, for {@code psql}, and for {@code sim.database.url}. */
+    /** The URL as {@code psql} and {@code sim.database.url} take it. */
     public String url() {
         return "postgresql://" + host + ":" + port + "/" + database;
     }
 
-    /** For JDBC; the name is what {@code pg_stat_activity} shows. */
+    /** The URL for JDBC. {@code pg_stat_activity} shows {@code applicationName}. */
     public String jdbcUrl(String applicationName) {
         return "jdbc:" + url() + "?ApplicationName=" + applicationName;
     }
 
-    /** Without the password. */
+    /** Leaves the password out. */
     @Override
     public String toString() {
         return url() + " as " + username;

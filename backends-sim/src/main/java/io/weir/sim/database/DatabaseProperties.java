@@ -1,6 +1,6 @@
 package io.weir.sim.database;
 
-import io.weir.sim.problem.Setting;
+import io.weir.sim.problem.PropertyCheck;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -8,21 +8,25 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * Where the records are, and how many connections lead there. The same for both drivers, so that they can be compared.
+ * The address of the database and the size of the connection pool. Both drivers use the same properties, so
+ * that they can be compared.
  *
- * @param url an outside PostgreSQL, {@code postgresql://host:port/database}; default none: the PostgreSQL that the
- *     processes on this machine share, started by whoever comes first
- * @param username who connects; default {@code postgres}
- * @param password with what; default empty, which the shared one accepts
- * @param poolSize most connections in the pool, 1 to 1000; default 100, the figure of the published comparisons
- * @param poolMinimum connections opened at the start and kept, 0 to the pool's size; default 10, so that a start takes
- *     no longer than it must
- * @param acquireTimeout longest wait for a connection from the pool, at least 250 ms, as HikariCP wants it; default 30 s
- * @param stateDir where the processes that share a PostgreSQL find each other; default {@code weir-sim-<user>} in the
- *     temporary directory. Processes with different directories share nothing
- * @param startTimeout longest wait until the shared PostgreSQL is up, more than 0; default 60 s
- * @param maxConnections connections that the shared PostgreSQL accepts, 10 to 10000; default 1000, five stacks with
- *     pools of 100 and as many again for experiments. Only the one who comes first sets it
+ * @param url an external PostgreSQL, {@code postgresql://host:port/database}; default none: the PostgreSQL
+ *     that the processes on this machine share; the first process starts it
+ * @param username the user's name; default {@code postgres}
+ * @param password the user's password; default empty, which the shared PostgreSQL accepts
+ * @param poolSize maximum connections in the pool, 1 to 1000; default 100, as in the published comparisons
+ * @param poolMinimum connections opened at the start and kept open, 0 to the pool's size; default 10, for a
+ *     short start
+ * @param acquireTimeout longest wait for a connection from the pool, at least 250 ms, HikariCP's minimum;
+ *     default 30 s
+ * @param stateDir directory through which processes find the shared PostgreSQL; default
+ *     {@code weir-sim-<user>} in the temporary directory. Processes with different directories use different
+ *     databases
+ * @param startTimeout longest wait for the shared PostgreSQL to start, more than 0; default 60 s
+ * @param maxConnections connections that the shared PostgreSQL accepts, 10 to 10000; default 1000: five
+ *     stacks with pools of 100, and as many again for experiments. Only the process that starts the database
+ *     applies it
  */
 @ConfigurationProperties("sim.database")
 public record DatabaseProperties(
@@ -37,23 +41,23 @@ public record DatabaseProperties(
         @DefaultValue("1000") int maxConnections) {
 
     public DatabaseProperties {
-        Setting.require(poolSize >= 1 && poolSize <= 1000, "sim.database.pool-size", poolSize, "1 to 1000");
-        Setting.require(
+        PropertyCheck.require(poolSize >= 1 && poolSize <= 1000, "sim.database.pool-size", poolSize, "1 to 1000");
+        PropertyCheck.require(
                 poolMinimum >= 0 && poolMinimum <= poolSize,
                 "sim.database.pool-minimum",
                 poolMinimum,
                 "0 to pool-size, " + poolSize);
-        Setting.require(
+        PropertyCheck.require(
                 acquireTimeout.toMillis() >= 250, "sim.database.acquire-timeout", acquireTimeout, "at least 250ms");
-        Setting.require(startTimeout.isPositive(), "sim.database.start-timeout", startTimeout, "more than 0");
-        Setting.require(
+        PropertyCheck.require(startTimeout.isPositive(), "sim.database.start-timeout", startTimeout, "more than 0");
+        PropertyCheck.require(
                 maxConnections >= 10 && maxConnections <= 10_000,
                 "sim.database.max-connections",
                 maxConnections,
                 "10 to 10000");
     }
 
-    /** Where the users of the shared database meet. */
+    /** The directory through which processes find the shared database. */
     Path stateDirectory() {
         return stateDir != null
                 ? stateDir

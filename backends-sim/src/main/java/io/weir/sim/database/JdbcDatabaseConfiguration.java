@@ -9,12 +9,12 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
-/** The pool of the JDBC stacks. */
+/** The connection pool of the JDBC stacks. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnStack({Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.WEBFLUX_JDBC})
 class JdbcDatabaseConfiguration {
 
-    /** Everything else that HikariCP can be told goes by its own name under {@code spring.datasource.hikari}. */
+    /** HikariCP's other properties are set under {@code spring.datasource.hikari} by their own names. */
     @Bean
     @ConfigurationProperties("spring.datasource.hikari")
     HikariDataSource dataSource(DatabaseProperties properties, DatabaseLocation location, Environment environment) {
@@ -29,7 +29,7 @@ class JdbcDatabaseConfiguration {
         return dataSource;
     }
 
-    /** Made before anything can ask for records. */
+    /** Creates the schema first, so that every user of the client finds the table. */
     @Bean
     JdbcClient jdbcClient(HikariDataSource dataSource) {
         JdbcClient client = JdbcClient.create(dataSource);

@@ -20,24 +20,27 @@ import org.slf4j.LoggerFactory;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * The process that owns the shared PostgreSQL: starts it, tells where it is, waits until the last user has left, and
- * ends it. It needs no polling: the exclusive lock that it waits for is the operating system's, and users hold theirs
- * until they end, in whatever way.
+ * The process that owns the shared PostgreSQL. It starts the database, publishes its port, waits until the
+ * last user has left, and stops it. It does not poll: it waits for an exclusive file lock of the operating
+ * system, and each user holds that lock shared until its process ends.
  */
 public final class PostgresKeeper {
 
-    /** The first argument that makes the simulator's main class this. */
+    /** The first program argument that selects this class in the simulator's main class. */
     public static final String COMMAND = "keep-postgres";
 
     static final String DATABASE = "weir";
     static final String USER = "postgres";
 
-    /** The exit status of a keeper that found another one at work. */
-    static final int KEPT_ALREADY = 3;
+    /** The exit status of a keeper that finds another keeper running. */
+    static final int ALREADY_KEPT = 3;
 
     private static final Logger log = LoggerFactory.getLogger(PostgresKeeper.class);
 
-    /** How long users may go on after the keeper was told to end: Ctrl-C reaches all processes at the same time. */
+    /**
+     * Seconds that users may continue after the keeper received SIGTERM; Ctrl-C reaches all processes at
+     * once.
+     */
     private static final int GRACE_SECONDS = 30;
 
     private static final int LEFTOVER_SECONDS = 5;
@@ -45,31 +48,34 @@ public final class PostgresKeeper {
 
     private final StateDirectory directory;
     private final EmbeddedPostgres postgres;
-    private final CountDownLatch ended = new CountDownLatch(1);
+    private final CountDownLatch stopped = new CountDownLatch(1);
 
     private PostgresKeeper(StateDirectory directory, EmbeddedPostgres postgres) {
         this.directory = directory;
         this.postgres = postgres;
     }
 
-    /** Runs until the last user has left. Arguments: {@link #COMMAND}, the state directory, connections at most. */
+    /**
+     * Runs until the last user has left. Arguments: {@link #COMMAND}, the state directory, the maximum number
+     * of connections.
+     */
     public static void main(String[] arguments) {
         if (LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME) instanceof ch.qos.logback.classic.Logger root) {
             root.setLevel(Level.INFO);
         }
         try {
             StateDirectory directory = StateDirectory.at(Path.of(arguments[1]));
-            StateDirectory.@Nullable Held kept = directory.tryToKeep();
-            if (kept == null) {
-                System.exit(KEPT_ALREADY);
+            StateDirectory.@Nullable HeldLock keeperLock = directory.tryLockAsKeeper();
+            if (keeperLock == null) {
+                System.exit(ALREADY_KEPT);
             }
             removeLeftovers(directory);
             PostgresKeeper keeper = new PostgresKeeper(directory, start(directory, Integer.parseInt(arguments[2])));
-            Runtime.getRuntime().addShutdownHook(new Thread(keeper::endAfterGrace, "keeper-end"));
-            SharedState.ofThisProcess(keeper.postgres.getPort()).write(directory.path());
+            Runtime.getRuntime().addShutdownHook(new Thread(keeper::stopAfterGrace, "keeper-stop"));
+            SharedPostgresState.ofThisProcess(keeper.postgres.getPort()).write(directory.path());
             keeper.awaitLastUser();
         } catch (IOException | SQLException | RuntimeException e) {
-            log.error("cannot keep a PostgreSQL in {}", arguments[1], e);
+            log.error("Cannot run the shared PostgreSQL in {}", arguments[1], e);
             System.exit(1);
         }
     }
@@ -79,7 +85,7 @@ public final class PostgresKeeper {
         EmbeddedPostgres postgres = EmbeddedPostgres.builder()
                 .setDataDirectory(directory.data())
                 .setCleanDataDirectory(true)
-                // It would end the database under users that are still draining.
+                // EmbeddedPostgres's own hook would stop the database while users still drain.
                 .setRegisterShutdownHook(false)
                 .setPGStartupWait(START_TIMEOUT)
                 .setServerConfig("listen_addresses", "127.0.0.1")
@@ -93,27 +99,27 @@ public final class PostgresKeeper {
         return postgres;
     }
 
-    /** What a keeper that was killed could not clean up. */
+    /** Removes the state and the database process that a killed keeper left behind. */
     private static void removeLeftovers(StateDirectory directory) throws IOException {
-        SharedState.delete(directory.path());
+        SharedPostgresState.delete(directory.path());
         Path pidFile = directory.data().resolve("postmaster.pid");
         if (Files.exists(pidFile)) {
             Optional<ProcessHandle> postmaster = Files.readAllLines(pidFile).stream()
                     .findFirst()
                     .flatMap(pid -> ProcessHandle.of(Long.parseLong(pid.strip())))
                     .filter(process -> process.info().command().orElse("").endsWith("postgres"));
-            postmaster.ifPresent(PostgresKeeper::end);
+            postmaster.ifPresent(PostgresKeeper::stop);
         }
         FileSystemUtils.deleteRecursively(directory.data());
     }
 
-    private static void end(ProcessHandle postmaster) {
-        log.info("ending PostgreSQL {}, whose keeper was killed", postmaster.pid());
+    private static void stop(ProcessHandle postmaster) {
+        log.info("Stopping PostgreSQL process {}, whose keeper was killed", postmaster.pid());
         postmaster.destroy();
         try {
             postmaster.onExit().get(LEFTOVER_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            // It waits for its clients, who believe that it is still theirs.
+            // PostgreSQL still waits for clients of the killed keeper's database.
             postmaster.destroyForcibly();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -122,37 +128,37 @@ public final class PostgresKeeper {
 
     private void awaitLastUser() throws IOException {
         while (true) {
-            // Blocks until the last user has let go. A new one may come before the gate is reached, so look again
-            // there.
-            directory.waitToBeAlone().close();
-            try (StateDirectory.Held _ = directory.waitForGate();
-                    StateDirectory.@Nullable Held alone = directory.tryToBeAlone()) {
-                if (alone != null) {
-                    end();
+            // Blocks until the last user has released its lock. Check again under the gate: a new user may
+            // have come meanwhile.
+            directory.lockExclusively().close();
+            try (StateDirectory.HeldLock _ = directory.lockGate();
+                    StateDirectory.@Nullable HeldLock exclusive = directory.tryLockExclusively()) {
+                if (exclusive != null) {
+                    stop();
                     return;
                 }
             }
         }
     }
 
-    private void endAfterGrace() {
+    private void stopAfterGrace() {
         try {
-            if (!ended.await(GRACE_SECONDS, TimeUnit.SECONDS)) {
-                log.warn("told to end, and still in use after {} s", GRACE_SECONDS);
-                end();
+            if (!stopped.await(GRACE_SECONDS, TimeUnit.SECONDS)) {
+                log.warn("Still in use {} s after SIGTERM; stopping the shared PostgreSQL", GRACE_SECONDS);
+                stop();
             }
         } catch (IOException e) {
-            log.error("PostgreSQL did not end", e);
+            log.error("PostgreSQL did not stop", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private synchronized void end() throws IOException {
-        if (ended.getCount() > 0) {
-            SharedState.delete(directory.path());
+    private synchronized void stop() throws IOException {
+        if (stopped.getCount() > 0) {
+            SharedPostgresState.delete(directory.path());
             postgres.close();
-            ended.countDown();
+            stopped.countDown();
         }
     }
 }

@@ -14,7 +14,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.r2dbc.core.DatabaseClient;
 import reactor.core.publisher.Mono;
 
-/** The pool of the R2DBC stacks. */
+/** The connection pool of the R2DBC stacks. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnStack({Stack.MVC_R2DBC, Stack.WEBFLUX_R2DBC})
 class R2dbcDatabaseConfiguration {
@@ -24,8 +24,8 @@ class R2dbcDatabaseConfiguration {
             throws InterruptedException, ExecutionException, TimeoutException {
         PostgresqlConnectionFactory unpooled =
                 R2dbcSessions.unpooled(location, environment.getRequiredProperty("spring.application.name"));
-        // Over a session of its own: the first connection of a cold process may take longer than the pool lets one
-        // wait.
+        // Without the pool: the first connection of a cold process may take longer than the pool's acquire
+        // timeout.
         finish(DatabaseClient.create(unpooled).sql(RecordsSchema.script()).then(), properties);
         ConnectionPool pool = new ConnectionPool(ConnectionPoolConfiguration.builder(unpooled)
                 .name("records")
@@ -38,7 +38,7 @@ class R2dbcDatabaseConfiguration {
         return pool;
     }
 
-    /** The start waits for it, as it does for JDBC. */
+    /** Blocks the start until the step is complete, as the JDBC stacks do. */
     private static void finish(Mono<?> step, DatabaseProperties properties)
             throws InterruptedException, ExecutionException, TimeoutException {
         step.toFuture().get(properties.startTimeout().toMillis(), TimeUnit.MILLISECONDS);

@@ -3,12 +3,12 @@ package io.weir.sim.database;
 import io.r2dbc.postgresql.PostgresqlConnectionConfiguration;
 import io.r2dbc.postgresql.PostgresqlConnectionFactory;
 
-/** Sessions outside any pool, over R2DBC. */
+/** R2DBC sessions outside the pool. */
 public final class R2dbcSessions {
 
     private R2dbcSessions() {}
 
-    /** Opens a session each time; {@code applicationName} is what {@code pg_stat_activity} shows. */
+    /** Opens a new session for each call; {@code pg_stat_activity} shows {@code applicationName}. */
     public static PostgresqlConnectionFactory unpooled(DatabaseLocation location, String applicationName) {
         PostgresqlConnectionConfiguration.Builder configuration = PostgresqlConnectionConfiguration.builder()
                 .host(location.host())

@@ -5,12 +5,12 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** The one script that makes the table and its rows, whichever driver runs it. */
+/** The SQL script that creates the table and its rows, shared by both drivers. */
 final class RecordsSchema {
 
     private RecordsSchema() {}
 
-    /** A single statement: one transaction, and neither driver has to split it. */
+    /** The script is a single statement: one transaction, and no driver has to split it. */
     static String script() {
         try (InputStream script = RecordsSchema.class.getResourceAsStream("records.sql")) {
             if (script == null) {

@@ -1,6 +1,6 @@
 package io.weir.sim.database;
 
-import io.weir.sim.stack.StartProblem;
+import io.weir.sim.stack.StartupException;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -23,11 +23,12 @@ import org.slf4j.LoggerFactory;
 import org.springframework.util.ClassUtils;
 
 /**
- * Coming to, and leaving, the PostgreSQL that the simulated services on one machine share. The design is told in the
- * package's documentation.
+ * Joins and leaves the PostgreSQL that the simulators of one machine share. The package documentation
+ * describes the design.
  *
- * <p>Concurrency: file locks belong to the process, and closing any file of that name gives up all of them; so within
- * this JVM every step is under one monitor, and the users of one directory share one lock by counting.
+ * <p>Concurrency: file locks belong to the process, and closing any channel of a file releases all locks on
+ * it. So every step in this JVM runs under one monitor, and the users of one directory share one counted
+ * lock.
  */
 final class SharedPostgres {
 
@@ -35,28 +36,28 @@ final class SharedPostgres {
     private static final int POLL_MILLIS = 20;
     private static final int CONNECT_TIMEOUT_MILLIS = 2_000;
     private static final int LEAVE_TIMEOUT_SECONDS = 15;
-    private static final int LEAVE_LOOKS = 100;
-    private static final int OTHERS_FOR_CERTAIN = 3;
+    private static final int LEAVE_CHECKS = 100;
+    private static final int SIGHTINGS_OF_OTHERS = 3;
 
     /** The lock of this JVM's users, by directory. */
-    private static final Map<Path, Users> users = new HashMap<>();
+    private static final Map<Path, UserLock> users = new HashMap<>();
 
-    private static final class Users {
-        private final StateDirectory.Held lock;
+    private static final class UserLock {
+        private final StateDirectory.HeldLock lock;
         private int count = 1;
 
-        private Users(StateDirectory.Held lock) {
+        private UserLock(StateDirectory.HeldLock lock) {
             this.lock = lock;
         }
     }
 
-    /** A place in the round of users; the database lives at least until it is closed. */
+    /** One user's claim on the database, which runs at least until the lease is closed. */
     static final class Lease implements AutoCloseable {
         private final StateDirectory directory;
-        private final SharedState state;
-        private boolean left;
+        private final SharedPostgresState state;
+        private boolean closed;
 
-        private Lease(StateDirectory directory, SharedState state) {
+        private Lease(StateDirectory directory, SharedPostgresState state) {
             this.directory = directory;
             this.state = state;
         }
@@ -65,12 +66,12 @@ final class SharedPostgres {
             return state.location();
         }
 
-        /** Leaves; the last one sees the database end before it goes, so that nothing is left behind it. */
+        /** Leaves. The last user waits until the database has stopped, so that no process remains. */
         @Override
         public void close() {
             synchronized (users) {
-                if (!left) {
-                    left = true;
+                if (!closed) {
+                    closed = true;
                     leave(directory, state);
                 }
             }
@@ -79,122 +80,123 @@ final class SharedPostgres {
 
     private SharedPostgres() {}
 
-    /** Joins the users of the database of that directory, and starts it if nobody is there yet. */
+    /** Joins the users of the database in that directory, and starts the database if it does not run. */
     static Lease join(DatabaseProperties properties) {
         synchronized (users) {
             try {
                 StateDirectory directory = StateDirectory.at(properties.stateDirectory());
-                // Whoever is first at the gate starts the database; the others wait here until it is up.
-                try (StateDirectory.Held _ = directory.waitForGate()) {
-                    enter(directory);
+                // The first process at the gate starts the database; the others wait here until it runs.
+                try (StateDirectory.HeldLock _ = directory.lockGate()) {
+                    acquireUserLock(directory);
                     try {
-                        SharedState state = findRunning(directory).orElse(null);
+                        SharedPostgresState state = findRunning(directory).orElse(null);
                         if (state == null) {
                             state = start(directory, properties);
                         }
                         return new Lease(directory, state);
                     } catch (IOException | InterruptedException | RuntimeException e) {
-                        exit(directory);
+                        releaseUserLock(directory);
                         throw e;
                     }
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                throw new StartProblem("interrupted while the shared PostgreSQL was starting", "Start again.", e);
+                throw new StartupException("interrupted while the shared PostgreSQL was starting", "Start again.", e);
             } catch (IOException e) {
-                throw new StartProblem(
-                        "the shared PostgreSQL cannot be reached in " + properties.stateDirectory() + ": "
-                                + e.getMessage(),
+                throw new StartupException(
+                        "cannot join the shared PostgreSQL in " + properties.stateDirectory() + ": " + e.getMessage(),
                         "Check that the directory can be written, name another in sim.database.state-dir, or name an"
-                                + " outside database in sim.database.url.",
+                                + " external database in sim.database.url.",
                         e);
             }
         }
     }
 
-    private static void enter(StateDirectory directory) throws IOException {
-        @Nullable Users here = users.get(directory.path());
-        if (here == null) {
-            users.put(directory.path(), new Users(directory.waitToUse()));
+    private static void acquireUserLock(StateDirectory directory) throws IOException {
+        @Nullable UserLock userLock = users.get(directory.path());
+        if (userLock == null) {
+            users.put(directory.path(), new UserLock(directory.lockAsUser()));
         } else {
-            here.count++;
+            userLock.count++;
         }
     }
 
-    private static void exit(StateDirectory directory) throws IOException {
-        @Nullable Users here = users.get(directory.path());
-        if (here != null && --here.count == 0) {
+    private static void releaseUserLock(StateDirectory directory) throws IOException {
+        @Nullable UserLock userLock = users.get(directory.path());
+        if (userLock != null && --userLock.count == 0) {
             users.remove(directory.path());
-            here.lock.close();
+            userLock.lock.close();
         }
     }
 
-    private static Optional<SharedState> findRunning(StateDirectory directory) {
-        return SharedState.read(directory.path())
+    private static Optional<SharedPostgresState> findRunning(StateDirectory directory) {
+        return SharedPostgresState.read(directory.path())
                 .filter(state -> state.liveKeeper().isPresent())
-                .filter(SharedPostgres::accepts);
+                .filter(SharedPostgres::acceptsConnections);
     }
 
-    private static boolean accepts(SharedState state) {
+    private static boolean acceptsConnections(SharedPostgresState state) {
         try (Socket socket = new Socket()) {
             socket.connect(
                     new InetSocketAddress(InetAddress.getLoopbackAddress(), state.port()), CONNECT_TIMEOUT_MILLIS);
             return true;
         } catch (IOException e) {
-            log.info("stale: nothing listens at {} any more", state.location());
+            log.info("Nothing listens at {}; the recorded state is stale", state.location());
             return false;
         }
     }
 
-    private static SharedState start(StateDirectory directory, DatabaseProperties properties)
+    private static SharedPostgresState start(StateDirectory directory, DatabaseProperties properties)
             throws IOException, InterruptedException {
         if (!ClassUtils.isPresent(
                 "io.zonky.test.db.postgres.embedded.EmbeddedPostgres", SharedPostgres.class.getClassLoader())) {
-            throw new StartProblem(
-                    "no shared PostgreSQL runs in " + directory.path() + ", and this jar carries none",
-                    "Start one with the whole simulator, --sim.stack=postgres, or name one in sim.database.url.",
+            throw new StartupException(
+                    "no shared PostgreSQL runs in " + directory.path() + ", and this jar contains none",
+                    "Start one with weir-backends-sim.jar --sim.stack=postgres, or name one in sim.database.url.",
                     null);
         }
-        log.info("starting a PostgreSQL for this machine's simulators, in {}", directory.path());
+        log.info("Starting the shared PostgreSQL in {}", directory.path());
         Process keeper = new ProcessBuilder(keeperCommand(directory.path(), properties.maxConnections()))
                 .redirectErrorStream(true)
                 .redirectOutput(directory.log().toFile())
                 .start();
         long deadline = System.nanoTime() + properties.startTimeout().toNanos();
         while (System.nanoTime() - deadline < 0) {
-            Optional<SharedState> running = findRunning(directory);
+            Optional<SharedPostgresState> running = findRunning(directory);
             if (running.isPresent()) {
-                log.info("PostgreSQL is up: {}", running.get().location());
+                log.info("The shared PostgreSQL runs at {}", running.get().location());
                 return running.get();
             }
             if (keeper.waitFor(POLL_MILLIS, TimeUnit.MILLISECONDS)
-                    && keeper.exitValue() != PostgresKeeper.KEPT_ALREADY) {
-                throw failed(directory, "ended with status " + keeper.exitValue());
+                    && keeper.exitValue() != PostgresKeeper.ALREADY_KEPT) {
+                throw startFailure(directory, "ended with status " + keeper.exitValue());
             }
         }
         keeper.destroy();
-        throw failed(directory, "was not up within " + properties.startTimeout());
+        throw startFailure(directory, "did not start within " + properties.startTimeout());
     }
 
-    private static StartProblem failed(StateDirectory directory, String how) throws IOException {
-        List<String> said = Files.readAllLines(directory.log(), StandardCharsets.UTF_8);
-        return new StartProblem(
-                "the shared PostgreSQL " + how + ". Its last words: "
-                        + String.join(System.lineSeparator(), said.subList(Math.max(0, said.size() - 10), said.size())),
-                "Read " + directory.log() + ", or name an outside database in sim.database.url.",
+    private static StartupException startFailure(StateDirectory directory, String outcome) throws IOException {
+        List<String> logLines = Files.readAllLines(directory.log(), StandardCharsets.UTF_8);
+        return new StartupException(
+                "the shared PostgreSQL " + outcome + ". Last lines of its log: "
+                        + String.join(
+                                System.lineSeparator(),
+                                logLines.subList(Math.max(0, logLines.size() - 10), logLines.size())),
+                "Read " + directory.log() + ", or name an external database in sim.database.url.",
                 null);
     }
 
-    /** This JVM and class path again, small: the keeper only waits. */
+    /** The command line of the keeper: the same JVM and class path with a small heap. */
     private static List<String> keeperCommand(Path directory, int maxConnections) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                // Unpacking the binaries takes this once; afterwards it only waits.
+                // Unpacking PostgreSQL's binaries needs this heap once.
                 "-Xmx256m",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1"));
         String classPath = System.getProperty("java.class.path");
-        // In an executable jar the classes are nested, and only its own launcher finds them.
+        // In an executable jar the classes are nested, and only the jar's own launcher finds them.
         boolean nested = SharedPostgres.class.getClassLoader() != ClassLoader.getSystemClassLoader();
         if (nested && !classPath.contains(File.pathSeparator)) {
             command.addAll(List.of("-jar", classPath));
@@ -205,35 +207,36 @@ final class SharedPostgres {
         return command;
     }
 
-    private static void leave(StateDirectory directory, SharedState state) {
+    private static void leave(StateDirectory directory, SharedPostgresState state) {
         try {
-            exit(directory);
+            releaseUserLock(directory);
             Optional<ProcessHandle> keeper = state.liveKeeper();
-            if (keeper.isPresent() && !users.containsKey(directory.path()) && wasLast(directory, keeper.get())) {
+            if (keeper.isPresent() && !users.containsKey(directory.path()) && isLastUser(directory, keeper.get())) {
                 keeper.get().onExit().get(LEAVE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
             }
         } catch (IOException | ExecutionException | TimeoutException e) {
-            log.warn("left the shared PostgreSQL in {}, but did not see it end", directory.path(), e);
+            log.warn("Left the shared PostgreSQL in {}, but it did not stop in time", directory.path(), e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
     /**
-     * Whether nobody else uses the database. The keeper too holds the lock for moments, and to the end once it ends the
-     * database: that is told from a user by what can be held beside it.
+     * Whether this process was the last user. The keeper too holds the lock exclusively: for moments, and at
+     * the end until the database has stopped. A shared lock succeeds beside other users, but not beside the
+     * keeper.
      */
-    private static boolean wasLast(StateDirectory directory, ProcessHandle keeper)
+    private static boolean isLastUser(StateDirectory directory, ProcessHandle keeper)
             throws IOException, InterruptedException {
-        int othersSeen = 0;
-        for (int look = 0; look < LEAVE_LOOKS && keeper.isAlive(); look++) {
-            try (StateDirectory.@Nullable Held alone = directory.tryToBeAlone()) {
+        int sightings = 0;
+        for (int check = 0; check < LEAVE_CHECKS && keeper.isAlive(); check++) {
+            try (StateDirectory.@Nullable HeldLock alone = directory.tryLockExclusively()) {
                 if (alone != null) {
                     return true;
                 }
             }
-            try (StateDirectory.@Nullable Held besideOthers = directory.tryToUse()) {
-                if (besideOthers != null && ++othersSeen == OTHERS_FOR_CERTAIN) {
+            try (StateDirectory.@Nullable HeldLock besideOthers = directory.tryLockAsUser()) {
+                if (besideOthers != null && ++sightings == SIGHTINGS_OF_OTHERS) {
                     return false;
                 }
             }

@@ -10,13 +10,14 @@ import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files that the users of a shared PostgreSQL and its keeper meet at.
+ * The directory with the files through which a keeper and its users coordinate.
  *
- * <p>All three locks are the operating system's, so that a process that is killed lets go of them:
+ * <p>All three locks are locks of the operating system, so a killed process releases them:
  * <ul>
- *   <li>{@code gate}: one process at a time comes or ends the database;
- *   <li>{@code users}: held shared by every user for as long as it lives; whoever gets it exclusively is alone;
- *   <li>{@code keeper}: held by the one keeper.
+ *   <li>{@code gate}: one process at a time joins or stops the database;
+ *   <li>{@code users}: each user holds it shared while it runs; a process that gets it exclusively is the
+ *       only one;
+ *   <li>{@code keeper}: the keeper holds it.
  * </ul>
  */
 record StateDirectory(Path path) {
@@ -26,8 +27,8 @@ record StateDirectory(Path path) {
         return new StateDirectory(path.toRealPath());
     }
 
-    /** A lock with the file that it is on. */
-    record Held(FileChannel channel, FileLock lock) implements Closeable {
+    /** A file lock together with its channel. */
+    record HeldLock(FileChannel channel, FileLock lock) implements Closeable {
 
         @Override
         public void close() throws IOException {
@@ -35,30 +36,30 @@ record StateDirectory(Path path) {
         }
     }
 
-    Held waitForGate() throws IOException {
+    HeldLock lockGate() throws IOException {
         return hold("gate.lock", false);
     }
 
-    Held waitToUse() throws IOException {
+    HeldLock lockAsUser() throws IOException {
         return hold("users.lock", true);
     }
 
-    Held waitToBeAlone() throws IOException {
+    HeldLock lockExclusively() throws IOException {
         return hold("users.lock", false);
     }
 
     @Nullable
-    Held tryToBeAlone() throws IOException {
+    HeldLock tryLockExclusively() throws IOException {
         return tryHold("users.lock", false);
     }
 
     @Nullable
-    Held tryToUse() throws IOException {
+    HeldLock tryLockAsUser() throws IOException {
         return tryHold("users.lock", true);
     }
 
     @Nullable
-    Held tryToKeep() throws IOException {
+    HeldLock tryLockAsKeeper() throws IOException {
         return tryHold("keeper.lock", false);
     }
 
@@ -70,17 +71,17 @@ record StateDirectory(Path path) {
         return path.resolve("postgres.log");
     }
 
-    private Held hold(String name, boolean shared) throws IOException {
+    private HeldLock hold(String name, boolean shared) throws IOException {
         FileChannel channel = open(name);
         try {
-            return new Held(channel, channel.lock(0, Long.MAX_VALUE, shared));
+            return new HeldLock(channel, channel.lock(0, Long.MAX_VALUE, shared));
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
         }
     }
 
-    private @Nullable Held tryHold(String name, boolean shared) throws IOException {
+    private @Nullable HeldLock tryHold(String name, boolean shared) throws IOException {
         FileChannel channel = open(name);
         @Nullable FileLock lock = null;
         try {
@@ -90,7 +91,7 @@ record StateDirectory(Path path) {
                 channel.close();
             }
         }
-        return lock == null ? null : new Held(channel, lock);
+        return lock == null ? null : new HeldLock(channel, lock);
     }
 
     private FileChannel open(String name) throws IOException {

@@ -1,32 +1,37 @@
 /**
- * The PostgreSQL behind the records: an outside one by URL, or one that all simulators on this machine share.
+ * The PostgreSQL that stores the records: an external one by URL, or one that all simulators on this machine
+ * share.
  *
  * <h2>The shared database</h2>
- * Five services with a database each would compare five databases, and would need five times the memory. So the first
- * simulator to come starts one real PostgreSQL, the others find it, and it ends when the last one leaves.
+ * Five services with five databases would compare the databases too, and would need five times the memory. So
+ * the first simulator starts one real PostgreSQL, the others find it, and it stops when the last one leaves.
  * <ul>
- *   <li>They meet in a directory, {@code sim.database.state-dir}. A file there says the port and the keeper's process.
- *   <li>PostgreSQL belongs to none of them but to a process of its own, the {@link io.weir.sim.database.PostgresKeeper},
- *       started by the first. So the first may leave before the others.
- *   <li>Every user holds a shared lock on a file; the keeper waits for the exclusive one. The operating system lets go of
- *       the lock of a process that dies in whatever way, so a database is never left running for users who were killed,
- *       and nobody polls.
- *   <li>A second lock, the gate, is held by whoever comes and by the keeper while it ends the database: nobody can join
- *       a database that is about to go.
- *   <li>The one who leaves last waits until the keeper has gone, so that a script that stops everything finds nothing
- *       left behind.
+ *   <li>The processes meet in a directory, {@code sim.database.state-dir}. A file there contains PostgreSQL's
+ *       port and the keeper's process id.
+ *   <li>A separate process owns PostgreSQL, the {@link io.weir.sim.database.PostgresKeeper}. The first
+ *       simulator starts it, and may leave before the others.
+ *   <li>Every user holds a shared lock on a file, and the keeper waits for the exclusive lock. The operating
+ *       system releases the lock of a process that ends in any way. So no database runs on after its users
+ *       were killed, and no process polls.
+ *   <li>A process holds a second lock, the gate, while it joins, and the keeper holds it while it stops the
+ *       database. So no process joins a database that is about to stop.
+ *   <li>The last user waits until the keeper has ended, so that a script that stops everything leaves no
+ *       process behind.
  * </ul>
- * State is stale if its keeper is not alive any more (by process number <em>and</em> start time) or nothing listens at
- * the port; the next to come then starts afresh, after ending what a killed keeper left running.
+ * The state is stale if its keeper no longer runs (by process id <em>and</em> start time) or if the port
+ * refuses connections. The next process then starts a new database, after it has stopped the one that a
+ * killed keeper left.
  *
- * <h2>Why not otherwise</h2>
- * A database inside the first user's process would die with it under the others. Counting users in a file goes wrong with
- * the first one that is killed. A pid alone can be somebody else's by the time it is read.
+ * <h2>Alternatives that were rejected</h2>
+ * A database inside the first user's process would end with it while the others still use it. A counter of
+ * users in a file is wrong after the first user is killed. A process id alone may belong to another process
+ * by the time it is read.
  *
  * <h2>Limitations</h2>
- * If the keeper itself is killed by force, PostgreSQL goes on for those who use it, and the next to come ends it under
- * them. As root, PostgreSQL is started in a user namespace; where a container forbids that, use an outside database.
- * Binaries are in the jar for Linux (and for the Mac that it was built on); other systems need an outside database.
+ * If the keeper is killed by SIGKILL, PostgreSQL continues for its current users, and the next process that
+ * joins stops it under them. Started by root, PostgreSQL runs in a user namespace; where a container forbids
+ * that, use an external database. The jar contains binaries for Linux, and for the Mac on which it was built;
+ * other systems need an external database.
  */
 @NullMarked
 package io.weir.sim.database;

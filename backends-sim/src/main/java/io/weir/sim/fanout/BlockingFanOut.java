@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
-/** A thread waits for each answer: a platform thread or a virtual one, as the executor has it. */
+/** A thread waits for each answer. The executor decides whether it is a platform thread or a virtual one. */
 final class BlockingFanOut implements FanOut {
 
     private final HttpClient client;
@@ -25,21 +25,21 @@ final class BlockingFanOut implements FanOut {
     }
 
     @Override
-    public CompletableFuture<List<String>> oneAfterTheOther(List<URI> services) {
+    public CompletableFuture<List<String>> sequentially(List<URI> services) {
         return CompletableFuture.supplyAsync(
-                () -> services.stream().map(this::ask).toList(), threads);
+                () -> services.stream().map(this::call).toList(), threads);
     }
 
     @Override
-    public CompletableFuture<List<String>> together(List<URI> services) {
-        List<CompletableFuture<String>> asked = services.stream()
-                .map(service -> CompletableFuture.supplyAsync(() -> ask(service), threads))
+    public CompletableFuture<List<String>> inParallel(List<URI> services) {
+        List<CompletableFuture<String>> calls = services.stream()
+                .map(service -> CompletableFuture.supplyAsync(() -> call(service), threads))
                 .toList();
-        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
-                .thenApply(_ -> asked.stream().map(CompletableFuture::join).toList());
+        return CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
+                .thenApply(_ -> calls.stream().map(CompletableFuture::join).toList());
     }
 
-    private String ask(URI service) {
+    private String call(URI service) {
         try {
             return client.send(HttpRequest.newBuilder(service).timeout(timeout).build(), BodyHandlers.ofString())
                     .body();

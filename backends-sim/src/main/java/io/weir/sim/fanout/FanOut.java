@@ -4,12 +4,12 @@ import java.net.URI;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A way to ask several services for one answer. */
+/** A way to call several services for one answer. */
 public interface FanOut {
 
-    /** Asks them in their order, each after the one before it has answered. */
-    CompletableFuture<List<String>> oneAfterTheOther(List<URI> services);
+    /** Calls the services in order; each call begins after the previous answer. */
+    CompletableFuture<List<String>> sequentially(List<URI> services);
 
-    /** Asks them all at the same time. */
-    CompletableFuture<List<String>> together(List<URI> services);
+    /** Calls all services at the same time. */
+    CompletableFuture<List<String>> inParallel(List<URI> services);
 }

@@ -12,12 +12,15 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.web.reactive.function.client.WebClient;
 
-/** The ways, each under its name. Two need what a jar for one stack alone may not carry. */
+/**
+ * The four implementations, each a bean under its name in the path. Two need libraries that the jar of a
+ * single stack may not contain.
+ */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnWebApplication
 class FanOutConfiguration {
 
-    private static final int WAITING_MAX = 1000;
+    private static final int QUEUE_CAPACITY = 1000;
 
     @Bean
     HttpClient fanOutClient(FanOutProperties properties) {
@@ -34,7 +37,7 @@ class FanOutConfiguration {
                 properties.threads(),
                 1,
                 TimeUnit.MINUTES,
-                new LinkedBlockingQueue<>(WAITING_MAX),
+                new LinkedBlockingQueue<>(QUEUE_CAPACITY),
                 Thread.ofPlatform().daemon().name("fanout-", 0).factory());
         threads.allowCoreThreadTimeOut(true);
         return threads;
@@ -55,7 +58,7 @@ class FanOutConfiguration {
         return new BlockingFanOut(fanOutClient, properties.timeout(), fanOutVirtualThreads);
     }
 
-    /** Where WebClient is. */
+    /** Only if WebClient is on the class path. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnWebApplication
     @ConditionalOnClass(
@@ -69,7 +72,7 @@ class FanOutConfiguration {
         }
     }
 
-    /** Where Kotlin is. */
+    /** Only if Kotlin's coroutines are on the class path. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnWebApplication
     @ConditionalOnClass(name = "kotlinx.coroutines.CoroutineScope")

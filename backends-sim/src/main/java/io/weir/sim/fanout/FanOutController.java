@@ -1,6 +1,6 @@
 package io.weir.sim.fanout;
 
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +15,7 @@ import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code GET /fanout/{way}?parallel=true}: asks two other services for one answer. */
+/** {@code GET /fanout/{way}?parallel=true}: calls two other services for one answer. */
 @RestController
 @ConditionalOnWebApplication
 class FanOutController {
@@ -32,46 +32,47 @@ class FanOutController {
         this.environment = environment;
     }
 
-    /** What they said, and how long that took together. */
-    record Asked(String way, boolean parallel, long ms, List<String> answers) {}
+    /** The answers of the services, and the time that all calls took. */
+    record FanOutAnswer(String way, boolean parallel, long ms, List<String> answers) {}
 
     @GetMapping("/fanout/{way}")
-    CompletableFuture<Asked> ask(@PathVariable String way, @RequestParam(defaultValue = "true") String parallel) {
-        boolean together = parse(parallel);
+    CompletableFuture<FanOutAnswer> call(
+            @PathVariable String way, @RequestParam(defaultValue = "true") String parallel) {
+        boolean parallelCalls = parse(parallel);
         FanOut fanOut = ways.get(way);
         if (fanOut == null) {
             throw WAYS.contains(way)
-                    ? Refusal.notCarried("way: " + way + " (expected: one of " + ways.keySet()
-                            + "; this jar was packaged without what " + way + " needs)")
-                    : Refusal.notFound("way: " + way + " (expected: one of " + WAYS + ")");
+                    ? ProblemException.notImplemented("way: " + way + " (expected: one of " + ways.keySet()
+                            + "; this jar does not contain the libraries of " + way + ")")
+                    : ProblemException.notFound("way: " + way + " (expected: one of " + WAYS + ")");
         }
-        long began = System.nanoTime();
+        long startNanos = System.nanoTime();
         try {
-            return (together ? fanOut.together(services()) : fanOut.oneAfterTheOther(services()))
+            return (parallelCalls ? fanOut.inParallel(services()) : fanOut.sequentially(services()))
                     .handle((answers, failure) -> {
                         if (failure != null) {
                             throw failed(failure);
                         }
-                        long nanos = System.nanoTime() - began;
-                        return new Asked(way, together, TimeUnit.NANOSECONDS.toMillis(nanos), answers);
+                        long nanos = System.nanoTime() - startNanos;
+                        return new FanOutAnswer(way, parallelCalls, TimeUnit.NANOSECONDS.toMillis(nanos), answers);
                     });
         } catch (RejectedExecutionException e) {
-            throw Refusal.unavailable("Overloaded", "every thread that could wait for the services is busy");
+            throw ProblemException.unavailable("Overloaded", "all threads that call the services are busy");
         }
     }
 
-    private static Refusal failed(Throwable failure) {
+    private static ProblemException failed(Throwable failure) {
         Throwable cause = failure instanceof CompletionException wrapped && wrapped.getCause() != null
                 ? wrapped.getCause()
                 : failure;
-        return Refusal.unavailable("A service failed", cause.toString());
+        return ProblemException.unavailable("A service failed", cause.toString());
     }
 
     private static boolean parse(String parallel) {
         return switch (parallel) {
             case "true" -> true;
             case "false" -> false;
-            default -> throw Refusal.badRequest("parallel: " + parallel + " (expected: true or false)");
+            default -> throw ProblemException.badRequest("parallel: " + parallel + " (expected: true or false)");
         };
     }
 

@@ -1,6 +1,6 @@
 package io.weir.sim.fanout;
 
-import io.weir.sim.problem.Setting;
+import io.weir.sim.problem.PropertyCheck;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -9,11 +9,11 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * Whom {@code /fanout} asks.
+ * The services that {@code /fanout} calls.
  *
- * @param services the two that are asked; default this service's own {@code /delay?ms=200}, twice
- * @param timeout longest wait for one of them, more than 0 to 10 minutes; default 10 s
- * @param threads platform threads that wait for answers in the way {@code platform}, 1 to 1000; default 64
+ * @param services the two services; default this service's own {@code /delay?ms=200}, twice
+ * @param timeout longest wait for one answer, more than 0 to 10 minutes; default 10 s
+ * @param threads platform threads that wait for answers in {@code /fanout/platform}, 1 to 1000; default 64
  */
 @ConfigurationProperties("sim.fanout")
 record FanOutProperties(
@@ -24,16 +24,16 @@ record FanOutProperties(
     private static final Duration TIMEOUT_MAX = Duration.ofMinutes(10);
 
     FanOutProperties {
-        Setting.require(
+        PropertyCheck.require(
                 services == null || services.size() == 2,
                 "sim.fanout.services",
                 services == null ? "" : services,
                 "two addresses, or none");
-        Setting.require(
+        PropertyCheck.require(
                 timeout.isPositive() && timeout.compareTo(TIMEOUT_MAX) <= 0,
                 "sim.fanout.timeout",
                 timeout,
                 "more than 0, to 10 minutes");
-        Setting.require(threads >= 1 && threads <= 1000, "sim.fanout.threads", threads, "1 to 1000");
+        PropertyCheck.require(threads >= 1 && threads <= 1000, "sim.fanout.threads", threads, "1 to 1000");
     }
 }

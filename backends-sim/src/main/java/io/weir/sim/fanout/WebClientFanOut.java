@@ -9,7 +9,7 @@ import org.springframework.web.reactive.function.client.WebClient;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** No thread waits: {@code WebClient}, put together with {@code Mono.zip} or one after the other. */
+/** No thread waits: {@code WebClient}, combined by {@code Mono.zip} or called one after the other. */
 final class WebClientFanOut implements FanOut {
 
     private final WebClient client;
@@ -21,18 +21,18 @@ final class WebClientFanOut implements FanOut {
     }
 
     @Override
-    public CompletableFuture<List<String>> oneAfterTheOther(List<URI> services) {
+    public CompletableFuture<List<String>> sequentially(List<URI> services) {
         return Flux.fromIterable(services)
-                .concatMap(this::ask)
+                .concatMap(this::call)
                 .collectList()
                 .toFuture()
                 .thenApply(Objects::requireNonNull);
     }
 
     @Override
-    public CompletableFuture<List<String>> together(List<URI> services) {
+    public CompletableFuture<List<String>> inParallel(List<URI> services) {
         return Mono.zip(
-                        services.stream().map(this::ask).toList(),
+                        services.stream().map(this::call).toList(),
                         answers -> List.of(answers).stream()
                                 .map(String.class::cast)
                                 .toList())
@@ -40,7 +40,7 @@ final class WebClientFanOut implements FanOut {
                 .thenApply(Objects::requireNonNull);
     }
 
-    private Mono<String> ask(URI service) {
+    private Mono<String> call(URI service) {
         return client.get().uri(service).retrieve().bodyToMono(String.class).timeout(timeout);
     }
 }

@@ -1,5 +1,5 @@
 /**
- * One answer out of two other services: one after the other and in parallel, in four ways.
+ * One answer composed from two other services, called sequentially or in parallel, in four ways.
  *
  * <table><caption>{@code GET /fanout/{way}?parallel=true|false}</caption>
  * <tr><td>{@code platform}</td><td>a platform thread waits for each answer</td></tr>
@@ -8,13 +8,13 @@
  * <tr><td>{@code coroutines}</td><td>no thread waits: Kotlin's coroutines over the JDK's client</td></tr>
  * </table>
  *
- * <p>Every stack has all four, since they are about the side that asks. In each, asking two services of 200 ms takes 400 ms
- * one after the other and 200 ms in parallel; what differs is what is held meanwhile. Each way answers through a future,
- * so the server's own threads are out of the comparison. A jar packaged for one stack has those ways whose libraries that
- * stack needs anyway, and answers 501 for the others.
+ * <p>Every stack offers all four, since they concern the calling side. In each, two services of 200 ms take
+ * 400 ms sequentially and 200 ms in parallel; the ways differ in the resources that they hold meanwhile. Each
+ * way answers through a future, so the server's own threads do not affect the comparison. The jar of a single
+ * stack offers the ways whose libraries that stack needs anyway, and answers 501 for the others.
  *
- * <p>The Kotlin is real, in a source folder of its own: it is compiled first, against the Java sources, and the Java
- * compiler then finds its classes.
+ * <p>The Kotlin code has a source folder of its own. The Kotlin compiler runs first, against the Java
+ * sources, and the Java compiler then uses its classes.
  */
 @NullMarked
 package io.weir.sim.fanout;

@@ -9,16 +9,20 @@ import org.apache.tomcat.util.net.NioChannel;
 import org.apache.tomcat.util.net.SocketWrapperBase;
 
 /**
- * Tomcat's own protocol, with a way to its connections. A servlet has none: whatever it does ends in an orderly answer
- * or an orderly close, and never in a reset. Tomcat makes it by its name, so it is public.
+ * Tomcat's protocol handler with access to its connections. The servlet API cannot reset a connection: it
+ * ends every exchange with a complete answer or an orderly close. Public because Tomcat instantiates it by
+ * its class name.
  */
 public final class BreakableHttp11Protocol extends Http11NioProtocol {
 
-    /** Closes the connection of that caller with RST: what was sent may be lost, and the caller is told so. */
+    /**
+     * Closes the caller's connection with RST. Bytes still in transit may be lost, and the caller sees the
+     * reset.
+     */
     void reset(String remoteAddress, int remotePort) {
         connection(remoteAddress, remotePort).ifPresent(connection -> {
             try {
-                // Lingering for no time makes the close a reset.
+                // A linger time of 0 turns the close into a reset.
                 connection.getSocket().getIOChannel().setOption(StandardSocketOptions.SO_LINGER, 0);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
@@ -27,7 +31,7 @@ public final class BreakableHttp11Protocol extends Http11NioProtocol {
         });
     }
 
-    /** Closes the connection of that caller with FIN, wherever its answer is. */
+    /** Closes the caller's connection with FIN, even in the middle of an answer. */
     void close(String remoteAddress, int remotePort) {
         connection(remoteAddress, remotePort).ifPresent(SocketWrapperBase::close);
     }

@@ -2,7 +2,7 @@ package io.weir.sim.faults;
 
 import java.time.Duration;
 
-/** Computes, so that a core is really busy for that time. */
+/** Keeps one core busy for a given time. */
 final class CpuBurner {
 
     private static final int ROUNDS_BETWEEN_LOOKS = 1_000;
@@ -22,7 +22,8 @@ final class CpuBurner {
                 value ^= value << 17;
             }
         }
-        // Its use, so that no compiler finds the computing useless; never 0, since it does not start there.
+        // Uses the value, so that the compiler cannot remove the loop. Xorshift never reaches 0 from another
+        // value.
         if (value == 0) {
             throw new IllegalStateException("xorshift reached 0");
         }

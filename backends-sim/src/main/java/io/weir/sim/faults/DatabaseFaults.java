@@ -1,11 +1,14 @@
 package io.weir.sim.faults;
 
-/** What can be taken from the service's database. Both return at once and go on taking until they have all they want. */
+/**
+ * Faults of the service's database. Both methods return at once and continue in the background until they
+ * hold everything.
+ */
 interface DatabaseFaults {
 
-    /** Takes that many connections from the service's own pool, or all. */
-    Seizure takeConnections(int connections);
+    /** Takes {@code connections} connections from the service's pool, at most all of them. */
+    DatabaseHold takeConnections(int connections);
 
-    /** Locks a row in a session of its own, outside the pool, as another program would. */
-    Seizure lockRow(long row);
+    /** Locks a row in a separate session outside the pool, as another program would. */
+    DatabaseHold lockRow(long row);
 }

@@ -7,16 +7,16 @@ import org.springframework.http.server.PathContainer;
 import org.springframework.web.util.pattern.PathPattern;
 
 /**
- * A fault, every figure of it checked.
+ * A validated fault.
  *
- * @param entry as it was written
- * @param probability share of the requests on its path that it strikes
- * @param path null: every request
- * @param after from the posting to its beginning
- * @param duration from its beginning until it heals by itself; null: never
+ * @param definition the fault as the operator wrote it
+ * @param probability probability that the fault affects a request on its path
+ * @param path pattern of the affected paths; null: every request
+ * @param after time from posting until the fault starts
+ * @param duration time from its start until the fault heals by itself; null: it never does
  */
 record Fault(
-        FaultEntry entry,
+        FaultDefinition definition,
         FaultKind kind,
         Effect effect,
         double probability,
@@ -24,36 +24,36 @@ record Fault(
         Duration after,
         @Nullable Duration duration) {
 
-    /** What it does. */
+    /** The effect on a request or on the database. */
     sealed interface Effect {
 
-        record Latency(Delays delays) implements Effect {}
+        record AddLatency(DelayDistribution delays) implements Effect {}
 
-        record Errors(SortedMap<Integer, Double> shares) implements Effect {}
+        record AnswerErrors(SortedMap<Integer, Double> shares) implements Effect {}
 
-        record Hang() implements Effect {}
+        record HoldUntilHealed() implements Effect {}
 
-        record Reset() implements Effect {}
+        record ResetConnection() implements Effect {}
 
-        record Truncate(double share) implements Effect {}
+        record TruncateBody(double share) implements Effect {}
 
-        record Trickle(int bytes, Duration interval) implements Effect {}
+        record TrickleBody(int bytes, Duration interval) implements Effect {}
 
-        record SlowStart(Duration delay, Duration ramp) implements Effect {}
+        record DelayDuringRamp(Duration delay, Duration ramp) implements Effect {}
 
-        record Cpu(Duration burn) implements Effect {}
+        record BurnCpu(Duration burn) implements Effect {}
 
-        record Pool(int connections) implements Effect {}
+        record TakeConnections(int connections) implements Effect {}
 
-        record Lock(long row) implements Effect {}
+        record LockRow(long row) implements Effect {}
     }
 
-    boolean concerns(PathContainer requested) {
+    boolean matches(PathContainer requested) {
         return path == null || path.matches(requested);
     }
 
-    /** Whether it strikes by being there, without a request that draws it. */
-    boolean strikesAtOnce() {
+    /** Whether the fault acts from its start on, without waiting for a request. */
+    boolean actsImmediately() {
         return path == null && probability == 1;
     }
 }

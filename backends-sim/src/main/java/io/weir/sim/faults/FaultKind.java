@@ -4,30 +4,33 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** What can go wrong, and the fields beside the common ones that say how. */
+/** The kinds of fault, each with the fields that it takes beside the common ones. */
 enum FaultKind {
-    /** Time before the work begins: {@code distribution} and its figures. */
+    /** A delay before the work: {@code distribution} and its parameters. */
     LATENCY("distribution", "delay", "min", "max", "median", "sigma", "scale", "shape"),
-    /** Answers with a status instead of the work: {@code shares} by status. */
+    /** An error status instead of the work: {@code shares} by status. */
     ERRORS("shares"),
-    /** The exchange is held without an answer until the fault heals; then it goes on. */
+    /** The exchange waits without an answer until the fault heals; then it continues. */
     HANG(),
     /** The connection is reset (RST) instead of an answer. */
     RESET(),
-    /** The head promises the whole body, {@code share} of it comes, then the connection closes. */
+    /** The head announces the whole body; {@code share} of the body follows; then the connection closes. */
     TRUNCATE("share"),
-    /** The body comes {@code bytes} at a time, every {@code interval}. */
+    /** The body is sent {@code bytes} at a time, one part per {@code interval}. */
     TRICKLE("bytes", "interval"),
-    /** Time before the work that shrinks from {@code delay} to nothing within {@code ramp}, as after a cold start. */
+    /**
+     * A delay before the work that shrinks from {@code delay} to 0 within {@code ramp}, as after a cold
+     * start.
+     */
     SLOW_START("delay", "ramp"),
     /** The thread that serves the request computes for {@code burn} first. */
     CPU("burn"),
-    /** Connections of the pool are held: {@code connections}, or all. */
+    /** The fault holds {@code connections} connections of the pool, or all. */
     POOL("connections"),
-    /** Another session of the database holds the lock of {@code row}. */
+    /** Another database session holds the lock of {@code row}. */
     LOCK("row");
 
-    @SuppressWarnings("ImmutableEnumChecker") // List.of is.
+    @SuppressWarnings("ImmutableEnumChecker") // List.of is immutable.
     private final List<String> fields;
 
     FaultKind(String... fields) {
@@ -38,7 +41,7 @@ enum FaultKind {
         return fields;
     }
 
-    /** Its name in documents, such as {@code slow-start}. */
+    /** The name in documents, such as {@code slow-start}. */
     String id() {
         return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
     }

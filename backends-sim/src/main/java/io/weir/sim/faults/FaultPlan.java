@@ -5,48 +5,48 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What the faults that are on do to one request, in the order in which it happens.
+ * The combined effects of all active faults on one request, in the order in which they happen.
  *
- * @param holds hangs that it waits for until they heal
- * @param delay time before the work
- * @param burn time that its thread computes before the work
- * @param ending how it goes on
+ * @param holds completed when the hangs that hold the request heal
+ * @param delay delay before the work
+ * @param burn computing time before the work
+ * @param responseFault the effect on the answer
  */
-record FaultPlan(List<CompletableFuture<Void>> holds, Duration delay, Duration burn, Ending ending) {
+record FaultPlan(List<CompletableFuture<Void>> holds, Duration delay, Duration burn, ResponseFault responseFault) {
 
-    /** Nothing happens to it: most requests, so it is one object. */
-    static final FaultPlan NONE = new FaultPlan(List.of(), Duration.ZERO, Duration.ZERO, new Ending.Work());
+    /** No effect. Most requests get this plan, so it is one shared object. */
+    static final FaultPlan NONE = new FaultPlan(List.of(), Duration.ZERO, Duration.ZERO, new ResponseFault.None());
 
-    /** How a request goes on; where several faults would end it, the first of this order does. */
-    sealed interface Ending {
+    /** The effect on the answer. If several faults compete, the first in this order wins. */
+    sealed interface ResponseFault {
 
         /** RST, no answer. */
-        record Reset() implements Ending {}
+        record ConnectionReset() implements ResponseFault {}
 
-        /** This status, no work. */
-        record Status(int status) implements Ending {}
+        /** An error status, no work. */
+        record ErrorStatus(int status) implements ResponseFault {}
 
-        /** The work, and this share of its body. */
-        record Truncated(double share) implements Ending {
+        /** The work, then only this share of its body. */
+        record TruncatedBody(double share) implements ResponseFault {
 
-            /** At least the last byte is missing. */
-            int of(int length) {
-                return (int) Math.min(Math.max(length - 1, 0), Math.floor(length * share));
+            /** The last byte is always missing. */
+            int lengthOf(int bodyLength) {
+                return (int) Math.min(Math.max(bodyLength - 1, 0), Math.floor(bodyLength * share));
             }
         }
 
-        /** The work, and its body in drops. */
-        record Trickled(int bytes, Duration interval) implements Ending {}
+        /** The work, then its body in small parts. */
+        record TrickledBody(int bytes, Duration interval) implements ResponseFault {}
 
-        /** The work. */
-        record Work() implements Ending {}
+        /** The work, answered normally. */
+        record None() implements ResponseFault {}
     }
 
-    boolean isNothing() {
-        return !waits() && burn.isZero() && ending instanceof Ending.Work;
+    boolean isEmpty() {
+        return !waits() && burn.isZero() && responseFault instanceof ResponseFault.None;
     }
 
-    /** Whether it has to wait before the work. */
+    /** Whether the request waits before the work. */
     boolean waits() {
         return !holds.isEmpty() || delay.isPositive();
     }

@@ -3,7 +3,7 @@ package io.weir.sim.faults;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.weir.sim.stack.StartProblem;
+import io.weir.sim.stack.StartupException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -15,65 +15,65 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
 
-/** Puts the board in the way of the service's requests. */
+/** Adds the faults to the service's request path. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnWebApplication
 class FaultsConfiguration {
 
     @Bean(destroyMethod = "shutdownNow")
-    ScheduledThreadPoolExecutor faultsAlarm() {
-        ScheduledThreadPoolExecutor alarm = new ScheduledThreadPoolExecutor(
+    ScheduledThreadPoolExecutor faultsTimer() {
+        ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(
                 1, Thread.ofPlatform().daemon().name("faults").factory());
-        alarm.setRemoveOnCancelPolicy(true);
-        return alarm;
+        timer.setRemoveOnCancelPolicy(true);
+        return timer;
     }
 
     @Bean
-    FaultBoard faultBoard(
-            ScheduledThreadPoolExecutor faultsAlarm,
+    FaultRegistry faultRegistry(
+            ScheduledThreadPoolExecutor faultsTimer,
             DatabaseFaults database,
             FaultsProperties properties,
             MeterRegistry meters) {
-        FaultBoard board = new FaultBoard(
+        FaultRegistry registry = new FaultRegistry(
                 System::nanoTime,
                 (time, action) -> {
-                    ScheduledFuture<?> alarm = faultsAlarm.schedule(action, time.toNanos(), TimeUnit.NANOSECONDS);
-                    return () -> alarm.cancel(false);
+                    ScheduledFuture<?> timer = faultsTimer.schedule(action, time.toNanos(), TimeUnit.NANOSECONDS);
+                    return () -> timer.cancel(false);
                 },
                 database);
         for (FaultKind kind : FaultKind.values()) {
-            Gauge.builder("sim.faults.on", board, here -> here.countOn(kind))
-                    .description("Faults of that kind that are on")
+            Gauge.builder("sim.faults.on", registry, faults -> faults.countActive(kind))
+                    .description("Active faults of this kind")
                     .tag("kind", kind.id())
                     .register(meters);
-            FunctionCounter.builder("sim.faults.hits", board, here -> here.countHits(kind))
-                    .description("Requests that a fault of that kind has struck")
+            FunctionCounter.builder("sim.faults.hits", registry, faults -> faults.countHits(kind))
+                    .description("How often faults of this kind took effect")
                     .tag("kind", kind.id())
                     .register(meters);
         }
         try {
-            FaultDocument document = properties.document();
-            board.replace(document.read("sim.faults."), document.seedOrDefault());
-        } catch (FaultProblem e) {
-            throw new StartProblem(
+            FaultScript document = properties.document();
+            registry.replace(document.validate("sim.faults."), document.seedOrDefault());
+        } catch (InvalidFaultException e) {
+            throw new StartupException(
                     String.valueOf(e.getMessage()), "Write the faults as in a document for PUT /faults.", e);
         }
-        return board;
+        return registry;
     }
 
     @Bean
-    InFlight inFlight(MeterRegistry meters) {
-        return new InFlight(meters);
+    InFlightRequests inFlight(MeterRegistry meters) {
+        return new InFlightRequests(meters);
     }
 
     @Bean
-    FaultsControl faultsControl(FaultBoard board, FaultsProperties properties) {
-        return new FaultsControl(board, new FaultsDocuments(), properties.remote());
+    FaultsRequestHandler faultsControl(FaultRegistry registry, FaultsProperties properties) {
+        return new FaultsRequestHandler(registry, new FaultJson(), properties.remote());
     }
 
-    /** On SIGTERM faults heal first, so that what they hold can be answered while the server drains. */
+    /** On SIGTERM the faults heal first, so that the server can answer held requests while it drains. */
     @Bean
-    SmartLifecycle faultsHealBeforeDraining(FaultBoard board) {
+    SmartLifecycle faultsHealBeforeDraining(FaultRegistry registry) {
         return new SmartLifecycle() {
             private volatile boolean running;
 
@@ -85,7 +85,7 @@ class FaultsConfiguration {
             @Override
             public void stop() {
                 running = false;
-                board.heal();
+                registry.heal();
             }
 
             @Override
@@ -100,17 +100,17 @@ class FaultsConfiguration {
         };
     }
 
-    /** On Tomcat. */
+    /** Tomcat. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
     static class OnTomcat {
 
         @Bean
-        ServletFaults servletFaults(FaultBoard board, InFlight inFlight) {
-            return new ServletFaults(board, inFlight);
+        ServletFaults servletFaults(FaultRegistry registry, InFlightRequests inFlight) {
+            return new ServletFaults(registry, inFlight);
         }
 
-        /** Inside the observation, so that requests which a fault holds are seen to be in flight. */
+        /** After the observation filter, so that held requests count as active. */
         @Bean
         FilterRegistrationBean<ServletFaults> servletFaultsRegistration(ServletFaults faults) {
             FilterRegistrationBean<ServletFaults> registration = new FilterRegistrationBean<>(faults);
@@ -122,14 +122,14 @@ class FaultsConfiguration {
         }
     }
 
-    /** On Netty. */
+    /** Netty. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
     static class OnNetty {
 
         @Bean
-        NettyFaults nettyFaults(FaultBoard board, InFlight inFlight, ApplicationContext context) {
-            return new NettyFaults(board, inFlight, context);
+        NettyFaults nettyFaults(FaultRegistry registry, InFlightRequests inFlight, ApplicationContext context) {
+            return new NettyFaults(registry, inFlight, context);
         }
     }
 }

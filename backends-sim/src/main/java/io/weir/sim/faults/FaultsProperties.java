@@ -6,20 +6,21 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * Faults that are on from the start, and who may change them.
+ * The faults that are active from the start, and access to {@code /faults}.
  *
- * @param seed of everything that is drawn; default 0
- * @param script faults that are posted before the service listens, as in a document for {@code PUT /faults}; default none
- * @param remote whether {@code /faults} answers callers that are not on this machine; default false. The management
- *     port listens on loopback by default; this is a second lock for when it is opened for metrics
+ * @param seed seed of all random draws; default 0
+ * @param script faults posted before the service listens, as in a document for {@code PUT /faults}; default
+ *     none
+ * @param remote whether {@code /faults} answers callers on other machines; default false. The management port
+ *     listens on loopback by default; this second restriction stays if the port is opened for metrics
  */
 @ConfigurationProperties("sim.faults")
 record FaultsProperties(
         @Nullable Long seed,
-        @Nullable List<FaultEntry> script,
+        @Nullable List<FaultDefinition> script,
         @DefaultValue("false") boolean remote) {
 
-    FaultDocument document() {
-        return new FaultDocument(seed, script == null ? List.of() : script);
+    FaultScript document() {
+        return new FaultScript(seed, script == null ? List.of() : script);
     }
 }

@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
 
-/** Takes connections from HikariCP, and locks rows over a JDBC connection of its own. */
+/** Takes connections from HikariCP, and locks rows over a separate JDBC connection. */
 @Component
 @ConditionalOnStack({Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.WEBFLUX_JDBC})
 class JdbcDatabaseFaults implements DatabaseFaults {
@@ -31,8 +31,8 @@ class JdbcDatabaseFaults implements DatabaseFaults {
     }
 
     @Override
-    public Seizure takeConnections(int connections) {
-        TakenConnections taken = new TakenConnections();
+    public DatabaseHold takeConnections(int connections) {
+        HeldJdbcConnections taken = new HeldJdbcConnections();
         int wanted = Math.min(connections, pool.getMaximumPoolSize());
         for (int i = 0; i < wanted; i++) {
             taken.takers.add(Thread.ofVirtual().name("fault-pool-" + i).start(() -> takeOne(taken)));
@@ -40,33 +40,33 @@ class JdbcDatabaseFaults implements DatabaseFaults {
         return taken;
     }
 
-    private void takeOne(TakenConnections taken) {
+    private void takeOne(HeldJdbcConnections taken) {
         while (!taken.isClosed()) {
             try {
                 taken.keep(pool.getConnection());
                 return;
             } catch (SQLException e) {
-                // The pool was busy for longer than it lets one wait; whoever exhausts it queues again.
-                log.debug("still waiting for a connection to hold", e);
+                // The pool was busy for longer than its acquire timeout; wait again.
+                log.debug("Still waiting for a connection to hold", e);
             }
         }
     }
 
     @Override
-    public Seizure lockRow(long row) {
+    public DatabaseHold lockRow(long row) {
         LockedRow locked = new LockedRow();
         Thread.ofVirtual().name("fault-lock").start(() -> locked.lock(row));
         return locked;
     }
 
-    private static final class TakenConnections implements Seizure {
+    private static final class HeldJdbcConnections implements DatabaseHold {
         private final List<Thread> takers = new ArrayList<>();
         private final List<Connection> held = new ArrayList<>();
         private boolean closed;
 
         private synchronized void keep(Connection connection) {
             if (closed) {
-                giveBack(connection);
+                release(connection);
             } else {
                 held.add(connection);
             }
@@ -89,27 +89,27 @@ class JdbcDatabaseFaults implements DatabaseFaults {
         @Override
         public synchronized void close() {
             closed = true;
-            held.forEach(JdbcDatabaseFaults::giveBack);
+            held.forEach(JdbcDatabaseFaults::release);
             held.clear();
             takers.forEach(Thread::interrupt);
         }
     }
 
-    private static void giveBack(Connection connection) {
+    private static void release(Connection connection) {
         try {
             connection.close();
         } catch (SQLException e) {
-            log.warn("a held connection was not given back", e);
+            log.warn("Could not return a held connection", e);
         }
     }
 
-    private final class LockedRow implements Seizure {
+    private final class LockedRow implements DatabaseHold {
         private @Nullable Connection session;
         private boolean held;
         private boolean closed;
         private @Nullable SQLException failure;
 
-        /** Takes the lock; waiting for it, if somebody else holds it, is not under the monitor. */
+        /** Acquires the lock. Waits outside the monitor if another session holds it. */
         private void lock(long row) {
             try {
                 Connection connection = DriverManager.getConnection(
@@ -155,10 +155,10 @@ class JdbcDatabaseFaults implements DatabaseFaults {
             closed = true;
             if (session != null) {
                 try {
-                    // Ends the session wherever it is; the database rolls back and lets go of the row.
+                    // Ends the session even during a wait; the database rolls back and releases the row.
                     session.abort(Runnable::run);
                 } catch (SQLException e) {
-                    log.warn("the session that holds the lock was not ended", e);
+                    log.warn("Could not end the session that holds the row lock", e);
                 }
             }
         }

@@ -4,7 +4,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelOption;
-import io.weir.sim.faults.FaultPlan.Ending;
+import io.weir.sim.faults.FaultPlan.ResponseFault;
 import java.util.ArrayList;
 import java.util.List;
 import org.reactivestreams.Publisher;
@@ -26,17 +26,17 @@ import reactor.core.scheduler.Schedulers;
 import reactor.netty.channel.ChannelOperations;
 
 /**
- * Does to WebFlux requests what the board has planned. A request that waits holds no thread; computing happens on its
- * event loop, where it holds up every other connection of that loop.
+ * Applies the registry's plans to WebFlux requests. A waiting request holds no thread. Computing runs on the
+ * request's event loop and delays every other connection of that loop.
  */
 final class NettyFaults implements WebFilter, Ordered {
 
-    private final FaultBoard board;
-    private final InFlight inFlight;
+    private final FaultRegistry registry;
+    private final InFlightRequests inFlight;
     private final ApplicationContext context;
 
-    NettyFaults(FaultBoard board, InFlight inFlight, ApplicationContext context) {
-        this.board = board;
+    NettyFaults(FaultRegistry registry, InFlightRequests inFlight, ApplicationContext context) {
+        this.registry = registry;
         this.inFlight = inFlight;
         this.context = context;
     }
@@ -49,52 +49,53 @@ final class NettyFaults implements WebFilter, Ordered {
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
         if (exchange.getApplicationContext() != context) {
-            // The management port inherits this filter, and must not suffer with the service.
+            // The management context inherits this filter, but faults must not affect the management port.
             return chain.filter(exchange);
         }
-        inFlight.began();
-        return planned(exchange, chain).doFinally(_ -> inFlight.ended());
+        inFlight.requestStarted();
+        return planned(exchange, chain).doFinally(_ -> inFlight.requestEnded());
     }
 
     private Mono<Void> planned(ServerWebExchange exchange, WebFilterChain chain) {
         ServerHttpRequest request = exchange.getRequest();
-        FaultPlan plan = board.plan(request.getPath().pathWithinApplication());
-        if (plan.isNothing()) {
+        FaultPlan plan = registry.plan(request.getPath().pathWithinApplication());
+        if (plan.isEmpty()) {
             return chain.filter(exchange);
         }
         Channel channel = channel(request);
-        Mono<Void> goOn = Mono.defer(() -> {
+        Mono<Void> continuation = Mono.defer(() -> {
             CpuBurner.burn(plan.burn());
-            return end(plan.ending(), channel, exchange, chain);
+            return respond(plan.responseFault(), channel, exchange, chain);
         });
         return plan.waits()
                 ? hold(plan)
                         .publishOn(Schedulers.fromExecutor(channel.eventLoop()))
-                        .then(goOn)
-                : goOn;
+                        .then(continuation)
+                : continuation;
     }
 
     private static Mono<Void> hold(FaultPlan plan) {
         List<Mono<Void>> holds = new ArrayList<>();
-        // A caller who leaves must not cancel the future that the others wait for.
+        // A caller who leaves must not cancel the future that other requests wait for.
         plan.holds().forEach(healed -> holds.add(Mono.fromFuture(healed, true)));
         Mono<Void> healed = Mono.when(holds);
         return plan.delay().isPositive() ? healed.then(Mono.delay(plan.delay())).then() : healed;
     }
 
-    private static Mono<Void> end(Ending ending, Channel channel, ServerWebExchange exchange, WebFilterChain chain) {
-        return switch (ending) {
-            case Ending.Reset _ -> reset(channel);
-            case Ending.Status status -> answer(exchange.getResponse(), status.status());
-            case Ending.Truncated truncated ->
+    private static Mono<Void> respond(
+            ResponseFault responseFault, Channel channel, ServerWebExchange exchange, WebFilterChain chain) {
+        return switch (responseFault) {
+            case ResponseFault.ConnectionReset _ -> reset(channel);
+            case ResponseFault.ErrorStatus status -> answer(exchange.getResponse(), status.status());
+            case ResponseFault.TruncatedBody truncated ->
                 chain.filter(exchange.mutate()
-                        .response(new Truncated(exchange.getResponse(), truncated, channel))
+                        .response(new TruncatedResponse(exchange.getResponse(), truncated, channel))
                         .build());
-            case Ending.Trickled trickled ->
+            case ResponseFault.TrickledBody trickled ->
                 chain.filter(exchange.mutate()
-                        .response(new Trickled(exchange.getResponse(), trickled))
+                        .response(new TrickledResponse(exchange.getResponse(), trickled))
                         .build());
-            case Ending.Work _ -> chain.filter(exchange);
+            case ResponseFault.None _ -> chain.filter(exchange);
         };
     }
 
@@ -109,7 +110,7 @@ final class NettyFaults implements WebFilter, Ordered {
 
     private static Mono<Void> reset(Channel channel) {
         return Mono.create(sink -> {
-            // Lingering for no time makes the close a reset.
+            // A linger time of 0 turns the close into a reset.
             channel.config().setOption(ChannelOption.SO_LINGER, 0);
             channel.close().addListener(_ -> sink.success());
         });
@@ -122,10 +123,10 @@ final class NettyFaults implements WebFilter, Ordered {
                 Mono.fromSupplier(() -> response.bufferFactory().wrap(ErrorBody.of(status))));
     }
 
-    /** An answer whose whole body is known before any of it goes out. */
-    private abstract static class Collected extends ServerHttpResponseDecorator {
+    /** A response that buffers its whole body before it sends the first byte. */
+    private abstract static class BufferedResponse extends ServerHttpResponseDecorator {
 
-        private Collected(ServerHttpResponse delegate) {
+        private BufferedResponse(ServerHttpResponse delegate) {
             super(delegate);
         }
 
@@ -158,11 +159,11 @@ final class NettyFaults implements WebFilter, Ordered {
         }
     }
 
-    private static final class Truncated extends Collected {
-        private final Ending.Truncated truncated;
+    private static final class TruncatedResponse extends BufferedResponse {
+        private final ResponseFault.TruncatedBody truncated;
         private final Channel channel;
 
-        private Truncated(ServerHttpResponse delegate, Ending.Truncated truncated, Channel channel) {
+        private TruncatedResponse(ServerHttpResponse delegate, ResponseFault.TruncatedBody truncated, Channel channel) {
             super(delegate);
             this.truncated = truncated;
             this.channel = channel;
@@ -170,13 +171,15 @@ final class NettyFaults implements WebFilter, Ordered {
 
         @Override
         Mono<Void> send(byte[] body) {
-            Flux<Flux<DataBuffer>> sent = Flux.just(Flux.just(part(body, 0, truncated.of(body.length))));
-            // The answer never completes: the connection closes behind what was sent, and takes the exchange with it.
+            Flux<Flux<DataBuffer>> sent = Flux.just(Flux.just(part(body, 0, truncated.lengthOf(body.length))));
+            // The response never completes: the connection closes after the sent bytes, which ends the
+            // exchange.
             return getDelegate().writeAndFlushWith(sent.concatWith(Mono.defer(this::close)));
         }
 
         private Mono<Flux<DataBuffer>> close() {
-            // From the head of the pipeline: past the codec, which would miss the rest, and behind what it has written.
+            // From the head of the pipeline: bypasses the codec, which would report the missing bytes, and
+            // follows its output.
             channel.pipeline()
                     .firstContext()
                     .writeAndFlush(Unpooled.EMPTY_BUFFER)
@@ -185,10 +188,10 @@ final class NettyFaults implements WebFilter, Ordered {
         }
     }
 
-    private static final class Trickled extends Collected {
-        private final Ending.Trickled trickled;
+    private static final class TrickledResponse extends BufferedResponse {
+        private final ResponseFault.TrickledBody trickled;
 
-        private Trickled(ServerHttpResponse delegate, Ending.Trickled trickled) {
+        private TrickledResponse(ServerHttpResponse delegate, ResponseFault.TrickledBody trickled) {
             super(delegate);
             this.trickled = trickled;
         }

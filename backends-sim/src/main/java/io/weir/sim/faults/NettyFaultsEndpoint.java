@@ -1,6 +1,6 @@
 package io.weir.sim.faults;
 
-import io.weir.sim.faults.FaultsControl.Answer;
+import io.weir.sim.faults.FaultsRequestHandler.FaultsAnswer;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -22,13 +22,13 @@ import reactor.core.publisher.Mono;
 import reactor.netty.resources.LoopResources;
 
 /**
- * Serves {@code /faults} on the management port of Netty. Named in the imports of the management context, and no
- * {@code @Configuration}, which the scan would take for the service's.
+ * Serves {@code /faults} on Netty's management port. The imports file of the management context names this
+ * class. It is no {@code @Configuration}: the component scan would add it to the service's context.
  */
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 class NettyFaultsEndpoint {
 
-    /** An event loop of its own: the service's may be burning. */
+    /** A separate event loop: a {@code cpu} fault may block those of the service. */
     @Bean(destroyMethod = "dispose")
     LoopResources managementLoop() {
         return LoopResources.create("management", 1, true);
@@ -41,14 +41,14 @@ class NettyFaultsEndpoint {
 
     @Bean
     @Order(Ordered.HIGHEST_PRECEDENCE)
-    WebFilter faultsFilter(FaultsControl control) {
-        return (exchange, chain) -> exchange.getRequest().getPath().value().equals(FaultsControl.PATH)
+    WebFilter faultsFilter(FaultsRequestHandler control) {
+        return (exchange, chain) -> exchange.getRequest().getPath().value().equals(FaultsRequestHandler.PATH)
                 ? handle(exchange, control)
                 : chain.filter(exchange);
     }
 
-    private static Mono<Void> handle(ServerWebExchange exchange, FaultsControl control) {
-        return DataBufferUtils.join(exchange.getRequest().getBody(), FaultsControl.DOCUMENT_MAX_BYTES)
+    private static Mono<Void> handle(ServerWebExchange exchange, FaultsRequestHandler control) {
+        return DataBufferUtils.join(exchange.getRequest().getBody(), FaultsRequestHandler.DOCUMENT_MAX_BYTES)
                 .map(buffer -> {
                     byte[] body = new byte[buffer.readableByteCount()];
                     buffer.read(body);
@@ -56,7 +56,7 @@ class NettyFaultsEndpoint {
                     return body;
                 })
                 .defaultIfEmpty(new byte[0])
-                .onErrorReturn(DataBufferLimitException.class, new byte[FaultsControl.DOCUMENT_MAX_BYTES + 1])
+                .onErrorReturn(DataBufferLimitException.class, new byte[FaultsRequestHandler.DOCUMENT_MAX_BYTES + 1])
                 .map(body -> control.handle(exchange.getRequest().getMethod().name(), caller(exchange), body))
                 .flatMap(answer -> write(exchange.getResponse(), answer));
     }
@@ -66,11 +66,11 @@ class NettyFaultsEndpoint {
         return address == null ? null : address.getAddress();
     }
 
-    private static Mono<Void> write(ServerHttpResponse response, Answer answer) {
+    private static Mono<Void> write(ServerHttpResponse response, FaultsAnswer answer) {
         response.setStatusCode(answer.status());
         response.getHeaders().set(HttpHeaders.CONTENT_TYPE, answer.contentType());
         if (answer.status() == HttpStatus.METHOD_NOT_ALLOWED) {
-            response.getHeaders().set(HttpHeaders.ALLOW, Answer.ALLOW);
+            response.getHeaders().set(HttpHeaders.ALLOW, FaultsAnswer.ALLOW);
         }
         return response.writeWith(Mono.fromSupplier(
                 () -> response.bufferFactory().wrap(answer.body().getBytes(StandardCharsets.UTF_8))));

@@ -18,7 +18,7 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Takes connections from r2dbc-pool, and locks rows over an R2DBC connection of its own. */
+/** Takes connections from r2dbc-pool, and locks rows over a separate R2DBC connection. */
 @Component
 @ConditionalOnStack({Stack.MVC_R2DBC, Stack.WEBFLUX_R2DBC})
 class R2dbcDatabaseFaults implements DatabaseFaults {
@@ -36,24 +36,24 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
     }
 
     @Override
-    public Seizure takeConnections(int connections) {
-        HeldConnections held = new HeldConnections();
+    public DatabaseHold takeConnections(int connections) {
+        HeldR2dbcConnections held = new HeldR2dbcConnections();
         int wanted = Math.min(connections, poolSize);
         held.taking(Flux.range(0, wanted)
-                // The pool was busy for longer than it lets one wait: whoever exhausts it queues again.
+                // The pool was busy for longer than its acquire timeout; wait again.
                 .flatMap(_ -> Mono.from(pool.create()).doOnNext(held::keep).retry(), wanted)
                 .subscribe(_ -> {}, held::fail));
         return held;
     }
 
     @Override
-    public Seizure lockRow(long row) {
-        HeldConnections held = new HeldConnections();
+    public DatabaseHold lockRow(long row) {
+        HeldR2dbcConnections held = new HeldR2dbcConnections();
         held.taking(Mono.from(outside.create())
                 .flatMap(session -> lock(session, row)
                         .doOnNext(held::keep)
-                        .doOnError(_ -> giveBack(session))
-                        .doOnCancel(() -> giveBack(session)))
+                        .doOnError(_ -> release(session))
+                        .doOnCancel(() -> release(session)))
                 .subscribe(_ -> {}, held::fail));
         return held;
     }
@@ -68,12 +68,12 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
                 .switchIfEmpty(Mono.error(() -> new IllegalStateException("no row " + row)));
     }
 
-    private static void giveBack(Connection connection) {
+    private static void release(Connection connection) {
         Mono.from(connection.close())
-                .subscribe(_ -> {}, failure -> log.warn("a held connection was not given back", failure));
+                .subscribe(_ -> {}, failure -> log.warn("Could not return a held connection", failure));
     }
 
-    private static final class HeldConnections implements Seizure {
+    private static final class HeldR2dbcConnections implements DatabaseHold {
         private final List<Connection> held = new ArrayList<>();
         private @Nullable Disposable taking;
         private boolean closed;
@@ -85,7 +85,7 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
 
         private synchronized void keep(Connection connection) {
             if (closed) {
-                giveBack(connection);
+                release(connection);
             } else {
                 held.add(connection);
             }
@@ -111,7 +111,7 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
             if (taking != null) {
                 taking.dispose();
             }
-            held.forEach(R2dbcDatabaseFaults::giveBack);
+            held.forEach(R2dbcDatabaseFaults::release);
             held.clear();
         }
     }

@@ -1,6 +1,6 @@
 package io.weir.sim.faults;
 
-import io.weir.sim.faults.FaultPlan.Ending;
+import io.weir.sim.faults.FaultPlan.ResponseFault;
 import jakarta.servlet.AsyncEvent;
 import jakarta.servlet.AsyncListener;
 import jakarta.servlet.FilterChain;
@@ -22,35 +22,35 @@ import org.springframework.web.filter.OncePerRequestFilter;
 import org.springframework.web.util.ContentCachingResponseWrapper;
 
 /**
- * Does to servlet requests what the board has planned. A request that waits holds its thread, as it would in a servlet
- * that hangs: that is the cascade which a thread-per-request service has to offer.
+ * Applies the registry's plans to servlet requests. A waiting request holds its thread, as a hanging servlet
+ * would. So threads run out as in every thread-per-request service.
  */
 final class ServletFaults extends OncePerRequestFilter
         implements WebServerFactoryCustomizer<TomcatServletWebServerFactory> {
 
-    private static final String ENDING = ServletFaults.class.getName() + ".ending";
+    private static final String RESPONSE_FAULT = ServletFaults.class.getName() + ".responseFault";
     private static final String ANSWER = ServletFaults.class.getName() + ".answer";
 
-    private final FaultBoard board;
-    private final InFlight inFlight;
+    private final FaultRegistry registry;
+    private final InFlightRequests inFlight;
     private volatile @Nullable BreakableHttp11Protocol protocol;
 
-    ServletFaults(FaultBoard board, InFlight inFlight) {
-        this.board = board;
+    ServletFaults(FaultRegistry registry, InFlightRequests inFlight) {
+        this.registry = registry;
         this.inFlight = inFlight;
     }
 
     @Override
     public void customize(TomcatServletWebServerFactory factory) {
         factory.setProtocol(BreakableHttp11Protocol.class.getName());
-        factory.addConnectorCustomizers(this::remember);
+        factory.addConnectorCustomizers(this::captureProtocol);
     }
 
-    private void remember(Connector connector) {
+    private void captureProtocol(Connector connector) {
         protocol = (BreakableHttp11Protocol) connector.getProtocolHandler();
     }
 
-    /** An asynchronous answer is complete only after its second dispatch, so that one is looked at too. */
+    /** An asynchronous answer completes only in its second dispatch, so the filter handles that one too. */
     @Override
     protected boolean shouldNotFilterAsyncDispatch() {
         return false;
@@ -64,24 +64,24 @@ final class ServletFaults extends OncePerRequestFilter
             finish(request);
             return;
         }
-        inFlight.began();
+        inFlight.requestStarted();
         try {
-            plan(request, response, chain);
+            applyPlan(request, response, chain);
         } finally {
             if (request.isAsyncStarted()) {
-                request.getAsyncContext().addListener(new EndOfAsync());
+                request.getAsyncContext().addListener(new AsyncEndListener());
             } else {
-                inFlight.ended();
+                inFlight.requestEnded();
             }
         }
     }
 
-    /** Told once, however the asynchronous answer ends. */
-    private final class EndOfAsync implements AsyncListener {
+    /** Counts the end of an asynchronous request exactly once. */
+    private final class AsyncEndListener implements AsyncListener {
 
         @Override
         public void onComplete(AsyncEvent event) {
-            inFlight.ended();
+            inFlight.requestEnded();
         }
 
         @Override
@@ -92,36 +92,37 @@ final class ServletFaults extends OncePerRequestFilter
 
         @Override
         public void onStartAsync(AsyncEvent event) {
-            // A second asynchronous round forgets the listeners of the first.
+            // A second asynchronous start drops the listeners of the first.
             event.getAsyncContext().addListener(this);
         }
     }
 
-    private void plan(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
+    private void applyPlan(HttpServletRequest request, HttpServletResponse response, FilterChain chain)
             throws ServletException, IOException {
-        FaultPlan plan = board.plan(PathContainer.parsePath(request.getRequestURI()));
+        FaultPlan plan = registry.plan(PathContainer.parsePath(request.getRequestURI()));
         if (plan.waits()) {
             hold(plan);
         }
         CpuBurner.burn(plan.burn());
-        switch (plan.ending()) {
-            case Ending.Reset _ -> connections().reset(request.getRemoteAddr(), request.getRemotePort());
-            case Ending.Status status -> answer(response, status.status());
-            case Ending.Truncated _, Ending.Trickled _ -> {
+        switch (plan.responseFault()) {
+            case ResponseFault.ConnectionReset _ ->
+                connections().reset(request.getRemoteAddr(), request.getRemotePort());
+            case ResponseFault.ErrorStatus status -> answer(response, status.status());
+            case ResponseFault.TruncatedBody _, ResponseFault.TrickledBody _ -> {
                 ContentCachingResponseWrapper answer = new ContentCachingResponseWrapper(response);
-                request.setAttribute(ENDING, plan.ending());
+                request.setAttribute(RESPONSE_FAULT, plan.responseFault());
                 request.setAttribute(ANSWER, answer);
                 chain.doFilter(request, answer);
                 finish(request);
             }
-            case Ending.Work _ -> chain.doFilter(request, response);
+            case ResponseFault.None _ -> chain.doFilter(request, response);
         }
     }
 
     private BreakableHttp11Protocol connections() {
         BreakableHttp11Protocol here = protocol;
         if (here == null) {
-            throw new IllegalStateException("a request came before its connector");
+            throw new IllegalStateException("protocol: null (expected: set when the connector was customized)");
         }
         return here;
     }
@@ -136,7 +137,7 @@ final class ServletFaults extends OncePerRequestFilter
             Thread.currentThread().interrupt();
             throw (IOException) new InterruptedIOException("interrupted while held by a fault").initCause(e);
         } catch (ExecutionException e) {
-            throw new IllegalStateException("a fault heals, and never fails", e);
+            throw new IllegalStateException("a hang failed (expected: completed by its healing)", e);
         }
     }
 
@@ -146,11 +147,11 @@ final class ServletFaults extends OncePerRequestFilter
         response.getOutputStream().write(ErrorBody.of(status));
     }
 
-    /** Lets the answer out in the way that its fault wants, once all of it is there. */
+    /** Sends the buffered answer as its fault demands, once the answer is complete. */
     private void finish(HttpServletRequest request) throws IOException {
         if (request.isAsyncStarted()
                 || !(request.getAttribute(ANSWER) instanceof ContentCachingResponseWrapper answer)
-                || !(request.getAttribute(ENDING) instanceof Ending ending)) {
+                || !(request.getAttribute(RESPONSE_FAULT) instanceof ResponseFault responseFault)) {
             return;
         }
         request.removeAttribute(ANSWER);
@@ -158,16 +159,17 @@ final class ServletFaults extends OncePerRequestFilter
         HttpServletResponse response = (HttpServletResponse) answer.getResponse();
         response.setContentLength(body.length);
         ServletOutputStream out = response.getOutputStream();
-        if (ending instanceof Ending.Truncated truncated) {
-            out.write(body, 0, truncated.of(body.length));
+        if (responseFault instanceof ResponseFault.TruncatedBody truncated) {
+            out.write(body, 0, truncated.lengthOf(body.length));
             response.flushBuffer();
             connections().close(request.getRemoteAddr(), request.getRemotePort());
-        } else if (ending instanceof Ending.Trickled trickled) {
+        } else if (responseFault instanceof ResponseFault.TrickledBody trickled) {
             trickle(body, trickled, out);
         }
     }
 
-    private static void trickle(byte[] body, Ending.Trickled trickled, ServletOutputStream out) throws IOException {
+    private static void trickle(byte[] body, ResponseFault.TrickledBody trickled, ServletOutputStream out)
+            throws IOException {
         try {
             for (int sent = 0; sent < body.length; sent += trickled.bytes()) {
                 if (sent > 0) {

@@ -1,6 +1,6 @@
 package io.weir.sim.faults;
 
-import io.weir.sim.faults.FaultsControl.Answer;
+import io.weir.sim.faults.FaultsRequestHandler.FaultsAnswer;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -14,36 +14,37 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 
 /**
- * Serves {@code /faults} on the management port of Tomcat. Named in the imports of the management context, and no
- * {@code @Configuration}, which the scan would take for the service's.
+ * Serves {@code /faults} on Tomcat's management port. The imports file of the management context names this
+ * class. It is no {@code @Configuration}: the component scan would add it to the service's context.
  */
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
 class TomcatFaultsEndpoint {
 
     @Bean
-    ServletRegistrationBean<FaultsServlet> faultsServlet(FaultsControl control) {
-        return new ServletRegistrationBean<>(new FaultsServlet(control), FaultsControl.PATH);
+    ServletRegistrationBean<FaultsServlet> faultsServlet(FaultsRequestHandler control) {
+        return new ServletRegistrationBean<>(new FaultsServlet(control), FaultsRequestHandler.PATH);
     }
 
-    /** The thin adapter. */
+    /** Converts between the servlet API and {@link FaultsRequestHandler}. */
     static final class FaultsServlet extends HttpServlet {
 
         private static final long serialVersionUID = 1L;
 
-        private final transient FaultsControl control;
+        private final transient FaultsRequestHandler control;
 
-        private FaultsServlet(FaultsControl control) {
+        private FaultsServlet(FaultsRequestHandler control) {
             this.control = control;
         }
 
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
-            byte[] body = request.getInputStream().readNBytes(FaultsControl.DOCUMENT_MAX_BYTES + 1);
-            Answer answer = control.handle(request.getMethod(), InetAddress.ofLiteral(request.getRemoteAddr()), body);
+            byte[] body = request.getInputStream().readNBytes(FaultsRequestHandler.DOCUMENT_MAX_BYTES + 1);
+            FaultsAnswer answer =
+                    control.handle(request.getMethod(), InetAddress.ofLiteral(request.getRemoteAddr()), body);
             response.setStatus(answer.status().value());
             response.setContentType(answer.contentType());
             if (answer.status() == HttpStatus.METHOD_NOT_ALLOWED) {
-                response.setHeader(HttpHeaders.ALLOW, Answer.ALLOW);
+                response.setHeader(HttpHeaders.ALLOW, FaultsAnswer.ALLOW);
             }
             response.getOutputStream().write(answer.body().getBytes(StandardCharsets.UTF_8));
         }

@@ -1,8 +1,9 @@
 /**
- * How every stack says no: RFC 9457 problems with the same words, whichever framework found the fault.
+ * Error answers: RFC 9457 problems with the same texts in every stack, whichever framework detects the error.
  *
- * <p>Capabilities throw {@link io.weir.sim.problem.Refusal}; {@code Problems} is the one place that makes answers of
- * exceptions. It names only exceptions that both Spring MVC and WebFlux know, so that one class serves both.
+ * <p>Capabilities throw {@link io.weir.sim.problem.ProblemException}. {@code ProblemAdvice} is the only place
+ * that converts exceptions to answers. It refers only to exceptions that both Spring MVC and WebFlux know, so
+ * that one class serves both.
  */
 @NullMarked
 package io.weir.sim.problem;

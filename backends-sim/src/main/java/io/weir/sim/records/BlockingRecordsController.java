@@ -1,6 +1,6 @@
 package io.weir.sim.records;
 
-import io.weir.sim.problem.Milliseconds;
+import io.weir.sim.problem.MillisecondsParameter;
 import io.weir.sim.stack.ConditionalOnStack;
 import io.weir.sim.stack.Stack;
 import java.time.Duration;
@@ -15,7 +15,7 @@ import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 
-/** The endpoints where the request's own thread does the work: {@code mvc-jdbc} and {@code mvc-jdbc-virtual}. */
+/** The endpoints of {@code mvc-jdbc} and {@code mvc-jdbc-virtual}: the request's own thread does the work. */
 @RestController
 @ConditionalOnStack({Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL})
 class BlockingRecordsController {
@@ -33,24 +33,24 @@ class BlockingRecordsController {
 
     @PostMapping("/records")
     @ResponseStatus(HttpStatus.CREATED)
-    StoredRecord insert(@RequestBody NewRecord written) {
-        return records.insert(written.checked());
+    StoredRecord insert(@RequestBody NewRecord newRecord) {
+        return records.insert(newRecord.validated());
     }
 
     @PutMapping("/records/{id}")
-    StoredRecord update(@PathVariable long id, @RequestBody NewRecord written) {
-        return records.update(id, written.checked());
+    StoredRecord update(@PathVariable long id, @RequestBody NewRecord newRecord) {
+        return records.update(id, newRecord.validated());
     }
 
     @GetMapping("/records/slow")
-    Slept slow(@RequestParam(defaultValue = "200") String ms) {
-        return records.sleep(Milliseconds.parse("ms", ms));
+    SleepAnswer slow(@RequestParam(defaultValue = "200") String ms) {
+        return records.sleep(MillisecondsParameter.parse("ms", ms));
     }
 
     @GetMapping("/delay")
-    Slept delay(@RequestParam(defaultValue = "200") String ms) throws InterruptedException {
-        Duration time = Milliseconds.parse("ms", ms);
+    SleepAnswer delay(@RequestParam(defaultValue = "200") String ms) throws InterruptedException {
+        Duration time = MillisecondsParameter.parse("ms", ms);
         Thread.sleep(time);
-        return new Slept(time.toMillis());
+        return new SleepAnswer(time.toMillis());
     }
 }

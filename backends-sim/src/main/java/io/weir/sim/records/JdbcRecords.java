@@ -10,7 +10,7 @@ import java.util.List;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 
-/** The records over JDBC: each call holds its thread and a connection until the database has answered. */
+/** The records over JDBC: each call holds its thread and a connection until the database answers. */
 @Component
 @ConditionalOnStack({Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.WEBFLUX_JDBC})
 class JdbcRecords {
@@ -25,30 +25,30 @@ class JdbcRecords {
         return client.sql(RecordsSql.FIRST_TEN).query(JdbcRecords::record).list();
     }
 
-    StoredRecord insert(NewRecord.Checked written) {
+    StoredRecord insert(NewRecord.ValidRecord newRecord) {
         return client.sql(RecordsSql.INSERT)
-                .param("name", written.name())
-                .param("amount", written.amount())
+                .param("name", newRecord.name())
+                .param("amount", newRecord.amount())
                 .query(JdbcRecords::record)
                 .single();
     }
 
-    StoredRecord update(long id, NewRecord.Checked written) {
+    StoredRecord update(long id, NewRecord.ValidRecord newRecord) {
         return client.sql(RecordsSql.UPDATE)
                 .param("id", id)
-                .param("name", written.name())
-                .param("amount", written.amount())
+                .param("name", newRecord.name())
+                .param("amount", newRecord.amount())
                 .query(JdbcRecords::record)
                 .optional()
                 .orElseThrow(() -> RecordsSql.unknown(id));
     }
 
-    Slept sleep(Duration time) {
+    SleepAnswer sleep(Duration time) {
         client.sql(RecordsSql.SLEEP)
                 .param("seconds", time.toMillis() / 1000.0)
                 .query((row, number) -> number)
                 .single();
-        return new Slept(time.toMillis());
+        return new SleepAnswer(time.toMillis());
     }
 
     private static StoredRecord record(ResultSet row, int number) throws SQLException {

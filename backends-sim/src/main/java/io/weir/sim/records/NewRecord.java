@@ -1,23 +1,24 @@
 package io.weir.sim.records;
 
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 import org.jspecify.annotations.Nullable;
 
-/** What a caller writes. Both fields must be there; they are looked at by {@link #checked()}, not by the JSON reader. */
+/** The body of a write. Both fields are required; {@link #validated()} checks that, not the JSON parser. */
 record NewRecord(@Nullable String name, @Nullable Integer amount) {
 
     private static final int NAME_MAX = 200;
 
-    /** What is written, all of it there. */
-    record Checked(String name, int amount) {}
+    /** A body with both fields present and valid. */
+    record ValidRecord(String name, int amount) {}
 
-    Checked checked() {
+    ValidRecord validated() {
         if (name == null || name.isBlank() || name.length() > NAME_MAX) {
-            throw Refusal.badRequest("name: " + name + " (expected: text of 1 to " + NAME_MAX + " characters)");
+            throw ProblemException.badRequest(
+                    "name: " + name + " (expected: text of 1 to " + NAME_MAX + " characters)");
         }
         if (amount == null) {
-            throw Refusal.badRequest("amount: missing (expected: a whole number)");
+            throw ProblemException.badRequest("amount: missing (expected: a whole number)");
         }
-        return new Checked(name, amount);
+        return new ValidRecord(name, amount);
     }
 }

@@ -1,16 +1,16 @@
 package io.weir.sim.records;
 
-import io.weir.sim.problem.Setting;
+import io.weir.sim.problem.PropertyCheck;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The bounded scheduler that WebFlux hands its JDBC calls to.
+ * The bounded scheduler to which the WebFlux stack hands its JDBC calls.
  *
- * @param threads threads at most, 1 to 1000; default 100, one for each connection of the pool: fewer leave connections
- *     unused, more only wait for one
- * @param queueCapacity calls that may wait for a thread, 1 to 1000000; default 10000. Beyond it a call is refused with
- *     503, so that a stall in the database cannot fill the memory
+ * @param threads maximum threads, 1 to 1000; default 100, one for each connection of the pool. With fewer,
+ *     connections stay unused; with more, threads only wait for a connection
+ * @param queueCapacity calls that may wait for a thread, 1 to 1000000; default 10000. Further calls are
+ *     refused with 503, so that a stalled database cannot fill the memory
  */
 @ConfigurationProperties("sim.offload")
 public record OffloadProperties(
@@ -18,8 +18,8 @@ public record OffloadProperties(
         @DefaultValue("10000") int queueCapacity) {
 
     public OffloadProperties {
-        Setting.require(threads >= 1 && threads <= 1000, "sim.offload.threads", threads, "1 to 1000");
-        Setting.require(
+        PropertyCheck.require(threads >= 1 && threads <= 1000, "sim.offload.threads", threads, "1 to 1000");
+        PropertyCheck.require(
                 queueCapacity >= 1 && queueCapacity <= 1_000_000,
                 "sim.offload.queue-capacity",
                 queueCapacity,

@@ -2,7 +2,7 @@ package io.weir.sim.records;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.ExecutorServiceMetrics;
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 import io.weir.sim.stack.ConditionalOnStack;
 import io.weir.sim.stack.Stack;
 import java.time.Duration;
@@ -18,7 +18,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
-/** The records over JDBC, on threads of their own, so that the event loops never wait. */
+/** The records over JDBC on a separate thread pool, so that the event loops never block. */
 @Component
 @ConditionalOnStack(Stack.WEBFLUX_JDBC)
 class OffloadedRecords implements ReactiveRecords, AutoCloseable {
@@ -49,17 +49,17 @@ class OffloadedRecords implements ReactiveRecords, AutoCloseable {
     }
 
     @Override
-    public Mono<StoredRecord> insert(NewRecord.Checked written) {
-        return offload(() -> records.insert(written));
+    public Mono<StoredRecord> insert(NewRecord.ValidRecord newRecord) {
+        return offload(() -> records.insert(newRecord));
     }
 
     @Override
-    public Mono<StoredRecord> update(long id, NewRecord.Checked written) {
-        return offload(() -> records.update(id, written));
+    public Mono<StoredRecord> update(long id, NewRecord.ValidRecord newRecord) {
+        return offload(() -> records.update(id, newRecord));
     }
 
     @Override
-    public Mono<Slept> sleep(Duration time) {
+    public Mono<SleepAnswer> sleep(Duration time) {
         return offload(() -> records.sleep(time));
     }
 
@@ -68,9 +68,9 @@ class OffloadedRecords implements ReactiveRecords, AutoCloseable {
                 .subscribeOn(scheduler)
                 .onErrorMap(
                         RejectedExecutionException.class,
-                        full -> Refusal.unavailable(
+                        full -> ProblemException.unavailable(
                                 "Overloaded",
-                                "every thread for the database is busy, and "
+                                "all database threads are busy, and "
                                         + threads.getQueue().size() + " calls wait"));
     }
 

@@ -28,30 +28,30 @@ class R2dbcRecords implements ReactiveRecords {
     }
 
     @Override
-    public Mono<StoredRecord> insert(NewRecord.Checked written) {
+    public Mono<StoredRecord> insert(NewRecord.ValidRecord newRecord) {
         return client.sql(RecordsSql.INSERT)
-                .bind("name", written.name())
-                .bind("amount", written.amount())
+                .bind("name", newRecord.name())
+                .bind("amount", newRecord.amount())
                 .map(R2dbcRecords::record)
                 .one();
     }
 
     @Override
-    public Mono<StoredRecord> update(long id, NewRecord.Checked written) {
+    public Mono<StoredRecord> update(long id, NewRecord.ValidRecord newRecord) {
         return client.sql(RecordsSql.UPDATE)
                 .bind("id", id)
-                .bind("name", written.name())
-                .bind("amount", written.amount())
+                .bind("name", newRecord.name())
+                .bind("amount", newRecord.amount())
                 .map(R2dbcRecords::record)
                 .one()
                 .switchIfEmpty(Mono.error(() -> RecordsSql.unknown(id)));
     }
 
     @Override
-    public Mono<Slept> sleep(Duration time) {
+    public Mono<SleepAnswer> sleep(Duration time) {
         return client.sql(RecordsSql.SLEEP)
                 .bind("seconds", time.toMillis() / 1000.0)
-                .map(row -> new Slept(time.toMillis()))
+                .map(row -> new SleepAnswer(time.toMillis()))
                 .one();
     }
 

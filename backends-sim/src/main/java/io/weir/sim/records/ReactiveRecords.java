@@ -4,14 +4,14 @@ import java.time.Duration;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** The records without a thread held: over R2DBC, or over JDBC on threads kept for that. */
+/** The records behind a non-blocking interface: over R2DBC, or over JDBC on a separate thread pool. */
 interface ReactiveRecords {
 
     Flux<StoredRecord> firstTen();
 
-    Mono<StoredRecord> insert(NewRecord.Checked written);
+    Mono<StoredRecord> insert(NewRecord.ValidRecord newRecord);
 
-    Mono<StoredRecord> update(long id, NewRecord.Checked written);
+    Mono<StoredRecord> update(long id, NewRecord.ValidRecord newRecord);
 
-    Mono<Slept> sleep(Duration time);
+    Mono<SleepAnswer> sleep(Duration time);
 }

@@ -1,6 +1,6 @@
 package io.weir.sim.records;
 
-import io.weir.sim.problem.Milliseconds;
+import io.weir.sim.problem.MillisecondsParameter;
 import io.weir.sim.stack.ConditionalOnStack;
 import io.weir.sim.stack.Stack;
 import java.time.Duration;
@@ -16,7 +16,7 @@ import org.springframework.web.bind.annotation.RestController;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** The endpoints where no thread waits, in Spring MVC ({@code mvc-r2dbc}) as in WebFlux. */
+/** The endpoints on which no server thread waits, in Spring MVC ({@code mvc-r2dbc}) and in WebFlux. */
 @RestController
 @ConditionalOnStack({Stack.MVC_R2DBC, Stack.WEBFLUX_JDBC, Stack.WEBFLUX_R2DBC})
 class ReactiveRecordsController {
@@ -34,23 +34,23 @@ class ReactiveRecordsController {
 
     @PostMapping("/records")
     @ResponseStatus(HttpStatus.CREATED)
-    Mono<StoredRecord> insert(@RequestBody NewRecord written) {
-        return records.insert(written.checked());
+    Mono<StoredRecord> insert(@RequestBody NewRecord newRecord) {
+        return records.insert(newRecord.validated());
     }
 
     @PutMapping("/records/{id}")
-    Mono<StoredRecord> update(@PathVariable long id, @RequestBody NewRecord written) {
-        return records.update(id, written.checked());
+    Mono<StoredRecord> update(@PathVariable long id, @RequestBody NewRecord newRecord) {
+        return records.update(id, newRecord.validated());
     }
 
     @GetMapping("/records/slow")
-    Mono<Slept> slow(@RequestParam(defaultValue = "200") String ms) {
-        return records.sleep(Milliseconds.parse("ms", ms));
+    Mono<SleepAnswer> slow(@RequestParam(defaultValue = "200") String ms) {
+        return records.sleep(MillisecondsParameter.parse("ms", ms));
     }
 
     @GetMapping("/delay")
-    Mono<Slept> delay(@RequestParam(defaultValue = "200") String ms) {
-        Duration time = Milliseconds.parse("ms", ms);
-        return Mono.delay(time).thenReturn(new Slept(time.toMillis()));
+    Mono<SleepAnswer> delay(@RequestParam(defaultValue = "200") String ms) {
+        Duration time = MillisecondsParameter.parse("ms", ms);
+        return Mono.delay(time).thenReturn(new SleepAnswer(time.toMillis()));
     }
 }

@@ -1,8 +1,8 @@
 package io.weir.sim.records;
 
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 
-/** The statements, once for both drivers, which name their parameters alike through Spring. */
+/** The SQL statements of both drivers, which name parameters in the same way through Spring. */
 final class RecordsSql {
 
     private static final String COLUMNS = "id, name, amount, created_at";
@@ -11,12 +11,12 @@ final class RecordsSql {
     static final String INSERT = "insert into records (name, amount) values (:name, :amount) returning " + COLUMNS;
     static final String UPDATE =
             "update records set name = :name, amount = :amount where id = :id returning " + COLUMNS;
-    /** The time is spent in the database, and a connection with it. */
+    /** The query sleeps in the database and holds a connection meanwhile. */
     static final String SLEEP = "select pg_sleep(:seconds)";
 
     private RecordsSql() {}
 
-    static Refusal unknown(long id) {
-        return Refusal.notFound("id: " + id + " (expected: the id of a stored record)");
+    static ProblemException unknown(long id) {
+        return ProblemException.notFound("id: " + id + " (expected: the id of a stored record)");
     }
 }

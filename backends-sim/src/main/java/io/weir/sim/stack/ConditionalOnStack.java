@@ -11,7 +11,7 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** Holds in these stacks. */
+/** Matches if {@code sim.stack} is one of the given stacks. */
 @Documented
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -20,7 +20,7 @@ public @interface ConditionalOnStack {
 
     Stack[] value();
 
-    /** Asks the environment which stack it is. */
+    /** Compares with the stack of the environment. */
     final class OnStack implements Condition {
 
         @Override

@@ -8,7 +8,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.http.client.ReactorResourceFactory;
 import reactor.netty.resources.LoopResources;
 
-/** Gives the server event loops of its own, as many as it was told: a thread count that Spring Boot has no property for. */
+/** Configures the number of the server's event loops, for which Spring Boot has no property. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnStack({Stack.WEBFLUX_JDBC, Stack.WEBFLUX_R2DBC})
 class NettyConfiguration {
@@ -17,10 +17,10 @@ class NettyConfiguration {
     ReactorResourceFactory reactorResourceFactory(NettyProperties properties, MeterRegistry meters) {
         ReactorResourceFactory resources = new ReactorResourceFactory();
         resources.setUseGlobalResources(false);
-        resources.setLoopResourcesSupplier(() -> LoopResources.create("sim-http", properties.count(), true));
-        // The server's graceful shutdown has waited for what is in flight: nothing more is to come.
+        resources.setLoopResourcesSupplier(() -> LoopResources.create("sim-http", properties.workerCount(), true));
+        // The server's graceful shutdown has already waited for requests in flight.
         resources.setShutdownQuietPeriod(Duration.ZERO);
-        Gauge.builder("sim.netty.workers", properties, NettyProperties::count)
+        Gauge.builder("sim.netty.workers", properties, NettyProperties::workerCount)
                 .description("Event loops that serve requests")
                 .register(meters);
         return resources;

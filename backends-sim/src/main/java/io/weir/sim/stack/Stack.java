@@ -6,104 +6,108 @@ import java.util.stream.Collectors;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.util.ClassUtils;
 
-/** What the simulator can stand as. The name on the outside ({@link #id()}) is that of the property {@code sim.stack}. */
+/** The stacks that the simulator offers. {@link #id()} is the value of the property {@code sim.stack}. */
 public enum Stack {
     /** Spring MVC on Tomcat's platform threads, JDBC through HikariCP. */
-    MVC_JDBC(Web.SERVLET, Access.JDBC, false),
+    MVC_JDBC(ServerType.SERVLET, DriverType.JDBC, false),
     /** The same with a virtual thread for every request. */
-    MVC_JDBC_VIRTUAL(Web.SERVLET, Access.JDBC, true),
+    MVC_JDBC_VIRTUAL(ServerType.SERVLET, DriverType.JDBC, true),
     /** Spring MVC on Tomcat, R2DBC through r2dbc-pool. */
-    MVC_R2DBC(Web.SERVLET, Access.R2DBC, false),
-    /** WebFlux on Netty, JDBC off-loaded to a bounded scheduler. */
-    WEBFLUX_JDBC(Web.REACTIVE, Access.JDBC, false),
+    MVC_R2DBC(ServerType.SERVLET, DriverType.R2DBC, false),
+    /** WebFlux on Netty, JDBC calls on a bounded scheduler. */
+    WEBFLUX_JDBC(ServerType.REACTIVE, DriverType.JDBC, false),
     /** WebFlux on Netty, R2DBC. */
-    WEBFLUX_R2DBC(Web.REACTIVE, Access.R2DBC, false),
-    /** No service at all: keeps the machine's shared PostgreSQL running and says where it is. */
-    POSTGRES(Web.NONE, Access.NONE, false);
+    WEBFLUX_R2DBC(ServerType.REACTIVE, DriverType.R2DBC, false),
+    /** No service: only keeps the machine's shared PostgreSQL running and prints its URL. */
+    POSTGRES(ServerType.NONE, DriverType.NONE, false);
 
-    /** Where requests come in, and the class that must be in the jar for that. */
-    public enum Web {
+    /** The serverType server, and the class that the jar must contain for it. */
+    public enum ServerType {
         SERVLET(WebApplicationType.SERVLET, "org.springframework.web.servlet.DispatcherServlet"),
         REACTIVE(WebApplicationType.REACTIVE, "org.springframework.web.reactive.DispatcherHandler"),
         NONE(WebApplicationType.NONE, "java.lang.Object");
 
         private final WebApplicationType type;
-        private final String needed;
+        private final String requiredClass;
 
-        Web(WebApplicationType type, String needed) {
+        ServerType(WebApplicationType type, String requiredClass) {
             this.type = type;
-            this.needed = needed;
+            this.requiredClass = requiredClass;
         }
 
-        /** Spring Boot's word for it. */
+        /** Spring Boot's enum for it. */
         public WebApplicationType type() {
             return type;
         }
     }
 
-    /** How the database is reached, and the class that must be in the jar for that. */
-    public enum Access {
+    /** The database driver, and the class that the jar must contain for it. */
+    public enum DriverType {
         JDBC("com.zaxxer.hikari.HikariDataSource"),
         R2DBC("io.r2dbc.pool.ConnectionPool"),
         NONE("io.zonky.test.db.postgres.embedded.EmbeddedPostgres");
 
-        private final String needed;
+        private final String requiredClass;
 
-        Access(String needed) {
-            this.needed = needed;
+        DriverType(String requiredClass) {
+            this.requiredClass = requiredClass;
         }
     }
 
-    private final Web web;
-    private final Access access;
+    private final ServerType serverType;
+    private final DriverType driverType;
     private final boolean virtualThreads;
 
-    Stack(Web web, Access access, boolean virtualThreads) {
-        this.web = web;
-        this.access = access;
+    Stack(ServerType serverType, DriverType driverType, boolean virtualThreads) {
+        this.serverType = serverType;
+        this.driverType = driverType;
         this.virtualThreads = virtualThreads;
     }
 
-    public Web web() {
-        return web;
+    public ServerType serverType() {
+        return serverType;
     }
 
-    public Access access() {
-        return access;
+    public DriverType driverType() {
+        return driverType;
     }
 
-    /** Whether each request has a virtual thread of its own. */
+    /** Whether each request runs on a virtual thread. */
     public boolean virtualThreads() {
         return virtualThreads;
     }
 
-    /** Its name in configuration, such as {@code webflux-r2dbc}. */
+    /** The name in configuration, such as {@code webflux-r2dbc}. */
     public String id() {
         return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
     }
 
-    /** The stacks that this class path can carry: all of them, or those of a jar packaged with only what it needs. */
-    public static List<Stack> carriedBy(ClassLoader classes) {
+    /**
+     * The stacks whose libraries are on this class path: all stacks, or those of a jar packaged for one
+     * stack.
+     */
+    public static List<Stack> availableIn(ClassLoader classes) {
         return Arrays.stream(values())
-                .filter(stack -> ClassUtils.isPresent(stack.web.needed, classes)
-                        && ClassUtils.isPresent(stack.access.needed, classes))
+                .filter(stack -> ClassUtils.isPresent(stack.serverType.requiredClass, classes)
+                        && ClassUtils.isPresent(stack.driverType.requiredClass, classes))
                 .toList();
     }
 
     /**
      * The stack of that name.
      *
-     * @throws IllegalArgumentException if there is none, or if this class path does not carry it
+     * @throws IllegalArgumentException if the name is unknown, or if the class path lacks the stack's
+     *     libraries
      */
     public static Stack of(String id, ClassLoader classes) {
-        List<Stack> carried = carriedBy(classes);
-        return carried.stream()
+        List<Stack> available = availableIn(classes);
+        return available.stream()
                 .filter(stack -> stack.id().equals(id))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("sim.stack: " + id + " (expected one of: "
-                        + carried.stream().map(Stack::id).collect(Collectors.joining(", ")) + ")"
+                        + available.stream().map(Stack::id).collect(Collectors.joining(", ")) + ")"
                         + (Arrays.stream(values()).anyMatch(stack -> stack.id().equals(id))
-                                ? "; this jar was packaged without what " + id + " needs"
+                                ? "; this jar does not contain the libraries of " + id
                                 : "")));
     }
 }

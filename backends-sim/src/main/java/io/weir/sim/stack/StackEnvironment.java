@@ -11,10 +11,11 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.env.MapPropertySource;
 
 /**
- * Turns {@code sim.stack} into what Spring Boot has to know before there is a context: the kind of web application, the
- * kind of threads, and the auto-configurations of the other stacks, which are in the same jar and must keep out.
+ * Translates {@code sim.stack} to Spring Boot settings before the context starts: the kind of web
+ * application, virtual threads, and the exclusion of the other stacks' auto-configurations, which are in the
+ * same jar.
  *
- * <p>It runs after the configuration files have been read, so {@code sim.stack} can stand in any of them.
+ * <p>It runs after the configuration files were read, so any of them may set {@code sim.stack}.
  */
 public final class StackEnvironment implements EnvironmentPostProcessor {
 
@@ -32,7 +33,7 @@ public final class StackEnvironment implements EnvironmentPostProcessor {
             "org.springframework.boot.r2dbc.autoconfigure.R2dbcTransactionManagerAutoConfiguration",
             "org.springframework.boot.r2dbc.autoconfigure.R2dbcInitializationAutoConfiguration");
 
-    /** A reactive application would otherwise find two servers on the class path. */
+    /** Otherwise a reactive application would find two servers on the class path. */
     private static final List<String> REACTIVE_TOMCAT = List.of(
             "org.springframework.boot.tomcat.autoconfigure.reactive.TomcatReactiveWebServerAutoConfiguration",
             "org.springframework.boot.tomcat.autoconfigure.actuate.web.server.TomcatReactiveManagementContextAutoConfiguration");
@@ -41,10 +42,11 @@ public final class StackEnvironment implements EnvironmentPostProcessor {
     public void postProcessEnvironment(ConfigurableEnvironment environment, SpringApplication application) {
         Stack stack = stackOf(environment);
         Map<String, Object> settings = new HashMap<>();
-        settings.put("spring.main.web-application-type", stack.web().type().name());
+        settings.put(
+                "spring.main.web-application-type", stack.serverType().type().name());
         settings.put("spring.threads.virtual.enabled", stack.virtualThreads());
         int index = 0;
-        for (String excluded : foreignTo(stack)) {
+        for (String excluded : exclusionsFor(stack)) {
             settings.put("spring.autoconfigure.exclude[" + index++ + "]", excluded);
         }
         environment.getPropertySources().addFirst(new MapPropertySource("stack", settings));
@@ -54,30 +56,30 @@ public final class StackEnvironment implements EnvironmentPostProcessor {
                         "stack-name", Map.of("spring.application.name", "weir-sim-" + stack.id())));
     }
 
-    /** The stack that this environment names, or else the first that the class path carries. */
+    /** The stack that the environment names; by default the first whose libraries are on the class path. */
     public static Stack stackOf(Environment environment) {
         ClassLoader classes = StackEnvironment.class.getClassLoader();
         @Nullable String id = environment.getProperty(PROPERTY);
         if (id == null) {
-            return Stack.carriedBy(classes).getFirst();
+            return Stack.availableIn(classes).getFirst();
         }
         try {
             return Stack.of(id, classes);
         } catch (IllegalArgumentException e) {
-            throw new StartProblem(
+            throw new StartupException(
                     String.valueOf(e.getMessage()), "Name one of them, such as --sim.stack=webflux-r2dbc.", e);
         }
     }
 
-    private static List<String> foreignTo(Stack stack) {
+    private static List<String> exclusionsFor(Stack stack) {
         List<String> drivers =
-                switch (stack.access()) {
-                    // The pools are built by the package database, from one set of properties for both drivers.
+                switch (stack.driverType()) {
+                    // The package database creates the pools, from the same properties for both drivers.
                     case JDBC -> R2DBC;
                     case R2DBC -> JDBC;
                     case NONE -> concat(JDBC, R2DBC);
                 };
-        return stack.web() == Stack.Web.REACTIVE ? concat(drivers, REACTIVE_TOMCAT) : drivers;
+        return stack.serverType() == Stack.ServerType.REACTIVE ? concat(drivers, REACTIVE_TOMCAT) : drivers;
     }
 
     private static List<String> concat(List<String> first, List<String> second) {

@@ -1,13 +1,13 @@
 /**
- * Which of the five services this process stands as.
+ * The choice among the five stacks.
  *
- * <p>All of them are in one module, because only what differs between them may differ when they are compared: the same
- * endpoints, JSON, schema and data, the same faults and the same meters. The stack is a property, {@code sim.stack}, and
- * not a Spring profile, so that it can stand in a configuration file, and so that a name that does not exist is refused.
+ * <p>All stacks are in one module, so that a comparison varies only the stack: the endpoints, JSON, schema,
+ * data, faults and meters are the same. The choice is a property, {@code sim.stack}, rather than a Spring
+ * profile. So a configuration file can set it, and an unknown name is refused.
  *
- * <p>{@link io.weir.sim.stack.StackEnvironment} turns it into Spring Boot's own settings before the context is made;
- * components then ask {@link io.weir.sim.stack.ConditionalOnStack}. A stack whose classes are not in the jar (each can
- * be packaged with only what it needs) is refused by name.
+ * <p>{@link io.weir.sim.stack.StackEnvironment} translates it to Spring Boot settings before the context
+ * starts; components declare {@link io.weir.sim.stack.ConditionalOnStack}. A jar can be packaged for a single
+ * stack; it refuses the name of a stack whose classes it lacks.
  */
 @NullMarked
 package io.weir.sim.stack;

@@ -1,6 +1,6 @@
 package io.weir.sim.threads;
 
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 import io.weir.sim.stack.ConditionalOnStack;
 import io.weir.sim.stack.Stack;
 import java.util.concurrent.CompletableFuture;
@@ -16,12 +16,12 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.context.request.async.DeferredResult;
 
-/** The same job in four ways: the first holds its servlet thread, the others do not. */
+/** The same job in four ways: the first holds its servlet thread, the others release it. */
 @RestController
 @ConditionalOnStack({Stack.MVC_JDBC, Stack.MVC_JDBC_VIRTUAL, Stack.MVC_R2DBC})
 class BlockedThreadController implements AutoCloseable {
 
-    private static final int WAITING_MAX = 1000;
+    private static final int QUEUE_CAPACITY = 1000;
 
     private final UnitOfWork job;
     private final ThreadPoolExecutor threads;
@@ -34,31 +34,31 @@ class BlockedThreadController implements AutoCloseable {
                 properties.threads(),
                 1,
                 TimeUnit.MINUTES,
-                new LinkedBlockingQueue<>(WAITING_MAX),
+                new LinkedBlockingQueue<>(QUEUE_CAPACITY),
                 Thread.ofPlatform().daemon().name("job-", 0).factory());
         threads.allowCoreThreadTimeOut(true);
     }
 
     /**
-     * What was done, and where.
+     * The answer.
      *
-     * @param takenBy the servlet thread that took the request
+     * @param takenBy the servlet thread that accepted the request
      * @param doneBy the thread that did the job
      */
-    record Done(String way, long ms, String takenBy, String doneBy) {}
+    record JobAnswer(String way, long ms, String takenBy, String doneBy) {}
 
     @GetMapping("/block")
-    Done block() {
-        return done("block", name());
+    JobAnswer block() {
+        return doJob("block", threadName());
     }
 
     @GetMapping("/deferred")
-    DeferredResult<Done> deferred() {
-        DeferredResult<Done> result = new DeferredResult<>();
-        String takenBy = name();
+    DeferredResult<JobAnswer> deferred() {
+        DeferredResult<JobAnswer> result = new DeferredResult<>();
+        String takenBy = threadName();
         run(threads, () -> {
             try {
-                result.setResult(done("deferred", takenBy));
+                result.setResult(doJob("deferred", takenBy));
             } catch (RuntimeException e) {
                 result.setErrorResult(e);
             }
@@ -67,41 +67,42 @@ class BlockedThreadController implements AutoCloseable {
     }
 
     @GetMapping("/completable")
-    CompletableFuture<Done> completable() {
-        return complete("completable", threads);
+    CompletableFuture<JobAnswer> completable() {
+        return completeOn("completable", threads);
     }
 
     @GetMapping("/virtual")
-    CompletableFuture<Done> virtual() {
-        return complete("virtual", virtualThreads);
+    CompletableFuture<JobAnswer> virtual() {
+        return completeOn("virtual", virtualThreads);
     }
 
-    private CompletableFuture<Done> complete(String way, Executor executor) {
-        String takenBy = name();
-        return CompletableFuture.supplyAsync(() -> done(way, takenBy), task -> run(executor, task));
+    private CompletableFuture<JobAnswer> completeOn(String way, Executor executor) {
+        String takenBy = threadName();
+        return CompletableFuture.supplyAsync(() -> doJob(way, takenBy), task -> run(executor, task));
     }
 
     private static void run(Executor executor, Runnable task) {
         try {
             executor.execute(task);
         } catch (RejectedExecutionException e) {
-            throw Refusal.unavailable("Overloaded", "every job thread is busy, and " + WAITING_MAX + " jobs wait");
+            throw ProblemException.unavailable(
+                    "Overloaded", "all job threads are busy, and " + QUEUE_CAPACITY + " jobs wait");
         }
     }
 
-    private Done done(String way, String takenBy) {
+    private JobAnswer doJob(String way, String takenBy) {
         try {
             job.run();
-            return new Done(way, job.time().toMillis(), takenBy, name());
+            return new JobAnswer(way, job.time().toMillis(), takenBy, threadName());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new CompletionException(e);
         }
     }
 
-    private static String name() {
-        Thread here = Thread.currentThread();
-        return here.isVirtual() ? "virtual-" + here.threadId() : here.getName();
+    private static String threadName() {
+        Thread thread = Thread.currentThread();
+        return thread.isVirtual() ? "virtual-" + thread.threadId() : thread.getName();
     }
 
     @Override

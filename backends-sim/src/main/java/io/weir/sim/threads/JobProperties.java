@@ -1,17 +1,17 @@
 package io.weir.sim.threads;
 
-import io.weir.sim.problem.Setting;
+import io.weir.sim.problem.PropertyCheck;
 import java.time.Duration;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The job that {@code /block}, {@code /deferred}, {@code /completable} and {@code /virtual} all do.
+ * The job of {@code /block}, {@code /deferred}, {@code /completable} and {@code /virtual}.
  *
- * @param time how long it takes, more than 0 to 10 minutes; default 2 s
- * @param computeShare share of that which is computing, 0 to 1; default 0.02
- * @param threads threads that do it for {@code /deferred} and {@code /completable}, 1 to 1000; default 50. Further jobs
- *     wait for one, up to 1000; beyond that they are refused
+ * @param time duration of the job, more than 0 to 10 minutes; default 2 s
+ * @param computeShare share of that time spent computing, 0 to 1; default 0.02
+ * @param threads threads for {@code /deferred} and {@code /completable}, 1 to 1000; default 50. Up to 1000
+ *     further jobs wait for a thread; more are refused
  */
 @ConfigurationProperties("sim.job")
 record JobProperties(
@@ -23,10 +23,10 @@ record JobProperties(
     private static final int ROUNDS = 20;
 
     JobProperties {
-        Setting.require(
+        PropertyCheck.require(
                 time.isPositive() && time.compareTo(TIME_MAX) <= 0, "sim.job.time", time, "more than 0, to 10 minutes");
-        Setting.require(computeShare >= 0 && computeShare <= 1, "sim.job.compute-share", computeShare, "0 to 1");
-        Setting.require(threads >= 1 && threads <= 1000, "sim.job.threads", threads, "1 to 1000");
+        PropertyCheck.require(computeShare >= 0 && computeShare <= 1, "sim.job.compute-share", computeShare, "0 to 1");
+        PropertyCheck.require(threads >= 1 && threads <= 1000, "sim.job.threads", threads, "1 to 1000");
     }
 
     UnitOfWork job() {

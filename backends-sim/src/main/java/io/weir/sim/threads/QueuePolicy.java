@@ -3,34 +3,34 @@ package io.weir.sim.threads;
 import io.weir.sim.threads.WorkPool.Job;
 import java.util.concurrent.ThreadPoolExecutor;
 
-/** What a pool does with a request that comes while every worker is busy and the queue is full. */
+/** The handling of a request that arrives while every worker is busy and the queue is full. */
 enum QueuePolicy {
-    /** It is refused with 503; those who wait keep their place. */
+    /** The new request is refused with 503; waiting requests keep their place. */
     REJECT {
         @Override
-        void full(Job job, ThreadPoolExecutor pool) {
-            job.refuse("rejected", "every worker is busy and " + pool.getQueue().size() + " requests wait");
+        void onFull(Job job, ThreadPoolExecutor pool) {
+            job.reject("every worker is busy and " + pool.getQueue().size() + " requests wait");
         }
     },
-    /** It takes the place of the one who has waited longest, who is refused with 503: the newest are served. */
+    /** The oldest waiting request is refused with 503, and the new request takes its place. */
     DISCARD_OLDEST {
         @Override
-        void full(Job job, ThreadPoolExecutor pool) {
-            // Workers take from the queue meanwhile, so the place may be free by itself.
+        void onFull(Job job, ThreadPoolExecutor pool) {
+            // A worker may free a place at the same time.
             while (!pool.getQueue().offer(job)) {
                 if (pool.getQueue().poll() instanceof Job oldest) {
-                    oldest.refuse("discarded", "a newer request took the place of this one, the oldest in the queue");
+                    oldest.discard("a newer request took the place of this one, the oldest in the queue");
                 }
             }
         }
     },
-    /** The thread that brought it does the work: callers slow down, and nobody is refused. */
+    /** The calling thread does the work: callers slow down, and no request is refused. */
     CALLER_RUNS {
         @Override
-        void full(Job job, ThreadPoolExecutor pool) {
+        void onFull(Job job, ThreadPoolExecutor pool) {
             job.runByCaller();
         }
     };
 
-    abstract void full(Job job, ThreadPoolExecutor pool);
+    abstract void onFull(Job job, ThreadPoolExecutor pool);
 }

@@ -3,11 +3,12 @@ package io.weir.sim.threads;
 import java.math.BigInteger;
 
 /**
- * The digits of √2, one after the other, by subtraction (Jarvis): a = 5n and b = 5; while a ≥ b, take b from a and add 10
- * to b; otherwise shift a by two digits, and put a 0 before b's last digit. The digits of b come to be those of √n.
+ * Computes the digits of √2 one by one by subtraction (Jarvis). Start with a = 5n and b = 5. While a ≥ b,
+ * subtract b from a and add 10 to b. Otherwise append two zeros to a, and insert a 0 before the last digit of
+ * b. The digits of b approach those of √n.
  *
- * <p>Real computing that no compiler can leave out and that needs no input. It starts again after {@link #MAX} digits,
- * since each digit costs more than the one before it.
+ * <p>This is real computing that needs no input and that no compiler can remove. It restarts after
+ * {@link #MAX} digits, since each digit costs more than the previous one.
  */
 final class Sqrt2Digits {
 
@@ -36,7 +37,7 @@ final class Sqrt2Digits {
         digits++;
     }
 
-    /** The digits so far, without the point. */
+    /** The digits so far, without the decimal point. */
     String text() {
         return b.toString().substring(0, digits);
     }

@@ -3,16 +3,16 @@ package io.weir.sim.threads;
 import java.time.Duration;
 
 /**
- * What a service does for one request: it alternates between computing digits of √2 and waiting, as a real one does
- * between its own code and what it calls.
+ * The work for one request. It alternates between computing digits of √2 and waiting, as a real service
+ * alternates between its own code and its calls.
  *
- * @param time how long the whole takes
- * @param computeShare how much of that is computing
- * @param rounds how often it alternates
+ * @param time duration of the whole work
+ * @param computeShare share of that time spent computing
+ * @param rounds how often computing and waiting alternate
  */
 record UnitOfWork(Duration time, double computeShare, int rounds) {
 
-    /** Takes the time, on the calling thread, and returns how many digits came out of it. */
+    /** Works on the calling thread, and returns the number of computed digits. */
     int run() throws InterruptedException {
         Sqrt2Digits sqrt2 = new Sqrt2Digits();
         int digits = 0;

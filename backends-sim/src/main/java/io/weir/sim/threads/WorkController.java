@@ -5,7 +5,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplicat
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** {@code GET /work}: the pool's answer. It holds no thread of the server, so that the pool alone is what is observed. */
+/** {@code GET /work}: answers from the pool. It holds no server thread, so that only the pool limits it. */
 @RestController
 @ConditionalOnWebApplication
 class WorkController {
@@ -17,7 +17,7 @@ class WorkController {
     }
 
     @GetMapping("/work")
-    CompletableFuture<WorkPool.Worked> work() {
+    CompletableFuture<WorkPool.WorkAnswer> work() {
         return pool.submit();
     }
 }

@@ -4,7 +4,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -17,8 +17,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplicat
 import org.springframework.stereotype.Component;
 
 /**
- * A service behind a thread pool of a fixed size with a bounded queue, instrumented. What its caller does meanwhile does
- * not matter to it: a request whose caller has left is worked on like any other, as by most services.
+ * A service behind an instrumented thread pool of fixed size with a bounded queue. It ignores cancellation:
+ * like most services it also completes the work of a request whose caller has left.
  */
 @Component
 @ConditionalOnWebApplication
@@ -26,7 +26,7 @@ final class WorkPool implements WorkPoolMXBean, AutoCloseable {
 
     private final UnitOfWork work;
     private final ThreadPoolExecutor pool;
-    private final LittlesLaw law;
+    private final WorkPoolStatistics statistics;
     private final LongSupplier nanoTime = System::nanoTime;
     private final LongAdder rejected = new LongAdder();
     private final LongAdder discarded = new LongAdder();
@@ -36,7 +36,7 @@ final class WorkPool implements WorkPoolMXBean, AutoCloseable {
 
     WorkPool(WorkPoolProperties properties, MeterRegistry meters) {
         this.work = properties.work();
-        this.law = new LittlesLaw(properties.window(), nanoTime);
+        this.statistics = new WorkPoolStatistics(properties.window(), nanoTime);
         QueuePolicy policy = properties.policy();
         this.pool = new ThreadPoolExecutor(
                 properties.workers(),
@@ -45,7 +45,7 @@ final class WorkPool implements WorkPoolMXBean, AutoCloseable {
                 TimeUnit.SECONDS,
                 queue(properties.queueCapacity()),
                 Thread.ofPlatform().daemon().name("work-", 0).factory(),
-                (job, full) -> policy.full((Job) job, full));
+                (job, full) -> policy.onFull((Job) job, full));
         this.queueTime = Timer.builder("sim.pool.queue.time")
                 .description("Time that requests waited for a worker")
                 .register(meters);
@@ -63,37 +63,39 @@ final class WorkPool implements WorkPoolMXBean, AutoCloseable {
         };
     }
 
-    /** What a request gets. */
-    record Worked(long queuedMs, long serviceMs, int digits) {}
+    /** The answer to a request. */
+    record WorkAnswer(long queuedMs, long serviceMs, int digits) {}
 
-    /** Brings a request: its work begins when a worker is free. */
-    CompletableFuture<Worked> submit() {
+    /** Submits a request; its work begins when a worker is free. */
+    CompletableFuture<WorkAnswer> submit() {
         Job job = new Job();
-        law.arrived();
+        statistics.arrived();
         pool.execute(job);
         return job.answer;
     }
 
-    /** A request, from its arrival to its answer. */
+    /** A request from its arrival to its answer. */
     final class Job implements Runnable {
         private final long arrivedNanos = nanoTime.getAsLong();
-        private final CompletableFuture<Worked> answer = new CompletableFuture<>();
+        private final CompletableFuture<WorkAnswer> answer = new CompletableFuture<>();
 
         @Override
         public void run() {
-            long begun = nanoTime.getAsLong();
+            long startNanos = nanoTime.getAsLong();
             try {
                 int digits = work.run();
-                long done = nanoTime.getAsLong();
-                long queued = begun - arrivedNanos;
-                law.retired(queued, done - begun);
-                queueTime.record(queued, TimeUnit.NANOSECONDS);
-                serviceTime.record(done - begun, TimeUnit.NANOSECONDS);
-                answer.complete(new Worked(
-                        TimeUnit.NANOSECONDS.toMillis(queued), TimeUnit.NANOSECONDS.toMillis(done - begun), digits));
+                long endNanos = nanoTime.getAsLong();
+                long queuedNanos = startNanos - arrivedNanos;
+                statistics.retired(queuedNanos, endNanos - startNanos);
+                queueTime.record(queuedNanos, TimeUnit.NANOSECONDS);
+                serviceTime.record(endNanos - startNanos, TimeUnit.NANOSECONDS);
+                answer.complete(new WorkAnswer(
+                        TimeUnit.NANOSECONDS.toMillis(queuedNanos),
+                        TimeUnit.NANOSECONDS.toMillis(endNanos - startNanos),
+                        digits));
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                answer.completeExceptionally(Refusal.unavailable("Stopping", "the service is stopping"));
+                answer.completeExceptionally(ProblemException.unavailable("Stopping", "the service is stopping"));
             }
         }
 
@@ -102,33 +104,51 @@ final class WorkPool implements WorkPoolMXBean, AutoCloseable {
             run();
         }
 
-        /** Ends it unserved. */
-        void refuse(String how, String why) {
-            ("discarded".equals(how) ? discarded : rejected).increment();
-            law.withdrawn();
-            answer.completeExceptionally(Refusal.unavailable("Request " + how, why));
+        /** Refuses the new request, since the queue is full. */
+        void reject(String reason) {
+            rejected.increment();
+            refuse("Request rejected", reason);
+        }
+
+        /** Refuses this waiting request in favour of a newer one. */
+        void discard(String reason) {
+            discarded.increment();
+            refuse("Request discarded", reason);
+        }
+
+        private void refuse(String title, String reason) {
+            statistics.refused();
+            answer.completeExceptionally(ProblemException.unavailable(title, reason));
         }
     }
 
     private void register(MeterRegistry meters) {
-        gauge(meters, "sim.pool.workers", "Threads", WorkPool::getWorkers);
-        gauge(meters, "sim.pool.workers.busy", "Threads at work", WorkPool::getBusyWorkers);
+        gauge(meters, "sim.pool.workers", "Threads of the pool", WorkPool::getWorkers);
+        gauge(meters, "sim.pool.workers.busy", "Threads that work now", WorkPool::getBusyWorkers);
         gauge(meters, "sim.pool.queue.length", "Requests that wait for a worker", WorkPool::getQueueLength);
-        gauge(meters, "sim.pool.arrival.rate", "Requests a second that were let in", WorkPool::getArrivalRate);
+        gauge(meters, "sim.pool.arrival.rate", "Accepted requests per second", WorkPool::getArrivalRate);
         gauge(
                 meters,
                 "sim.pool.active.average",
-                "Requests waiting or at work on average: arrival rate times response time",
+                "Average number of requests waiting or in work: arrival rate times response time",
                 WorkPool::getAverageActiveRequests);
         gauge(
                 meters,
                 "sim.pool.dead.time.ratio",
-                "Share of the response time that is waiting for a worker",
+                "Share of the response time spent waiting for a worker",
                 WorkPool::getRatioOfDeadTimeToResponseTime);
         count(meters, "sim.pool.retired", "Requests served", WorkPool::getRetiredRequests);
-        count(meters, "sim.pool.rejected", "Requests refused, the queue being full", WorkPool::getRejectedRequests);
+        count(
+                meters,
+                "sim.pool.rejected",
+                "Requests refused because the queue was full",
+                WorkPool::getRejectedRequests);
         count(meters, "sim.pool.discarded", "Requests discarded for newer ones", WorkPool::getDiscardedRequests);
-        count(meters, "sim.pool.caller.runs", "Requests served by their callers", WorkPool::getRequestsRunByCaller);
+        count(
+                meters,
+                "sim.pool.caller.runs",
+                "Requests served by the calling thread",
+                WorkPool::getRequestsRunByCaller);
     }
 
     private void gauge(
@@ -164,32 +184,32 @@ final class WorkPool implements WorkPoolMXBean, AutoCloseable {
 
     @Override
     public double getArrivalRate() {
-        return law.figures().arrivalRate();
+        return statistics.averages().arrivalRate();
     }
 
     @Override
     public double getAverageServiceTimeMillis() {
-        return law.figures().serviceTime() * 1000;
+        return statistics.averages().serviceTime() * 1000;
     }
 
     @Override
     public double getAverageTimeInQueueMillis() {
-        return law.figures().timeInQueue() * 1000;
+        return statistics.averages().timeInQueue() * 1000;
     }
 
     @Override
     public double getAverageResponseTimeMillis() {
-        return law.figures().responseTime() * 1000;
+        return statistics.averages().responseTime() * 1000;
     }
 
     @Override
     public double getAverageActiveRequests() {
-        return law.figures().averageActive();
+        return statistics.averages().averageActive();
     }
 
     @Override
     public double getRatioOfDeadTimeToResponseTime() {
-        return law.figures().deadTimeRatio();
+        return statistics.averages().deadTimeRatio();
     }
 
     @Override
@@ -199,7 +219,7 @@ final class WorkPool implements WorkPoolMXBean, AutoCloseable {
 
     @Override
     public long getRetiredRequests() {
-        return law.totalRetired();
+        return statistics.totalRetired();
     }
 
     @Override

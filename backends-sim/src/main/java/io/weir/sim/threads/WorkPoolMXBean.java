@@ -1,36 +1,36 @@
 package io.weir.sim.threads;
 
-/** The pool behind {@code /work}, as operators of thread pools know it. Rates and averages are of the last window. */
+/** The pool behind {@code /work}. Rates and averages cover the last window. */
 public interface WorkPoolMXBean {
 
-    /** Threads. */
+    /** Threads of the pool. */
     int getWorkers();
 
-    /** Threads at work now. */
+    /** Threads that work now. */
     int getBusyWorkers();
 
     /** Requests that wait now. */
     int getQueueLength();
 
-    /** λ: requests a second that were let in. */
+    /** λ: accepted requests per second. */
     double getArrivalRate();
 
-    /** Milliseconds a worker spends on a request. */
+    /** Milliseconds that a worker spends on a request. */
     double getAverageServiceTimeMillis();
 
-    /** Milliseconds a request waits for a worker. */
+    /** Milliseconds that a request waits for a worker. */
     double getAverageTimeInQueueMillis();
 
-    /** W: milliseconds from a request's arrival to its retirement. */
+    /** W: milliseconds from a request's arrival to its answer. */
     double getAverageResponseTimeMillis();
 
-    /** L = λ · W: requests that are waiting or at work, on average. */
+    /** L = λ · W: average number of requests that wait or are in work. */
     double getAverageActiveRequests();
 
-    /** How much of the response time is waiting for a worker, 0 to 1. */
+    /** Share of the response time that is spent waiting for a worker, 0 to 1. */
     double getRatioOfDeadTimeToResponseTime();
 
-    /** L beside the machine's cores. */
+    /** L divided by the number of processors. */
     double getRatioOfActiveRequestsToCores();
 
     /** Requests served since the start. */
@@ -39,9 +39,9 @@ public interface WorkPoolMXBean {
     /** Requests refused since the start because the queue was full. */
     long getRejectedRequests();
 
-    /** Requests discarded since the start in favour of newer ones. */
+    /** Requests discarded since the start in favour of newer requests. */
     long getDiscardedRequests();
 
-    /** Requests served since the start by the threads that brought them. */
+    /** Requests served since the start by the calling thread. */
     long getRequestsRunByCaller();
 }

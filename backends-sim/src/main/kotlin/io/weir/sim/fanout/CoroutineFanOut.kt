@@ -16,18 +16,18 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.future.await
 import kotlinx.coroutines.future.future
 
-/** No thread waits: coroutines, which read as if one did. If one of the services fails, the others are cancelled. */
+/** No thread waits, although coroutines read like blocking code. If one call fails, the others are cancelled. */
 class CoroutineFanOut(private val client: HttpClient, private val timeout: Duration) : FanOut, AutoCloseable {
 
     private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
 
-    override fun oneAfterTheOther(services: List<URI>): CompletableFuture<List<String>> =
-        scope.future { services.map { ask(it) } }
+    override fun sequentially(services: List<URI>): CompletableFuture<List<String>> =
+        scope.future { services.map { call(it) } }
 
-    override fun together(services: List<URI>): CompletableFuture<List<String>> =
-        scope.future { coroutineScope { services.map { async { ask(it) } }.awaitAll() } }
+    override fun inParallel(services: List<URI>): CompletableFuture<List<String>> =
+        scope.future { coroutineScope { services.map { async { call(it) } }.awaitAll() } }
 
-    private suspend fun ask(service: URI): String =
+    private suspend fun call(service: URI): String =
         client.sendAsync(HttpRequest.newBuilder(service).timeout(timeout).build(), BodyHandlers.ofString()).await().body()
 
     override fun close() = scope.cancel()

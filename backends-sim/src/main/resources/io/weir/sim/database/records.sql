@@ -1,6 +1,6 @@
 do $$
 begin
-    -- Simulators that start together take turns; the lock ends with the transaction.
+    -- Serializes simulators that start at the same time; the transaction's end releases the lock.
     perform pg_advisory_xact_lock(7245119);
     if to_regclass('records') is null then
         create table records (

@@ -10,20 +10,20 @@ class ConnectionLedgerTest {
     private final ConnectionLedger ledger = new ConnectionLedger(2);
 
     private void holds(String request) {
-        ledger.waits(request);
-        ledger.got(request);
+        ledger.beginWait(request);
+        ledger.acquired(request);
     }
 
     @Test
-    void seesTheDeadlockWhenItCloses() {
+    void detectsADeadlockWhenItBegins() {
         holds("a");
         holds("b");
 
-        assertThat(ledger.waits("a")).isFalse();
-        assertThat(ledger.deadlocked()).isFalse();
-        assertThat(ledger.waits("b")).isTrue();
-        assertThat(ledger.deadlocked()).isTrue();
-        assertThat(ledger.deadlocks()).isEqualTo(1);
+        assertThat(ledger.beginWait("a")).isFalse();
+        assertThat(ledger.isDeadlocked()).isFalse();
+        assertThat(ledger.beginWait("b")).isTrue();
+        assertThat(ledger.isDeadlocked()).isTrue();
+        assertThat(ledger.deadlockCount()).isEqualTo(1);
     }
 
     @Test
@@ -31,59 +31,59 @@ class ConnectionLedgerTest {
         holds("a");
         holds("b");
 
-        assertThat(ledger.waits("c")).isFalse();
-        assertThat(ledger.waits("d")).isFalse();
-        assertThat(ledger.deadlocks()).isZero();
+        assertThat(ledger.beginWait("c")).isFalse();
+        assertThat(ledger.beginWait("d")).isFalse();
+        assertThat(ledger.deadlockCount()).isZero();
     }
 
     @Test
-    void nestedAcquisitionWithAConnectionToSpareIsNoDeadlock() {
+    void nestedAcquisitionWithASpareConnectionIsNoDeadlock() {
         holds("a");
 
-        assertThat(ledger.waits("a")).isFalse();
-        ledger.got("a");
-        assertThat(ledger.waits("b")).isFalse();
-        assertThat(ledger.deadlocks()).isZero();
+        assertThat(ledger.beginWait("a")).isFalse();
+        ledger.acquired("a");
+        assertThat(ledger.beginWait("b")).isFalse();
+        assertThat(ledger.deadlockCount()).isZero();
     }
 
     @Test
-    void whoGivesUpKnowsWhetherItWasCaught() {
-        holds("a");
-        holds("b");
-        ledger.waits("victim");
-        ledger.waits("a");
-        ledger.waits("b");
-
-        assertThat(ledger.gaveUp("victim")).isFalse();
-        assertThat(ledger.gaveUp("a")).isTrue();
-        assertThat(ledger.deadlocked()).isFalse();
-        ledger.gaveBack("a");
-        assertThat(ledger.gaveUp("b")).isTrue();
-        ledger.gaveBack("b");
-        assertThat(ledger.deadlocks()).isEqualTo(1);
-    }
-
-    @Test
-    void seesTheNextDeadlockToo() {
+    void timeoutReportsWhetherTheRequestWasInADeadlock() {
         holds("a");
         holds("b");
-        ledger.waits("a");
-        ledger.waits("b");
-        ledger.gaveUp("a");
-        ledger.gaveBack("a");
-        ledger.got("b");
-        ledger.gaveBack("b");
-        ledger.gaveBack("b");
-        assertThat(ledger.deadlocked()).isFalse();
+        ledger.beginWait("victim");
+        ledger.beginWait("a");
+        ledger.beginWait("b");
+
+        assertThat(ledger.timedOut("victim")).isFalse();
+        assertThat(ledger.timedOut("a")).isTrue();
+        assertThat(ledger.isDeadlocked()).isFalse();
+        ledger.released("a");
+        assertThat(ledger.timedOut("b")).isTrue();
+        ledger.released("b");
+        assertThat(ledger.deadlockCount()).isEqualTo(1);
+    }
+
+    @Test
+    void detectsASecondDeadlock() {
+        holds("a");
+        holds("b");
+        ledger.beginWait("a");
+        ledger.beginWait("b");
+        ledger.timedOut("a");
+        ledger.released("a");
+        ledger.acquired("b");
+        ledger.released("b");
+        ledger.released("b");
+        assertThat(ledger.isDeadlocked()).isFalse();
         holds("c");
         holds("d");
-        assertThat(ledger.waits("c")).isFalse();
-        assertThat(ledger.waits("d")).isTrue();
-        assertThat(ledger.deadlocks()).isEqualTo(2);
+        assertThat(ledger.beginWait("c")).isFalse();
+        assertThat(ledger.beginWait("d")).isTrue();
+        assertThat(ledger.deadlockCount()).isEqualTo(2);
     }
 
     @Test
-    void refusesWhatWasNeverHeld() {
-        assertThatThrownBy(() -> ledger.gaveBack("a")).hasMessage("gave back what it did not hold");
+    void refusesToReleaseAConnectionThatIsNotHeld() {
+        assertThatThrownBy(() -> ledger.released("a")).hasMessage("a: holds no connection (expected: at least one)");
     }
 }

@@ -2,7 +2,7 @@ package io.weir.sim.connections;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.sim.Sim;
+import io.weir.sim.Simulator;
 import io.weir.sim.stack.Stack;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
@@ -12,20 +12,23 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Forty virtual threads at a pool of four connections, each for 300 ms: three seconds' work with a time-out of 1.5 s. */
+/**
+ * Forty virtual threads use a pool of four connections for 300 ms each: three seconds of work with a timeout
+ * of 1.5 s.
+ */
 class ConnectionsIT {
 
     private static final int REQUESTS = 40;
-    private static Sim sim;
+    private static Simulator sim;
 
     @BeforeAll
     static void started() throws Exception {
-        sim = Sim.start(
+        sim = Simulator.start(
                 Stack.MVC_JDBC_VIRTUAL,
                 "--sim.connections.pool-size=4",
                 "--sim.connections.acquire-timeout=1500ms",
                 "--sim.connections.hold=300ms");
-        // The pool opens with the first request.
+        // The first request opens the pool.
         assertThat(sim.get("/connections").statusCode()).isEqualTo(200);
     }
 
@@ -64,13 +67,13 @@ class ConnectionsIT {
     }
 
     @Test
-    void semaphoreInFrontLetsNobodyTimeOut() {
+    void semaphorePreventsTimeouts() {
         assertThat(count(send("guard=semaphore&acquisition=single", REQUESTS), 200))
                 .isEqualTo(REQUESTS);
     }
 
     @Test
-    void nestedAcquisitionDeadlocksAndIsDetectedAlsoBehindTheSemaphore() throws Exception {
+    void detectsTheDeadlockOfNestedAcquisitionBehindTheSemaphore() throws Exception {
         double before = deadlocks();
         List<HttpResponse<String>> answers = send("guard=semaphore&acquisition=nested", 4);
 
@@ -83,7 +86,7 @@ class ConnectionsIT {
     }
 
     @Test
-    void acquiringOncePerRequestAvoidsTheDeadlock() throws Exception {
+    void singleConnectionPerRequestAvoidsTheDeadlock() throws Exception {
         double before = deadlocks();
 
         assertThat(count(send("guard=semaphore&acquisition=once", REQUESTS), 200))
@@ -92,7 +95,7 @@ class ConnectionsIT {
     }
 
     @Test
-    void refusesWhatItDoesNotKnow() throws Exception {
+    void refusesUnknownParameterValues() throws Exception {
         assertThat(sim.get("/connections?guard=dog").body())
                 .contains("guard: dog (expected: one of [none, semaphore])");
         assertThat(sim.get("/connections?acquisition=twice").statusCode()).isEqualTo(400);

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DatabaseLocationTest {
 
     @Test
-    void speaksBothDialects() {
+    void formatsUrlsForBothDrivers() {
         DatabaseLocation location = DatabaseLocation.parse("postgresql://db.example:5433/weir", "ann", "secret");
 
         assertThat(location.url()).isEqualTo("postgresql://db.example:5433/weir");
@@ -19,7 +19,7 @@ class DatabaseLocationTest {
     }
 
     @Test
-    void portIsPostgresOwnUnlessNamed() {
+    void portDefaultsTo5432() {
         assertThat(DatabaseLocation.parse("postgresql://db/weir", "ann", "").port())
                 .isEqualTo(5432);
     }
@@ -35,7 +35,7 @@ class DatabaseLocationTest {
                 "mysql://db/weir",
                 "not a url"
             })
-    void refusesOtherFormsAndSaysWhichOneIsExpected(String url) {
+    void refusesOtherFormsAndNamesTheExpectedOne(String url) {
         assertThatThrownBy(() -> DatabaseLocation.parse(url, "ann", ""))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageStartingWith("sim.database.url: " + url + " (expected: postgresql://host:port/database");

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.weir.sim.SimProcess;
-import io.weir.sim.stack.StartProblem;
+import io.weir.sim.SimulatorProcess;
+import io.weir.sim.stack.StartupException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The shared database, with processes that come, leave and are killed. */
+/** The shared database with processes that join, leave and are killed. */
 class SharedPostgresIT {
 
     private static final String READY = "PostgreSQL is ready at (postgresql://\\S+)";
@@ -32,8 +32,8 @@ class SharedPostgresIT {
                 null, "postgres", "", 10, 1, Duration.ofSeconds(5), directory, Duration.ofSeconds(60), 50);
     }
 
-    private SimProcess process() throws IOException {
-        return SimProcess.ofClasses(
+    private SimulatorProcess process() throws IOException {
+        return SimulatorProcess.ofClasses(
                 "--sim.stack=postgres", "--sim.database.state-dir=" + directory, "--sim.database.max-connections=50");
     }
 
@@ -50,8 +50,8 @@ class SharedPostgresIT {
                 .strip());
     }
 
-    private static boolean lives(long process) {
-        // One that has ended and that nobody has waited for yet is shown without a command.
+    private static boolean isRunning(long process) {
+        // A process that has ended but was not yet reaped has no command.
         return ProcessHandle.of(process)
                 .filter(ProcessHandle::isAlive)
                 .flatMap(one -> one.info().command())
@@ -59,11 +59,11 @@ class SharedPostgresIT {
     }
 
     @Test
-    void outlivesWhoeverStartedItAndEndsWithTheLastWhoLeaves() throws Exception {
+    void outlivesItsStarterAndStopsWithTheLastUser() throws Exception {
         SharedPostgres.Lease lease;
         long postmaster;
-        try (SimProcess first = process()) {
-            String url = first.says(READY).group(1);
+        try (SimulatorProcess first = process()) {
+            String url = first.awaitOutput(READY).group(1);
             lease = SharedPostgres.join(properties());
             assertThat(lease.location().url()).isEqualTo(url);
             postmaster = postmaster();
@@ -73,56 +73,56 @@ class SharedPostgresIT {
         answers(lease.location());
         lease.close();
 
-        // At once: the last one waits for that.
-        assertThat(lives(postmaster)).isFalse();
+        // No waiting: the last user waits until the database has stopped.
+        assertThat(isRunning(postmaster)).isFalse();
         assertThat(directory.resolve("data")).doesNotExist();
         assertThat(directory.resolve("postgres.properties")).doesNotExist();
     }
 
     @Test
-    void isStartedOnceByWhoeverComesFirst() throws Exception {
-        try (SimProcess one = process();
-                SimProcess other = process()) {
-            String url = one.says(READY).group(1);
-            assertThat(other.says(READY).group(1)).isEqualTo(url);
+    void startsOnceForTwoConcurrentUsers() throws Exception {
+        try (SimulatorProcess one = process();
+                SimulatorProcess other = process()) {
+            String url = one.awaitOutput(READY).group(1);
+            assertThat(other.awaitOutput(READY).group(1)).isEqualTo(url);
             long postmaster = postmaster();
 
             one.process().destroy();
             other.process().destroy();
             assertThat(one.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
             assertThat(other.process().waitFor(30, TimeUnit.SECONDS)).isTrue();
-            await().atMost(PATIENCE).until(() -> !lives(postmaster));
+            await().atMost(PATIENCE).until(() -> !isRunning(postmaster));
             assertThat(directory.resolve("data")).doesNotExist();
         }
     }
 
     @Test
-    void endsByItselfWhenItsLastUserIsKilled() throws Exception {
-        try (SimProcess only = process()) {
-            only.says(READY);
+    void stopsWhenItsLastUserIsKilled() throws Exception {
+        try (SimulatorProcess only = process()) {
+            only.awaitOutput(READY);
             long postmaster = postmaster();
-            assertThat(lives(postmaster)).isTrue();
+            assertThat(isRunning(postmaster)).isTrue();
 
             only.process().destroyForcibly();
 
-            await().atMost(PATIENCE).until(() -> !lives(postmaster) && !Files.exists(directory.resolve("data")));
+            await().atMost(PATIENCE).until(() -> !isRunning(postmaster) && !Files.exists(directory.resolve("data")));
         }
     }
 
     @Test
-    void startsAfreshWhenItsKeeperWasKilled() throws Exception {
+    void startsANewDatabaseAfterItsKeeperWasKilled() throws Exception {
         SharedPostgres.Lease abandoned = SharedPostgres.join(properties());
         long orphan = postmaster();
         ProcessHandle keeper =
-                SharedState.read(directory).orElseThrow().liveKeeper().orElseThrow();
+                SharedPostgresState.read(directory).orElseThrow().liveKeeper().orElseThrow();
         keeper.destroyForcibly();
         keeper.onExit().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-        assertThat(lives(orphan)).isTrue();
+        assertThat(isRunning(orphan)).isTrue();
 
         SharedPostgres.Lease lease = SharedPostgres.join(properties());
 
         assertThat(postmaster()).isNotEqualTo(orphan);
-        await().atMost(PATIENCE).until(() -> !lives(orphan));
+        await().atMost(PATIENCE).until(() -> !isRunning(orphan));
         answers(lease.location());
         abandoned.close();
         answers(lease.location());
@@ -131,9 +131,9 @@ class SharedPostgresIT {
     }
 
     @Test
-    void believesNoStateOfAProcessThatIsNotTheKeeperAnyMore() throws Exception {
-        // This very process lives, but it did not begin then.
-        new SharedState(1, ProcessHandle.current().pid(), Instant.EPOCH.plusSeconds(1)).write(directory);
+    void ignoresStateOfAProcessThatIsNotTheKeeper() throws Exception {
+        // This process runs, but its start time is different.
+        new SharedPostgresState(1, ProcessHandle.current().pid(), Instant.EPOCH.plusSeconds(1)).write(directory);
 
         try (SharedPostgres.Lease lease = SharedPostgres.join(properties())) {
             assertThat(lease.location().port()).isNotEqualTo(1);
@@ -142,15 +142,15 @@ class SharedPostgresIT {
     }
 
     @Test
-    void saysWhatWentWrongWhenItCannotStart() throws Exception {
-        // No data directory can be made where a file stands in the way.
+    void reportsTheCauseWhenItCannotStart() throws Exception {
+        // The keeper cannot be ready within a millisecond.
         Files.createDirectory(directory.resolve("data"));
         Files.createFile(directory.resolve("data/occupied"));
         DatabaseProperties impossible = new DatabaseProperties(
                 null, "postgres", "", 10, 1, Duration.ofSeconds(5), directory, Duration.ofMillis(1), 50);
 
         assertThatThrownBy(() -> SharedPostgres.join(impossible))
-                .isInstanceOf(StartProblem.class)
-                .hasMessageContaining("was not up within PT0.001S");
+                .isInstanceOf(StartupException.class)
+                .hasMessageContaining("did not start within PT0.001S");
     }
 }

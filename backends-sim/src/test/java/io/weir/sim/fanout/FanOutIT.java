@@ -2,7 +2,7 @@ package io.weir.sim.fanout;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.sim.Sim;
+import io.weir.sim.Simulator;
 import io.weir.sim.stack.Stack;
 import java.net.http.HttpResponse;
 import java.util.regex.Matcher;
@@ -13,27 +13,27 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The services asked are the simulator's own delays of 200 ms. */
+/** The called services are the simulator's own delays of 200 ms. */
 @ParameterizedClass(name = "{0}")
 @EnumSource(
         value = Stack.class,
         names = {"MVC_JDBC", "WEBFLUX_R2DBC"})
 class FanOutIT {
 
-    private final Sim sim;
+    private final Simulator sim;
 
     FanOutIT(Stack stack) {
-        this.sim = Sim.of(stack);
+        this.sim = Simulator.of(stack);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"platform", "virtual", "webclient", "coroutines"})
-    void takesTheSumOneAfterTheOtherAndTheLongestInParallel(String way) throws Exception {
-        sim.get("/fanout/" + way); // The first pays for classes and connections.
+    void takesTheSumSequentiallyAndTheMaximumInParallel(String way) throws Exception {
+        sim.get("/fanout/" + way); // The first call loads classes and opens connections.
 
         assertThat(millis(sim.get("/fanout/" + way + "?parallel=false"), way, false))
                 .isGreaterThanOrEqualTo(400L);
-        // Repeated, since another process may have the core just then; the sum would never do.
+        // Repeated, since another process may use the core meanwhile. Sequential calls could never pass.
         long parallel = Long.MAX_VALUE;
         for (int i = 0; i < 10 && parallel >= 400; i++) {
             parallel = millis(sim.get("/fanout/" + way), way, true);
@@ -42,7 +42,7 @@ class FanOutIT {
     }
 
     @Test
-    void refusesAWayThatDoesNotExist() throws Exception {
+    void refusesAnUnknownWay() throws Exception {
         HttpResponse<String> answer = sim.get("/fanout/pigeon");
 
         assertThat(answer.statusCode()).isEqualTo(404);
@@ -51,9 +51,9 @@ class FanOutIT {
     }
 
     @Test
-    void serviceThatCannotBeReachedIsA503ThatSaysWhy() throws Exception {
-        try (Sim alone =
-                Sim.start(Stack.WEBFLUX_R2DBC, "--sim.fanout.services=http://127.0.0.1:1/a,http://127.0.0.1:1/b")) {
+    void unreachableServiceIsAnswered503WithTheCause() throws Exception {
+        try (Simulator alone = Simulator.start(
+                Stack.WEBFLUX_R2DBC, "--sim.fanout.services=http://127.0.0.1:1/a,http://127.0.0.1:1/b")) {
             for (String way : new String[] {"platform", "virtual", "webclient", "coroutines"}) {
                 HttpResponse<String> answer = alone.get("/fanout/" + way);
                 assertThat(answer.statusCode()).as(way).isEqualTo(503);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.weir.sim.Sim;
+import io.weir.sim.Simulator;
 import io.weir.sim.stack.Stack;
 import java.io.InputStream;
 import java.net.Socket;
@@ -24,15 +24,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every fault, seen from outside, in every stack. */
+/** Every fault as a caller sees it, in every stack. */
 @ParameterizedClass(name = "{0}")
-@MethodSource("io.weir.sim.Sim#stacks")
+@MethodSource("io.weir.sim.Simulator#stacks")
 class FaultsIT {
 
-    private final Sim sim;
+    private final Simulator sim;
 
     FaultsIT(Stack stack) {
-        this.sim = Sim.of(stack);
+        this.sim = Simulator.of(stack);
     }
 
     @AfterEach
@@ -46,23 +46,23 @@ class FaultsIT {
     void latencyDelaysTheAnswer() throws Exception {
         sim.fault("{\"kind\":\"latency\",\"distribution\":\"uniform\",\"min\":\"300ms\",\"max\":\"400ms\"}");
 
-        assertThat(timeOf("/records")).isGreaterThanOrEqualTo(Duration.ofMillis(300));
+        assertThat(durationOf("/records")).isGreaterThanOrEqualTo(Duration.ofMillis(300));
         assertThat(hits("latency")).isPositive();
         sim.heal();
-        await().untilAsserted(() -> assertThat(timeOf("/records")).isLessThan(Duration.ofMillis(300)));
+        await().untilAsserted(() -> assertThat(durationOf("/records")).isLessThan(Duration.ofMillis(300)));
     }
 
     @Test
-    void slowStartWearsOff() throws Exception {
+    void slowStartDelayShrinks() throws Exception {
         sim.fault("{\"kind\":\"slow-start\",\"delay\":\"1s\",\"ramp\":\"2s\"}");
 
-        Duration first = timeOf("/delay?ms=0");
+        Duration first = durationOf("/delay?ms=0");
         assertThat(first).isGreaterThan(Duration.ofMillis(300));
-        await().untilAsserted(() -> assertThat(timeOf("/delay?ms=0")).isLessThan(first.dividedBy(2)));
+        await().untilAsserted(() -> assertThat(durationOf("/delay?ms=0")).isLessThan(first.dividedBy(2)));
     }
 
     @Test
-    void errorsTakeTheirShareByStatusTheSameForTheSameSeed() throws Exception {
+    void errorsFollowTheirSharesByStatusAndRepeatWithTheSameSeed() throws Exception {
         String document = "{\"seed\":7,\"script\":[{\"kind\":\"errors\",\"shares\":{\"503\":0.3,\"500\":0.2}}]}";
         sim.fault(document);
         List<Integer> first = statuses(100);
@@ -75,7 +75,7 @@ class FaultsIT {
     }
 
     @Test
-    void errorMayHaveAStatusWithoutAName() throws Exception {
+    void errorStatusMayHaveNoReasonPhrase() throws Exception {
         sim.fault("{\"kind\":\"errors\",\"shares\":{\"599\":1}}");
 
         assertThat(sim.get("/records").statusCode()).isEqualTo(599);
@@ -83,7 +83,7 @@ class FaultsIT {
     }
 
     @Test
-    void hangHoldsRequestsUntilItHealsAndThenLetsThemGoOn() throws Exception {
+    void hangHoldsRequestsUntilItHeals() throws Exception {
         sim.fault("{\"kind\":\"hang\"}");
         List<CompletableFuture<HttpResponse<String>>> held =
                 IntStream.range(0, 12).mapToObj(_ -> sim.getAsync("/records")).toList();
@@ -101,21 +101,21 @@ class FaultsIT {
     }
 
     @Test
-    void hangOnOnePathLeavesTheOthersAloneAndHealsByItself() throws Exception {
-        long began = System.nanoTime();
+    void hangOnOnePathDoesNotAffectOthersAndHealsByItself() throws Exception {
+        long startNanos = System.nanoTime();
         sim.fault("{\"kind\":\"hang\",\"path\":\"/records/**\",\"duration\":\"3s\"}");
         CompletableFuture<HttpResponse<String>> held = sim.getAsync("/records");
 
         assertThat(sim.get("/delay?ms=1").statusCode()).isEqualTo(200);
         assertThat(held.isDone()).isFalse();
         assertThat(held.join().statusCode()).isEqualTo(200);
-        assertThat(System.nanoTime() - began)
+        assertThat(System.nanoTime() - startNanos)
                 .isGreaterThan(Duration.ofMillis(2900).toNanos());
         assertThat(sim.manage("GET", "/faults", "").body()).isEqualTo("{\"faults\":[]}");
     }
 
     @Test
-    void resetIsAnRst() throws Exception {
+    void resetFaultSendsRst() throws Exception {
         sim.fault("{\"kind\":\"reset\"}");
 
         try (Socket socket = sim.socket("/records")) {
@@ -127,7 +127,7 @@ class FaultsIT {
     }
 
     @Test
-    void truncatedBodyPromisesMoreThanComesAndThenCloses() throws Exception {
+    void truncatedBodyIsShorterThanAnnouncedAndCloses() throws Exception {
         String whole = sim.get("/records").body();
         sim.fault("{\"kind\":\"truncate\",\"share\":0.25}");
 
@@ -146,7 +146,7 @@ class FaultsIT {
     }
 
     @Test
-    void trickledBodyComesInDrops() throws Exception {
+    void trickledBodyArrivesInParts() throws Exception {
         sim.fault("{\"kind\":\"trickle\",\"bytes\":3,\"interval\":\"1s\"}");
 
         try (Socket socket = sim.socket("/delay?ms=10")) {
@@ -168,19 +168,19 @@ class FaultsIT {
     }
 
     @Test
-    void cpuIsReallyBurnt() throws Exception {
+    void cpuFaultConsumesProcessorTime() throws Exception {
         sim.fault("{\"kind\":\"cpu\",\"burn\":\"1s\"}");
 
-        // Other processes may have the core for most of that time: then once more.
+        // Repeated, since other processes may use the core for most of the time.
         await().untilAsserted(() -> {
             double before = sim.meter("process_cpu_time_ns_total");
-            assertThat(timeOf("/delay?ms=0")).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
+            assertThat(durationOf("/delay?ms=0")).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
             assertThat(sim.meter("process_cpu_time_ns_total") - before).isGreaterThan(200e6);
         });
     }
 
     @Test
-    void exhaustedPoolIsConnectionsReallyHeld() throws Exception {
+    void poolFaultHoldsRealConnections() throws Exception {
         sim.fault("{\"kind\":\"pool\"}");
 
         await().untilAsserted(() ->
@@ -196,7 +196,7 @@ class FaultsIT {
     }
 
     @Test
-    void partOfThePoolLeavesTheRestInUse() throws Exception {
+    void poolFaultLeavesTheOtherConnectionsUsable() throws Exception {
         sim.fault("{\"kind\":\"pool\",\"connections\":7}");
 
         await().untilAsserted(() ->
@@ -205,7 +205,7 @@ class FaultsIT {
     }
 
     @Test
-    void lockIsARowLockThatOtherSessionsWaitFor() throws Exception {
+    void lockFaultMakesOtherSessionsWaitForTheRow() throws Exception {
         sim.fault("{\"kind\":\"lock\",\"row\":70}");
         await().untilAsserted(() ->
                 assertThat(sim.manage("GET", "/faults", "").body()).contains("\"held\":1"));
@@ -222,14 +222,14 @@ class FaultsIT {
 
         sim.heal();
         assertThat(waiting.join().statusCode()).isEqualTo(200);
-        // Its session has let go of the row a moment before it ends.
+        // The session releases the row shortly before it ends.
         await().untilAsserted(() -> assertThat(sim.count(
                         "select count(*) from pg_stat_activity where application_name = 'weir-sim-fault-lock'"))
                 .isZero());
     }
 
     @Test
-    void lockOfARowThatIsNotThereSaysSo() throws Exception {
+    void lockOfAMissingRowReportsFailure() throws Exception {
         sim.fault("{\"kind\":\"lock\",\"row\":123456789}");
 
         await().untilAsserted(() -> assertThat(sim.manage("GET", "/faults", "").body())
@@ -237,7 +237,7 @@ class FaultsIT {
     }
 
     @Test
-    void databaseFaultWithAPathStrikesWithTheFirstRequestThere() throws Exception {
+    void databaseFaultWithAPathActsFromTheFirstRequestOnThatPath() throws Exception {
         sim.fault("{\"kind\":\"pool\",\"path\":\"/delay\"}");
 
         assertThat(sim.get("/records").statusCode()).isEqualTo(200);
@@ -247,7 +247,7 @@ class FaultsIT {
     }
 
     @Test
-    void scriptRunsByTheClock() throws Exception {
+    void scriptStartsAndHealsFaultsOnTime() throws Exception {
         HttpResponse<String> posted = sim.manage("POST", "/faults", """
                 {"script":[
                   {"kind":"errors","shares":{"500":1},"duration":"1s"},
@@ -265,7 +265,7 @@ class FaultsIT {
     }
 
     @Test
-    void probabilityLeavesTheOthersAlone() throws Exception {
+    void probabilitySparesTheOtherRequests() throws Exception {
         sim.fault("{\"seed\":3,\"script\":[{\"kind\":\"errors\",\"shares\":{\"500\":1},\"probability\":0.5}]}");
 
         assertThat(statuses(60).stream().filter(status -> status == 500).count())
@@ -273,7 +273,7 @@ class FaultsIT {
     }
 
     @Test
-    void badDocumentIsRefusedByItsFieldAndChangesNothing() throws Exception {
+    void refusesInvalidDocumentByItsFieldAndChangesNothing() throws Exception {
         sim.fault("{\"kind\":\"errors\",\"shares\":{\"500\":1}}");
 
         HttpResponse<String> refused = sim.manage(
@@ -288,7 +288,7 @@ class FaultsIT {
     }
 
     @Test
-    void faultsAreNotOnTheServicesPortAndOtherMethodsAreRefused() throws Exception {
+    void servesFaultsOnlyOnTheManagementPortAndRefusesOtherMethods() throws Exception {
         assertThat(sim.get("/faults").statusCode()).isEqualTo(404);
         HttpResponse<String> refused = sim.manage("PATCH", "/faults", "{}");
         assertThat(refused.statusCode()).isEqualTo(405);
@@ -297,10 +297,10 @@ class FaultsIT {
                 .isEqualTo(413);
     }
 
-    private Duration timeOf(String path) throws Exception {
-        long began = System.nanoTime();
+    private Duration durationOf(String path) throws Exception {
+        long startNanos = System.nanoTime();
         assertThat(sim.get(path).statusCode()).isEqualTo(200);
-        return Duration.ofNanos(System.nanoTime() - began);
+        return Duration.ofNanos(System.nanoTime() - startNanos);
     }
 
     private List<Integer> statuses(int requests) throws Exception {
@@ -315,7 +315,7 @@ class FaultsIT {
         return sim.meter("sim_faults_hits_total", "kind=\"" + kind + "\"");
     }
 
-    /** Sessions of this service in the database. */
+    /** Counts the service's sessions in the database. */
     private long sessions(String condition) throws SQLException {
         return sim.count(
                 "select count(*) from pg_stat_activity where application_name = ? and " + condition,

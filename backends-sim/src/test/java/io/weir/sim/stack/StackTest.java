@@ -11,7 +11,7 @@ class StackTest {
 
     private static final ClassLoader ALL = StackTest.class.getClassLoader();
 
-    /** A class path on which nothing with that prefix is found. */
+    /** A class loader that finds no class with this prefix. */
     private static ClassLoader without(String prefix) {
         return new URLClassLoader(new URL[0], ALL) {
             @Override
@@ -25,24 +25,24 @@ class StackTest {
     }
 
     @Test
-    void isNamedAsInConfiguration() {
+    void idIsTheConfiguredName() {
         assertThat(Stack.of("mvc-jdbc-virtual", ALL)).isEqualTo(Stack.MVC_JDBC_VIRTUAL);
         assertThat(Stack.MVC_JDBC_VIRTUAL.id()).isEqualTo("mvc-jdbc-virtual");
-        assertThat(Stack.carriedBy(ALL)).containsExactly(Stack.values());
+        assertThat(Stack.availableIn(ALL)).containsExactly(Stack.values());
     }
 
     @Test
-    void refusesANameThatDoesNotExist() {
+    void refusesAnUnknownName() {
         assertThatThrownBy(() -> Stack.of("webflux", ALL))
                 .hasMessage("sim.stack: webflux (expected one of: mvc-jdbc, mvc-jdbc-virtual, mvc-r2dbc, webflux-jdbc, "
                         + "webflux-r2dbc, postgres)");
     }
 
     @Test
-    void refusesAStackThatTheJarDoesNotCarry() {
+    void refusesAStackWhoseLibrariesAreMissing() {
         assertThatThrownBy(() -> Stack.of("mvc-jdbc", without("org.springframework.web.servlet.")))
                 .hasMessage("sim.stack: mvc-jdbc (expected one of: webflux-jdbc, webflux-r2dbc, postgres); "
-                        + "this jar was packaged without what mvc-jdbc needs");
-        assertThat(Stack.carriedBy(without("com.zaxxer."))).doesNotContain(Stack.MVC_JDBC, Stack.WEBFLUX_JDBC);
+                        + "this jar does not contain the libraries of mvc-jdbc");
+        assertThat(Stack.availableIn(without("com.zaxxer."))).doesNotContain(Stack.MVC_JDBC, Stack.WEBFLUX_JDBC);
     }
 }

@@ -3,8 +3,8 @@ package io.weir.sim.stack;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.weir.sim.Sim;
-import io.weir.sim.SimProcess;
+import io.weir.sim.Simulator;
+import io.weir.sim.SimulatorProcess;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,12 +21,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How it starts, and how it ends. */
+/** Start and stop of the simulator. */
 class StartIT {
 
-    /** The one that the other tests keep running. */
+    /** The database that the other tests keep running. */
     private static String database() {
-        Sim.of(Stack.MVC_JDBC);
+        Simulator.of(Stack.MVC_JDBC);
         return "--sim.database.state-dir=" + Path.of("target", "postgres").toAbsolutePath();
     }
 
@@ -34,14 +34,14 @@ class StartIT {
     @EnumSource(
             value = Stack.class,
             names = {"MVC_JDBC", "WEBFLUX_R2DBC"})
-    void drainsOnSigtermAndLetsGoWhatAFaultHeld(Stack stack) throws Exception {
-        try (SimProcess sim = SimProcess.ofClasses("--sim.stack=" + stack.id(), database())) {
+    void drainsOnSigtermAndReleasesHeldRequests(Stack stack) throws Exception {
+        try (SimulatorProcess sim = SimulatorProcess.ofClasses("--sim.stack=" + stack.id(), database())) {
             int port = sim.port();
-            SimProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"hang\",\"path\":\"/records\"}");
-            CompletableFuture<HttpResponse<String>> held = SimProcess.get(port, "/records");
-            // Long enough to be seen on a busy machine.
-            CompletableFuture<HttpResponse<String>> working = SimProcess.get(port, "/delay?ms=6000");
-            await().until(() -> SimProcess.get(sim.managementPort(), "/actuator/prometheus")
+            SimulatorProcess.put(sim.managementPort(), "/faults", "{\"kind\":\"hang\",\"path\":\"/records\"}");
+            CompletableFuture<HttpResponse<String>> held = SimulatorProcess.get(port, "/records");
+            // Long enough to be observed on a busy machine.
+            CompletableFuture<HttpResponse<String>> working = SimulatorProcess.get(port, "/delay?ms=6000");
+            await().until(() -> SimulatorProcess.get(sim.managementPort(), "/actuator/prometheus")
                     .join()
                     .body()
                     .contains("\nsim_requests_in_flight 2.0\n"));
@@ -55,8 +55,8 @@ class StartIT {
     }
 
     @Test
-    void faultsOfTheConfigurationAreOnFromTheStart() throws Exception {
-        try (Sim sim = Sim.start(
+    void configuredFaultsAreActiveFromTheStart() throws Exception {
+        try (Simulator sim = Simulator.start(
                 Stack.WEBFLUX_R2DBC,
                 "--sim.faults.seed=4",
                 "--sim.faults.script[0].kind=errors",
@@ -79,9 +79,9 @@ class StartIT {
                 "--sim.database.url=jdbc:postgresql://x/y|sim.database.url: jdbc:postgresql://x/y (expected: postgresql://",
                 "--sim.pool.workers=0|sim.pool.workers: 0 (expected: 1 to 1000)"
             })
-    void mistakeInTheConfigurationIsNamedAndEndsTheStart(String mistake) throws Exception {
+    void invalidConfigurationEndsTheStartAndIsNamed(String mistake) throws Exception {
         int bar = mistake.indexOf('|');
-        try (SimProcess sim = SimProcess.ofClasses(database(), mistake.substring(0, bar))) {
+        try (SimulatorProcess sim = SimulatorProcess.ofClasses(database(), mistake.substring(0, bar))) {
             assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
 
             assertThat(sim.process().exitValue()).isEqualTo(1);
@@ -90,9 +90,9 @@ class StartIT {
     }
 
     @Test
-    void nettyHasTheWorkersThatItWasTold() throws Exception {
+    void nettyUsesTheConfiguredNumberOfWorkers() throws Exception {
         Set<Thread> others = Thread.getAllStackTraces().keySet();
-        try (Sim sim = Sim.start(Stack.WEBFLUX_JDBC, "--sim.netty.workers=3", "--sim.offload.threads=5")) {
+        try (Simulator sim = Simulator.start(Stack.WEBFLUX_JDBC, "--sim.netty.workers=3", "--sim.offload.threads=5")) {
             List<CompletableFuture<HttpResponse<String>>> answers = new ArrayList<>();
             for (int i = 0; i < 20; i++) {
                 answers.add(sim.getAsync("/delay?ms=300"));
@@ -110,8 +110,8 @@ class StartIT {
     }
 
     @Test
-    void tomcatAndThePoolHaveWhatTheyWereTold() throws Exception {
-        try (Sim sim = Sim.start(
+    void tomcatAndPoolUseTheConfiguredSizes() throws Exception {
+        try (Simulator sim = Simulator.start(
                 Stack.MVC_JDBC,
                 "--server.tomcat.threads.max=17",
                 "--server.tomcat.max-connections=19",
@@ -124,38 +124,39 @@ class StartIT {
             assertThat(sim.meter("hikaricp_connections_max", "pool=\"records\""))
                     .isEqualTo(23);
         }
-        try (Sim sim = Sim.start(Stack.MVC_R2DBC, "--sim.database.pool-size=23")) {
+        try (Simulator sim = Simulator.start(Stack.MVC_R2DBC, "--sim.database.pool-size=23")) {
             assertThat(sim.meter("r2dbc_pool_max_allocated_connections")).isEqualTo(23);
         }
     }
 
     @Test
-    void poolsAreOfAHundredUnlessToldOtherwise() throws Exception {
-        try (Sim sim = Sim.start(Stack.WEBFLUX_R2DBC)) {
+    void poolSizeDefaultsToAHundred() throws Exception {
+        try (Simulator sim = Simulator.start(Stack.WEBFLUX_R2DBC)) {
             assertThat(sim.meter("r2dbc_pool_max_allocated_connections")).isEqualTo(100);
         }
     }
 
     @ParameterizedTest
-    @MethodSource("io.weir.sim.Sim#stacks")
+    @MethodSource("io.weir.sim.Simulator#stacks")
     void shippedConfigurationStartsEveryStack(Stack stack) throws Exception {
-        try (Sim sim = Sim.start(stack, "--spring.config.additional-location=file:../config/simulator.yml")) {
+        try (Simulator sim =
+                Simulator.start(stack, "--spring.config.additional-location=file:../config/simulator.yml")) {
             assertThat(sim.get("/records").statusCode()).isEqualTo(200);
         }
     }
 
     @Test
-    @EnabledOnOs(OS.LINUX) // It reads the kernel's table of sockets.
-    void listensToFaultsOnLoopbackOnly() throws Exception {
-        // The service's socket is on every address, that of the management on one.
-        Sim sim = Sim.of(Stack.MVC_JDBC);
+    @EnabledOnOs(OS.LINUX) // Reads Linux's table of sockets.
+    void managementPortListensOnLoopbackOnly() throws Exception {
+        // The service listens on every address, the management port on loopback.
+        Simulator sim = Simulator.of(Stack.MVC_JDBC);
 
         List<String> loopback = List.of("0100007F", "0000000000000000FFFF00000100007F");
         assertThat(listening(sim.managementPort())).isNotEmpty().isSubsetOf(loopback);
         assertThat(listening(sim.port())).isNotEmpty().doesNotContainAnyElementsOf(loopback);
     }
 
-    /** The local addresses on which that port listens, as the kernel writes them. */
+    /** The local addresses on which the port listens, in the kernel's notation. */
     private static List<String> listening(int port) throws Exception {
         List<String> addresses = new ArrayList<>();
         String suffix = ":" + "%04X".formatted(port);

@@ -8,20 +8,20 @@ import org.junit.jupiter.api.Test;
 class Sqrt2DigitsTest {
 
     @Test
-    void digitsAreThoseOfTheSquareRootOfTwo() {
+    void computesTheDigitsOfTheSquareRootOfTwo() {
         Sqrt2Digits sqrt2 = new Sqrt2Digits();
         for (int i = 0; i < 500; i++) {
             sqrt2.next();
         }
 
-        // Beside an independent method: the integer root of 2 with 998 zeros.
+        // Compares with an independent method: the integer root of 2 followed by 998 zeros.
         String expected =
                 BigInteger.TWO.multiply(BigInteger.TEN.pow(998)).sqrt().toString();
         assertThat(sqrt2.text()).isEqualTo(expected).startsWith("14142135623730950488");
     }
 
     @Test
-    void beginsAgainBeforeADigitCostsTooMuch() {
+    void restartsAfterTheMaximumNumberOfDigits() {
         Sqrt2Digits sqrt2 = new Sqrt2Digits();
         for (int i = 0; i < Sqrt2Digits.MAX + 3; i++) {
             sqrt2.next();

@@ -3,7 +3,7 @@ package io.weir.sim.threads;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.weir.sim.Sim;
+import io.weir.sim.Simulator;
 import io.weir.sim.stack.Stack;
 import java.net.Socket;
 import java.net.http.HttpResponse;
@@ -21,12 +21,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ThreadsIT {
 
     private static final int THREADS = 3;
-    private static Sim sim;
+    private static Simulator sim;
 
     @BeforeAll
     static void started() {
-        // As many servlet threads as can be counted; and work long enough to be seen on a busy machine.
-        sim = Sim.start(
+        // Few servlet threads, so that the test can occupy all; long work, so that a busy machine observes
+        // it.
+        sim = Simulator.start(
                 Stack.MVC_JDBC,
                 "--server.tomcat.threads.max=" + THREADS,
                 "--server.tomcat.threads.min-spare=" + THREADS,
@@ -46,7 +47,7 @@ class ThreadsIT {
     }
 
     @Test
-    void blockHoldsItsServletThreadSoThatNobodyElseIsServed() throws Exception {
+    void blockHoldsItsServletThreadAndDelaysOtherRequests() throws Exception {
         List<CompletableFuture<HttpResponse<String>>> jobs = send("/block", THREADS);
         await().untilAsserted(() -> assertThat(busy()).isEqualTo(THREADS));
 
@@ -54,7 +55,7 @@ class ThreadsIT {
         CompletableFuture.anyOf(jobs.toArray(CompletableFuture[]::new)).join();
         other.join();
 
-        // It had to wait for one of them.
+        // It had to wait for one of the blocking jobs.
         assertThat(jobs).anyMatch(CompletableFuture::isDone);
         jobs.forEach(job -> {
             String body = job.join().body();
@@ -64,13 +65,13 @@ class ThreadsIT {
 
     @ParameterizedTest
     @ValueSource(strings = {"deferred", "completable", "virtual"})
-    void othersGiveTheirServletThreadBack(String way) throws Exception {
+    void otherVariantsReleaseTheirServletThread(String way) throws Exception {
         List<CompletableFuture<HttpResponse<String>>> jobs = send("/" + way, 4 * THREADS);
         await().untilAsserted(
                         () -> assertThat(sim.meter("sim_requests_in_flight")).isEqualTo(4 * THREADS));
 
         assertThat(sim.get("/delay?ms=0").statusCode()).isEqualTo(200);
-        // The thread of the last answer may still be on its way back.
+        // The thread of the last answer may not have returned to the pool yet.
         await().untilAsserted(() -> assertThat(busy()).isZero());
         assertThat(jobs).noneMatch(CompletableFuture::isDone);
         jobs.forEach(job -> {
@@ -82,7 +83,7 @@ class ThreadsIT {
     }
 
     @Test
-    void workOfCallersWhoHaveLeftIsDoneAllTheSame() throws Exception {
+    void servesRequestsWhoseCallersHaveLeft() throws Exception {
         double before = sim.meter("sim_pool_retired_total");
         List<Socket> callers = new ArrayList<>();
         for (int i = 0; i < 12; i++) {
@@ -106,8 +107,8 @@ class ThreadsIT {
         "caller-runs, MVC_JDBC",
         "caller-runs, WEBFLUX_R2DBC"
     })
-    void fullPoolAnswersAsItsPolicySays(String policy, Stack stack) throws Exception {
-        try (Sim full = Sim.start(
+    void fullPoolFollowsItsPolicy(String policy, Stack stack) throws Exception {
+        try (Simulator full = Simulator.start(
                 stack,
                 "--sim.pool.workers=1",
                 "--sim.pool.queue-capacity=1",
@@ -119,7 +120,7 @@ class ThreadsIT {
                 int requests = i;
                 await().pollInterval(Duration.ofMillis(5))
                         .untilAsserted(() ->
-                                assertThat(seen(full.bean(WorkPool.class))).isGreaterThanOrEqualTo(requests));
+                                assertThat(arrivals(full.bean(WorkPool.class))).isGreaterThanOrEqualTo(requests));
             }
             List<HttpResponse<String>> answers =
                     sent.stream().map(CompletableFuture::join).toList();
@@ -141,8 +142,8 @@ class ThreadsIT {
         }
     }
 
-    /** Requests that have come to the pool. */
-    private static long seen(WorkPool pool) {
+    /** Requests that have arrived at the pool. */
+    private static long arrivals(WorkPool pool) {
         return pool.getBusyWorkers()
                 + pool.getQueueLength()
                 + pool.getRejectedRequests()

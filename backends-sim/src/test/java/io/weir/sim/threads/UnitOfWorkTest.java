@@ -19,27 +19,27 @@ class UnitOfWorkTest {
     }
 
     @Test
-    void takesItsTimeAndComputesItsShareOfThat() throws InterruptedException {
+    void takesItsTimeAndComputes() throws InterruptedException {
         UnitOfWork work = new UnitOfWork(Duration.ofMillis(400), 0.5, 4);
-        long began = System.nanoTime();
+        long startNanos = System.nanoTime();
 
         assertThat(work.run()).isPositive();
 
-        assertThat(System.nanoTime() - began).isGreaterThanOrEqualTo(400_000_000L);
+        assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(400_000_000L);
     }
 
     @Test
-    void waitingTakesNoCoreAndComputingDoes() throws InterruptedException {
+    void onlyComputingUsesProcessorTime() throws InterruptedException {
         long waiting = cpuNanos(new UnitOfWork(Duration.ofMillis(400), 0, 4));
 
         assertThat(waiting).isLessThan(30_000_000L);
-        // Others may have the core for most of the time: then once more.
+        // Repeated, since other processes may use the core for most of the time.
         await().untilAsserted(() -> assertThat(cpuNanos(new UnitOfWork(Duration.ofMillis(400), 0.9, 4)))
                 .isGreaterThan(60_000_000L));
     }
 
     @Test
-    void computesNothingWithoutAShare() throws InterruptedException {
+    void computesNothingWithAShareOfZero() throws InterruptedException {
         assertThat(new UnitOfWork(Duration.ofMillis(20), 0, 2).run()).isZero();
     }
 }

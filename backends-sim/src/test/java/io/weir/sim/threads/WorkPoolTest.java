@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.weir.sim.problem.Refusal;
+import io.weir.sim.problem.ProblemException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,16 +38,18 @@ class WorkPoolTest {
         pools.forEach(WorkPool::close);
     }
 
-    private static void isRefused(CompletableFuture<WorkPool.Worked> answer, String why) {
-        assertThatThrownBy(answer::join).hasCauseInstanceOf(Refusal.class).hasMessageContaining(why);
+    private static void assertRefused(CompletableFuture<WorkPool.WorkAnswer> answer, String why) {
+        assertThatThrownBy(answer::join)
+                .hasCauseInstanceOf(ProblemException.class)
+                .hasMessageContaining(why);
     }
 
     @Test
     void rejectRefusesTheNewestWhenFull() {
         WorkPool pool = pool(1, 2, QueuePolicy.REJECT, Duration.ofMillis(150));
-        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 4);
+        List<CompletableFuture<WorkPool.WorkAnswer>> answers = submit(pool, 4);
 
-        isRefused(answers.getLast(), "every worker is busy and 2 requests wait");
+        assertRefused(answers.getLast(), "every worker is busy and 2 requests wait");
         answers.subList(0, 3)
                 .forEach(answer -> assertThat(answer.join().serviceMs()).isGreaterThanOrEqualTo(149));
         assertThat(pool.getRejectedRequests()).isEqualTo(1);
@@ -55,13 +57,13 @@ class WorkPoolTest {
     }
 
     @Test
-    void discardOldestRefusesTheOneWhoHasWaitedLongest() {
+    void discardOldestRefusesTheOldestWaitingRequest() {
         WorkPool pool = pool(1, 2, QueuePolicy.DISCARD_OLDEST, Duration.ofMillis(150));
-        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 5);
+        List<CompletableFuture<WorkPool.WorkAnswer>> answers = submit(pool, 5);
 
-        // The first is at work, the second and third have waited, the fourth and fifth took their places.
-        isRefused(answers.get(1), "a newer request took the place");
-        isRefused(answers.get(2), "a newer request took the place");
+        // The first is in work, the second and third waited, the fourth and fifth took their places.
+        assertRefused(answers.get(1), "a newer request took the place");
+        assertRefused(answers.get(2), "a newer request took the place");
         assertThat(answers.get(0).join().queuedMs()).isLessThan(100);
         answers.get(3).join();
         answers.get(4).join();
@@ -70,13 +72,13 @@ class WorkPoolTest {
     }
 
     @Test
-    void callerRunsHoldsTheCallerAndRefusesNobody() {
+    void callerRunsBlocksTheCallerAndRefusesNoRequest() {
         WorkPool pool = pool(1, 1, QueuePolicy.CALLER_RUNS, Duration.ofMillis(150));
-        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 2);
+        List<CompletableFuture<WorkPool.WorkAnswer>> answers = submit(pool, 2);
 
-        long began = System.nanoTime();
-        CompletableFuture<WorkPool.Worked> ranHere = pool.submit();
-        assertThat(System.nanoTime() - began)
+        long startNanos = System.nanoTime();
+        CompletableFuture<WorkPool.WorkAnswer> ranHere = pool.submit();
+        assertThat(System.nanoTime() - startNanos)
                 .isGreaterThanOrEqualTo(Duration.ofMillis(149).toNanos());
         assertThat(ranHere).isCompleted();
         answers.forEach(CompletableFuture::join);
@@ -85,10 +87,10 @@ class WorkPoolTest {
     }
 
     @Test
-    void queueOfNoneAndQueueWithoutBound() {
+    void supportsQueuesWithoutCapacityAndWithoutBound() {
         WorkPool none = pool(2, 0, QueuePolicy.REJECT, Duration.ofMillis(100));
-        List<CompletableFuture<WorkPool.Worked>> answers = submit(none, 3);
-        isRefused(answers.get(2), "0 requests wait");
+        List<CompletableFuture<WorkPool.WorkAnswer>> answers = submit(none, 3);
+        assertRefused(answers.get(2), "0 requests wait");
 
         WorkPool unbounded = pool(1, WorkPoolProperties.UNBOUNDED, QueuePolicy.REJECT, Duration.ofSeconds(20));
         submit(unbounded, 5_001);
@@ -98,9 +100,9 @@ class WorkPoolTest {
     }
 
     @Test
-    void keepsWorkingForThoseWhoHaveLeft() {
+    void servesRequestsWhoseCallersHaveLeft() {
         WorkPool pool = pool(1, 10, QueuePolicy.REJECT, Duration.ofMillis(30));
-        List<CompletableFuture<WorkPool.Worked>> answers = submit(pool, 5);
+        List<CompletableFuture<WorkPool.WorkAnswer>> answers = submit(pool, 5);
 
         answers.forEach(answer -> answer.cancel(true));
 
@@ -109,19 +111,20 @@ class WorkPoolTest {
 
     @Test
     void littlesLawAgreesWithIndependentlySampledConcurrency() throws Exception {
-        long began = System.nanoTime();
+        long startNanos = System.nanoTime();
         WorkPool pool = pool(4, 100, QueuePolicy.REJECT, Duration.ofMillis(20));
-        Queue<WorkPool.Worked> worked = new ConcurrentLinkedQueue<>();
+        Queue<WorkPool.WorkAnswer> worked = new ConcurrentLinkedQueue<>();
         AtomicInteger inside = new AtomicInteger();
-        Sampler sampler = new Sampler(inside);
+        ConcurrencySampler sampler = new ConcurrencySampler(inside);
 
-        // Six callers, each at once again after its answer: four at work and two in the queue, on average.
+        // Six callers, each of which calls again after its answer: on average four requests in work and two
+        // in the queue.
         List<Thread> callers = new ArrayList<>();
         for (int caller = 0; caller < 6; caller++) {
             callers.add(Thread.ofPlatform().start(() -> {
                 for (int request = 0; request < 60; request++) {
                     inside.incrementAndGet();
-                    CompletableFuture<WorkPool.Worked> answer = pool.submit();
+                    CompletableFuture<WorkPool.WorkAnswer> answer = pool.submit();
                     worked.add(answer.join());
                     inside.decrementAndGet();
                 }
@@ -133,16 +136,21 @@ class WorkPoolTest {
         double lambdaTimesW = pool.getAverageActiveRequests();
         double sampled = sampler.average();
         double arrivalRate = pool.getArrivalRate();
-        double seconds = (System.nanoTime() - began) / 1e9;
+        double seconds = (System.nanoTime() - startNanos) / 1e9;
 
         assertThat(pool.getRetiredRequests()).isEqualTo(360);
         assertThat(lambdaTimesW).isCloseTo(sampled, within(0.1 * sampled));
         assertThat(sampled).isBetween(4.5, 6.1);
-        // Beside what the callers saw: how long it takes on this machine is not the pool's doing.
-        double served =
-                worked.stream().mapToLong(WorkPool.Worked::serviceMs).average().orElseThrow();
-        double queued =
-                worked.stream().mapToLong(WorkPool.Worked::queuedMs).average().orElseThrow();
+        // Compares with the callers' own measurements, since the speed of this machine is not the pool's
+        // property.
+        double served = worked.stream()
+                .mapToLong(WorkPool.WorkAnswer::serviceMs)
+                .average()
+                .orElseThrow();
+        double queued = worked.stream()
+                .mapToLong(WorkPool.WorkAnswer::queuedMs)
+                .average()
+                .orElseThrow();
         assertThat(arrivalRate).isCloseTo(360 / seconds, within(36 / seconds));
         assertThat(pool.getAverageServiceTimeMillis()).isGreaterThan(19.9).isCloseTo(served, within(1.0));
         assertThat(pool.getAverageTimeInQueueMillis()).isCloseTo(queued, within(1.0));
@@ -156,14 +164,17 @@ class WorkPoolTest {
                 .isCloseTo(lambdaTimesW / Runtime.getRuntime().availableProcessors(), within(0.5));
     }
 
-    /** Looks at a counter every other millisecond, and knows nothing of the pool. What it saw lasts until it looks again. */
-    private static final class Sampler {
+    /**
+     * Samples a counter every two milliseconds, independent of the pool. Each sample counts until the next
+     * one.
+     */
+    private static final class ConcurrencySampler {
         private final Thread thread;
         private volatile boolean done;
         private double sum;
         private double nanos;
 
-        private Sampler(AtomicInteger sampled) {
+        private ConcurrencySampler(AtomicInteger sampled) {
             thread = Thread.ofPlatform().start(() -> {
                 long at = System.nanoTime();
                 while (!done) {
@@ -185,9 +196,9 @@ class WorkPoolTest {
     }
 
     @Test
-    void metersAndMxBeanShowTheSame() throws Exception {
+    void metersAndMxBeanAgree() throws Exception {
         WorkPool pool = pool(1, 1, QueuePolicy.REJECT, Duration.ofMillis(300));
-        try (WorkPoolMBean bean = new WorkPoolMBean(pool)) {
+        try (WorkPoolJmxRegistration bean = new WorkPoolJmxRegistration(pool)) {
             submit(pool, 3).subList(0, 2).forEach(CompletableFuture::join);
 
             assertThat(attribute(bean, "RetiredRequests")).isEqualTo(2L);
@@ -211,12 +222,12 @@ class WorkPoolTest {
                 .isEmpty();
     }
 
-    private static Object attribute(WorkPoolMBean bean, String name) throws Exception {
+    private static Object attribute(WorkPoolJmxRegistration bean, String name) throws Exception {
         return ManagementFactory.getPlatformMBeanServer().getAttribute(bean.name(), name);
     }
 
-    private static List<CompletableFuture<WorkPool.Worked>> submit(WorkPool pool, int requests) {
-        List<CompletableFuture<WorkPool.Worked>> answers = new ArrayList<>();
+    private static List<CompletableFuture<WorkPool.WorkAnswer>> submit(WorkPool pool, int requests) {
+        List<CompletableFuture<WorkPool.WorkAnswer>> answers = new ArrayList<>();
         for (int i = 0; i < requests; i++) {
             answers.add(pool.submit());
         }

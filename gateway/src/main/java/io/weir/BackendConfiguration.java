@@ -1,0 +1,75 @@
+package io.weir;
+
+import io.github.resilience4j.bulkhead.BulkheadRegistry;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.weir.cluster.ClusterProperties;
+import io.weir.cluster.GatewayCount;
+import io.weir.config.WeirProperties;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.live.BackendFactory;
+import io.weir.live.LiveBackends;
+import io.weir.live.PoolFactory;
+import io.weir.live.Resilience4jRegistries;
+import io.weir.metrics.ClusterMeters;
+import io.weir.metrics.MeterBook;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
+import javax.net.ssl.SSLException;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.ssl.SslBundle;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.http.client.ReactorResourceFactory;
+
+/** Wires the backends with their pools, and the count of gateways that share their limits. */
+@Configuration(proxyBeanMethods = false)
+class BackendConfiguration {
+
+    @Bean
+    Resilience4jRegistries resilience4jRegistries(CircuitBreakerRegistry breakers, BulkheadRegistry bulkheads) {
+        return new Resilience4jRegistries(breakers, bulkheads);
+    }
+
+    @Bean
+    PoolFactory poolFactory(ReactorResourceFactory resources, SslBundles bundles) {
+        return new PoolFactory(
+                resources.getLoopResources(), (bundle, protocol) -> sslContext(bundles.getBundle(bundle), protocol));
+    }
+
+    @Bean
+    LiveBackends liveBackends(
+            WeirProperties properties, Resilience4jRegistries registries, PoolFactory pools, MeterBook meterBook) {
+        BackendFactory factory = new BackendFactory(
+                registries,
+                pools,
+                meterBook,
+                properties.littlesLaw(),
+                System::nanoTime,
+                () -> ThreadLocalRandom.current().nextDouble());
+        return new LiveBackends(factory, registries);
+    }
+
+    @Bean(destroyMethod = "close")
+    @ConditionalOnProperty("weir.cluster.gateways")
+    GatewayCount gatewayCount(WeirProperties properties, LiveBackends backends, MeterBook meterBook) {
+        ClusterProperties cluster = properties.cluster();
+        GatewayCount count =
+                new GatewayCount(Objects.requireNonNull(cluster.gateways()), cluster, backends::divideAmong);
+        ClusterMeters.show(meterBook, count::gateways, count::failures);
+        return count;
+    }
+
+    private static SslContext sslContext(SslBundle bundle, UpstreamProtocol protocol) {
+        try {
+            return protocol.offeredBy(SslContextBuilder.forClient())
+                    .keyManager(bundle.getManagers().getKeyManagerFactory())
+                    .trustManager(bundle.getManagers().getTrustManagerFactory())
+                    .build();
+        } catch (SSLException e) {
+            throw new IllegalStateException("unusable SSL bundle: " + e.getMessage(), e);
+        }
+    }
+}

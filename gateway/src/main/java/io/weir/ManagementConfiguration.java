@@ -1,0 +1,73 @@
+package io.weir;
+
+import io.weir.cluster.GatewayCount;
+import io.weir.dashboard.LiveFeed;
+import io.weir.dashboard.RefusedConfiguration;
+import io.weir.door.LiveRoutes;
+import io.weir.door.RouteView;
+import io.weir.engine.Backend;
+import io.weir.management.Gateway;
+import io.weir.management.LimitsArgumentAdvisor;
+import io.weir.management.RecentEvents;
+import io.weir.management.WeirEndpoint;
+import io.weir.reload.History;
+import io.weir.reload.LiveConfiguration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** Wires the dashboard and the management endpoint {@code weir}. */
+@Configuration(proxyBeanMethods = false)
+class ManagementConfiguration {
+
+    @Bean
+    Gateway gateway(LiveRoutes routes) {
+        return new Gateway() {
+            @Override
+            public Map<String, Backend> backends() {
+                return routes.get().backends();
+            }
+
+            @Override
+            public List<RouteView> routes() {
+                return routes.get().views();
+            }
+        };
+    }
+
+    @Bean(initMethod = "start", destroyMethod = "close")
+    LiveFeed liveFeed(
+            Gateway gateway,
+            GatewayState state,
+            RecentEvents recentEvents,
+            LiveConfiguration configuration,
+            ObjectProvider<GatewayCount> gatewayCount) {
+        GatewayCount count = gatewayCount.getIfAvailable();
+        History history = configuration.history();
+        return new LiveFeed(
+                gateway,
+                state.engine(),
+                state.guard(),
+                state.drain(),
+                recentEvents,
+                () -> Optional.ofNullable(history.refused())
+                        .map(change -> new RefusedConfiguration(change.at(), change.by(), change.problems())),
+                count == null ? () -> 1 : count::gateways,
+                InstantSource.system());
+    }
+
+    @Bean
+    WeirEndpoint weirEndpoint(
+            Gateway gateway, GatewayState state, LiveConfiguration configuration, RecentEvents recentEvents) {
+        return new WeirEndpoint(gateway, state.engine(), state.guard(), state.drain(), configuration, recentEvents);
+    }
+
+    @Bean
+    LimitsArgumentAdvisor limitsArgumentAdvisor() {
+        return new LimitsArgumentAdvisor();
+    }
+}

@@ -1,0 +1,94 @@
+package io.weir;
+
+import io.weir.config.WeirProperties;
+import io.weir.config.check.Snapshot;
+import io.weir.config.check.SnapshotReader;
+import io.weir.door.LiveRoutes;
+import io.weir.drain.Drain;
+import io.weir.live.ConfigurationApplier;
+import io.weir.live.LiveBackends;
+import io.weir.live.RetiredGenerations;
+import io.weir.live.RoutesFactory;
+import io.weir.live.SpringCloudGateway;
+import io.weir.management.RecentEvents;
+import io.weir.metrics.EdgeMeters;
+import io.weir.metrics.MeterBook;
+import io.weir.metrics.ReloadMeters;
+import io.weir.reload.FileWatch;
+import io.weir.reload.LiveConfiguration;
+import io.weir.reload.WeirConfigEndpoint;
+import io.weir.reload.WeirReloadEndpoint;
+import java.time.InstantSource;
+import org.springframework.boot.ApplicationArguments;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.cloud.gateway.config.GatewayProperties;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.http.client.ReactorResourceFactory;
+
+/** Wires changes of the configuration: their triggers, their application, and the parts that they replace. */
+@Configuration(proxyBeanMethods = false)
+class ReloadConfiguration {
+
+    @Bean(destroyMethod = "close")
+    RetiredGenerations retiredGenerations(ReactorResourceFactory resources) {
+        return new RetiredGenerations(resources.getLoopResources().onServer(true));
+    }
+
+    @Bean
+    SpringCloudGateway springCloudGateway(GatewayProperties properties, ApplicationEventPublisher events) {
+        return new SpringCloudGateway(properties, events);
+    }
+
+    @Bean
+    ConfigurationApplier configurationApplier(
+            LiveBackends backends,
+            RoutesFactory routes,
+            LiveRoutes liveRoutes,
+            RetiredGenerations retiredGenerations,
+            EdgeMeters edgeMeters,
+            SpringCloudGateway springCloudGateway) {
+        return new ConfigurationApplier(
+                backends, routes, liveRoutes, retiredGenerations, edgeMeters, springCloudGateway);
+    }
+
+    @Bean
+    LiveConfiguration liveConfiguration(
+            ConfigurableEnvironment environment,
+            ApplicationArguments arguments,
+            ConfigurationApplier applier,
+            Drain drain,
+            MeterBook meterBook,
+            RecentEvents recentEvents) {
+        InstantSource clock = InstantSource.system();
+        return new LiveConfiguration(
+                Snapshot.of(environment),
+                new SnapshotReader(environment, arguments.getSourceArgs()),
+                applier,
+                () -> drain.phase() != Drain.Phase.SERVING,
+                clock,
+                new ReloadMeters(meterBook, clock.instant()),
+                recentEvents);
+    }
+
+    @Bean
+    WeirReloadEndpoint weirReloadEndpoint(LiveConfiguration configuration) {
+        return new WeirReloadEndpoint(configuration);
+    }
+
+    @Bean
+    WeirConfigEndpoint weirConfigEndpoint(LiveConfiguration configuration) {
+        return new WeirConfigEndpoint(configuration);
+    }
+
+    @Bean(initMethod = "start", destroyMethod = "close")
+    @ConditionalOnProperty(name = "weir.reload.watch", matchIfMissing = true)
+    FileWatch fileWatch(LiveConfiguration configuration, WeirProperties properties) {
+        return new FileWatch(
+                configuration,
+                properties.reload().pollInterval(),
+                properties.reload().quietPeriod());
+    }
+}

@@ -1,0 +1,153 @@
+package io.weir;
+
+import io.micrometer.observation.ObservationRegistry;
+import io.weir.config.WeirProperties;
+import io.weir.door.BackendAnswerFilter;
+import io.weir.door.BackendRoutingFilter;
+import io.weir.door.FrontDoor;
+import io.weir.door.GeneralDoor;
+import io.weir.door.LiveRoutes;
+import io.weir.door.RefusalHandler;
+import io.weir.door.RouteCompiler;
+import io.weir.door.WeirRoutePredicateHandlerMapping;
+import io.weir.drain.Drain;
+import io.weir.edge.EdgeServerCustomizer;
+import io.weir.engine.Engine;
+import io.weir.live.ConfigurationApplier;
+import io.weir.live.GeneralRoutesFactory;
+import io.weir.live.LiveBackends;
+import io.weir.live.RouteRecorders;
+import io.weir.live.RoutesFactory;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.cloud.gateway.config.GatewayProperties;
+import org.springframework.cloud.gateway.config.GlobalCorsProperties;
+import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
+import org.springframework.cloud.gateway.handler.FilteringWebHandler;
+import org.springframework.cloud.gateway.handler.predicate.RoutePredicateFactory;
+import org.springframework.cloud.gateway.support.ConfigurationService;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.core.convert.ConversionService;
+import org.springframework.core.env.Environment;
+import org.springframework.util.StringUtils;
+import org.springframework.web.reactive.accept.ApiVersionStrategy;
+import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
+
+/** Wires the server, the routes, and the two doors through which requests enter the engine. */
+@Configuration(proxyBeanMethods = false)
+class RoutingConfiguration {
+
+    @Bean
+    RouteCompiler routeCompiler(
+            List<RoutePredicateFactory<?>> predicates,
+            List<GatewayFilterFactory<?>> filters,
+            ConfigurationService configuration,
+            GlobalCorsProperties cors,
+            Environment environment) {
+        return new RouteCompiler(
+                predicates.stream().collect(Collectors.toMap(RoutePredicateFactory::name, Function.identity())),
+                filters.stream().collect(Collectors.toMap(GatewayFilterFactory::name, Function.identity())),
+                configuration,
+                environment.getProperty(
+                        "spring.cloud.gateway.server.webflux.predicate.host.include-port", Boolean.class, true),
+                whyNotCompiled(cors, environment));
+    }
+
+    /**
+     * The setting that makes Spring change every request, so that no route can be compiled; null: there is
+     * none.
+     */
+    private static @Nullable String whyNotCompiled(GlobalCorsProperties cors, Environment environment) {
+        if (!cors.getCorsConfigurations().isEmpty()) {
+            return "spring.cloud.gateway.server.webflux.globalcors is set";
+        }
+        return StringUtils.hasText(environment.getProperty("spring.webflux.base-path"))
+                ? "spring.webflux.base-path is set"
+                : null;
+    }
+
+    @Bean
+    RoutesFactory routesFactory(
+            ApplicationContext context,
+            @Qualifier("webFluxConversionService") ConversionService conversion,
+            RouteCompiler compiler,
+            RouteRecorders recorders) {
+        return new RoutesFactory(new GeneralRoutesFactory(context, conversion), compiler, recorders);
+    }
+
+    /** Replaces Spring Cloud Gateway's own bean of this name, so that its parts use these routes too. */
+    @Bean("cachedCompositeRouteLocator")
+    @Primary
+    LiveRoutes liveRoutes(
+            WeirProperties properties, GatewayProperties gateway, LiveBackends backends, RoutesFactory routes) {
+        return new LiveRoutes(ConfigurationApplier.initialRoutes(backends, routes, properties, gateway));
+    }
+
+    /** Replaces Spring Cloud Gateway's own handler mapping. */
+    @Bean
+    WeirRoutePredicateHandlerMapping routePredicateHandlerMapping(
+            GeneralDoor door,
+            FilteringWebHandler handler,
+            LiveRoutes routes,
+            GlobalCorsProperties cors,
+            Environment environment,
+            ObjectProvider<ApiVersionStrategy> apiVersions) {
+        WeirRoutePredicateHandlerMapping mapping =
+                new WeirRoutePredicateHandlerMapping(door, handler, routes, cors, environment);
+        apiVersions.ifAvailable(mapping::setApiVersionStrategy);
+        return mapping;
+    }
+
+    @Bean
+    GeneralDoor generalDoor(WeirProperties properties, EdgeRecorder recorder, Engine engine) {
+        return new GeneralDoor(properties.edge().serverTiming(), recorder, engine::nanoTime);
+    }
+
+    @Bean
+    BackendRoutingFilter backendRoutingFilter(Engine engine, GeneralDoor door) {
+        return new BackendRoutingFilter(engine, door);
+    }
+
+    @Bean
+    BackendAnswerFilter backendAnswerFilter(GeneralDoor door) {
+        return new BackendAnswerFilter(door);
+    }
+
+    @Bean
+    RefusalHandler refusalHandler(GeneralDoor door) {
+        return new RefusalHandler(door);
+    }
+
+    /** Replaces Spring Boot's HTTP handler: the front door precedes WebFlux's own handler. */
+    @Bean
+    FrontDoor frontDoor(
+            ApplicationContext context,
+            Engine engine,
+            LiveRoutes routes,
+            GeneralDoor generalDoor,
+            WeirProperties properties,
+            EdgeRecorder recorder) {
+        return new FrontDoor(
+                WebHttpHandlerBuilder.applicationContext(context)
+                        .observationRegistry(ObservationRegistry.NOOP)
+                        .build(),
+                engine,
+                routes,
+                generalDoor,
+                properties.edge(),
+                recorder);
+    }
+
+    @Bean
+    EdgeServer edgeServer(
+            WeirProperties properties, Drain drain, EdgeRecorder recorder, ObjectProvider<FrontDoor> door) {
+        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), door);
+    }
+}

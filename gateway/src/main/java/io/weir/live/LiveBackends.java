@@ -1,0 +1,183 @@
+package io.weir.live;
+
+import io.weir.cluster.Share;
+import io.weir.config.BackendProperties;
+import io.weir.engine.Backend;
+import io.weir.health.Breaker;
+import io.weir.limit.BulkheadProperties;
+import io.weir.limit.BulkheadScope;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.live.RetiredGenerations.RetiredResource;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The backends in force. A change of their properties changes or replaces only the parts that it concerns;
+ * the other parts keep their state.
+ *
+ * <ul>
+ *   <li>Bulkheads are resized in place.
+ *   <li>A breaker with equal settings stays. If only figures differ that are derived from the deadline or the
+ *       limit, its successor continues in the same state. Otherwise the successor starts closed, but keeps a
+ *       state that an operator forced.
+ *   <li>A pool is replaced if the address, the protocol or the connection's properties differ.
+ *   <li>Meters follow the parts, so that their time series continue.
+ * </ul>
+ *
+ * <p>Thread-safe: one change at a time, under this object's monitor.
+ */
+public final class LiveBackends {
+
+    private final BackendFactory factory;
+    private final Resilience4jRegistries registries;
+    private final Map<String, ManagedBackend> backends = new HashMap<>();
+    /** The number of gateways that share the limits of scope {@code cluster}. */
+    private int gateways = 1;
+
+    /** No backends yet. */
+    public LiveBackends(BackendFactory factory, Resilience4jRegistries registries) {
+        this.factory = factory;
+        this.registries = registries;
+    }
+
+    /**
+     * Plans the backends of the next configuration. The backends in force do not change.
+     *
+     * @throws RuntimeException if a backend cannot be created; then nothing remains of the plan
+     */
+    synchronized BackendPlan plan(Map<String, BackendProperties> properties) {
+        BackendPlan plan = new BackendPlan();
+        try {
+            properties.forEach((name, next) -> plan.put(name, plan(name, next, plan)));
+        } catch (RuntimeException e) {
+            plan.rollBack();
+            throw e;
+        }
+        return plan;
+    }
+
+    private ManagedBackend plan(String name, BackendProperties next, BackendPlan plan) {
+        ManagedBackend before = backends.get(name);
+        if (before == null) {
+            return factory.create(name, next, share(next.bulkhead()).permits(), plan);
+        }
+        if (before.properties().equals(next)) {
+            return before;
+        }
+        return factory.succeed(before, next, share(next.bulkhead()).permits(), plan);
+    }
+
+    /**
+     * Puts planned backends in force. The failure of a step is logged and does not stop the other steps.
+     *
+     * @param retired receives the parts to close after the last request that uses them
+     */
+    synchronized void commit(BackendPlan plan, Consumer<RetiredResource> retired) {
+        Map<String, ManagedBackend> planned = plan.managedBackends();
+        List.copyOf(backends.keySet()).forEach(name -> {
+            if (!planned.containsKey(name)) {
+                retired.accept(remove(name));
+            }
+        });
+        planned.forEach((name, next) -> {
+            ManagedBackend before = backends.put(name, next);
+            if (!next.equals(before)) {
+                ConfigurationApplier.logFailure("changing backend " + name, () -> activate(before, next, retired));
+            }
+        });
+    }
+
+    /** Changes the shared parts in place. The registry's listeners, which may throw, are notified last. */
+    private void activate(@Nullable ManagedBackend before, ManagedBackend next, Consumer<RetiredResource> retired) {
+        Backend backend = next.backend();
+        // Connections before permits: an admitted call must find a connection.
+        backend.pool().makeRoom(PoolFactory.maxConcurrentExchanges(next.properties()));
+        resizeBulkhead(next);
+        backend.streams().resize(next.properties().maxStreams(), 0);
+        if (before != null) {
+            Backend old = before.backend();
+            if (backend.breaker() != old.breaker()) {
+                transferBreakerState(before, next);
+            }
+            next.meters()
+                    .replaceParts(
+                            next.properties().bulkhead().maxWaitDuration().toNanos(),
+                            backend.breaker(),
+                            backend.pool(),
+                            backend.retryBudget());
+            if (backend.pool() != old.pool()) {
+                retired.accept(
+                        new RetiredResource(old.pool(), () -> old.pool().close().subscribe()));
+            }
+            before.closeProber();
+        }
+        next.startProber();
+        if (before != null && backend.breaker() != before.backend().breaker()) {
+            registries.breakers().replace(backend.name(), backend.breaker().resilience4j());
+        }
+    }
+
+    private static void transferBreakerState(ManagedBackend before, ManagedBackend next) {
+        Breaker breaker = next.backend().breaker();
+        if (next.properties().circuitBreaker().equals(before.properties().circuitBreaker())) {
+            breaker.inheritState(before.backend().breaker());
+        } else {
+            breaker.inheritForcedState(before.backend().breaker());
+        }
+    }
+
+    /**
+     * Divides the limits of scope {@code cluster} among the gateways again.
+     *
+     * @param gatewayCount the number of gateways; 0 counts as 1
+     */
+    public synchronized void divideAmong(int gatewayCount) {
+        gateways = gatewayCount;
+        backends.values().stream()
+                .filter(managed -> managed.properties().bulkhead().scope() == BulkheadScope.CLUSTER)
+                .forEach(this::resizeBulkhead);
+    }
+
+    private void resizeBulkhead(ManagedBackend managed) {
+        BulkheadProperties properties = managed.properties().bulkhead();
+        Share share = share(properties);
+        managed.backend().bulkhead().resize(share.permits(), properties.queueCapacity());
+        QueueingBulkhead trial = managed.backend().enforcement().trial();
+        if (trial != null) {
+            trial.resize(share.permits(), properties.queueCapacity());
+        }
+        managed.meters().setFloored(share.isFloored());
+    }
+
+    private Share share(BulkheadProperties properties) {
+        return Share.of(properties.maxConcurrentCalls(), properties.scope() == BulkheadScope.CLUSTER ? gateways : 1);
+    }
+
+    /** Removes a backend. Requests that use it continue; its parts are closed after the last of them. */
+    private RetiredResource remove(String name) {
+        ManagedBackend removed = backends.remove(name);
+        if (removed == null) {
+            throw new IllegalStateException("backend: " + name + " (expected: a backend in force)");
+        }
+        removed.closeProber();
+        Backend backend = removed.backend();
+        return new RetiredResource(backend.pool(), () -> {
+            removed.meters().close();
+            // By now the registries may contain a new backend of the same name.
+            registries
+                    .breakers()
+                    .find(name)
+                    .filter(registered -> registered == backend.breaker().resilience4j())
+                    .ifPresent(registered -> registries.breakers().remove(name));
+            registries
+                    .bulkheads()
+                    .find(name)
+                    .filter(registered -> registered == removed.registeredBulkhead())
+                    .ifPresent(registered -> registries.bulkheads().remove(name));
+            backend.pool().close().subscribe();
+        });
+    }
+}

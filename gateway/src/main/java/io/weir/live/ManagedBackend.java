@@ -1,0 +1,40 @@
+package io.weir.live;
+
+import io.weir.config.BackendProperties;
+import io.weir.engine.Backend;
+import io.weir.engine.HealthProber;
+import io.weir.health.BreakerSettings;
+import io.weir.limit.RegisteredBulkhead;
+import io.weir.metrics.BackendMeters;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A backend with the properties that it was created from and the parts that the engine does not see.
+ *
+ * @param properties the backend's properties
+ * @param breakerSettings the settings of its breaker, derived from the properties
+ * @param backend the backend as the engine uses it
+ * @param registeredBulkhead its bulkhead's entry in Resilience4j's registry
+ * @param meters its meters
+ * @param prober probes its health path; null: no {@code health-path} is configured
+ */
+record ManagedBackend(
+        BackendProperties properties,
+        BreakerSettings breakerSettings,
+        Backend backend,
+        RegisteredBulkhead registeredBulkhead,
+        BackendMeters meters,
+        @Nullable HealthProber prober) {
+
+    void startProber() {
+        if (prober != null) {
+            prober.start();
+        }
+    }
+
+    void closeProber() {
+        if (prober != null) {
+            prober.close();
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package io.weir;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.source.tree.BlockTree;
+import com.sun.source.tree.CompilationUnitTree;
+import com.sun.source.tree.MethodTree;
+import com.sun.source.tree.Tree;
+import com.sun.source.util.DocTrees;
+import com.sun.source.util.JavacTask;
+import com.sun.source.util.SourcePositions;
+import com.sun.source.util.TreePathScanner;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The rules of layout that the formatter does not know, for the sources of all modules. */
+class SourceCodeTest {
+
+    private static final Path ROOT = Path.of("..");
+    private static final int MAX_COMMENT_COLUMNS = 110;
+    private static final int MAX_FILE_LINES = 400;
+    private static final int MAX_METHOD_LINES = 60;
+
+    /** A Javadoc that says this, and why, exempts its type or method from the limits on length. */
+    private static final String EXEMPTION = "stays whole";
+
+    @Test
+    void commentsWrapAt110Columns() throws IOException {
+        List<String> wide = new ArrayList<>();
+        for (Path file : sources(".java", ".kt", ".sh", ".yml", ".yaml")) {
+            List<String> lines = Files.readAllLines(file);
+            boolean inBlock = false;
+            for (int i = 0; i < lines.size(); i++) {
+                String text = lines.get(i).strip();
+                boolean opens = text.startsWith("/*");
+                boolean comment = opens || inBlock || text.startsWith("//") || (text.startsWith("#") && !isJava(file));
+                if (opens || inBlock) {
+                    inBlock = !text.endsWith("*/");
+                }
+                if (comment && lines.get(i).length() > MAX_COMMENT_COLUMNS && !text.contains("://")) {
+                    wide.add(file + ":" + (i + 1) + ": " + lines.get(i).length() + " columns");
+                }
+            }
+        }
+        assertThat(wide).isEmpty();
+    }
+
+    @Test
+    void mainFilesAndMethodsAreShortOrSayWhyNot() throws IOException {
+        List<String> problems = new ArrayList<>();
+        List<Path> files = mainJava();
+        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+        try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, Locale.ROOT, null)) {
+            JavacTask task = (JavacTask) compiler.getTask(
+                    null, manager, null, List.of("-proc:none"), null, manager.getJavaFileObjectsFromPaths(files));
+            DocTrees docs = DocTrees.instance(task);
+            for (CompilationUnitTree unit : task.parse()) {
+                new LengthScanner(unit, docs, problems).scan(unit, null);
+            }
+        }
+        assertThat(files).hasSizeGreaterThan(300);
+        assertThat(problems).isEmpty();
+    }
+
+    /** Compares the lengths of one file's types and methods with the limits. */
+    private static final class LengthScanner extends TreePathScanner<@Nullable Void, @Nullable Void> {
+
+        private final CompilationUnitTree unit;
+        private final DocTrees docs;
+        private final List<String> problems;
+
+        LengthScanner(CompilationUnitTree unit, DocTrees docs, List<String> problems) {
+            this.unit = unit;
+            this.docs = docs;
+            this.problems = problems;
+        }
+
+        @Override
+        public @Nullable Void visitCompilationUnit(CompilationUnitTree tree, @Nullable Void unused) {
+            long lines = tree.getLineMap().getLineNumber(end(tree));
+            boolean packageInfo = tree.getTypeDecls().isEmpty();
+            if (lines > MAX_FILE_LINES && !packageInfo && !docOfFirstType(tree).contains(EXEMPTION)) {
+                problems.add(name() + ": " + lines + " lines (expected: at most " + MAX_FILE_LINES + ")");
+            }
+            return super.visitCompilationUnit(tree, null);
+        }
+
+        @Override
+        public @Nullable Void visitMethod(MethodTree method, @Nullable Void unused) {
+            BlockTree body = method.getBody();
+            String doc = docs.getDocComment(getCurrentPath());
+            if (body != null && (doc == null || !doc.contains(EXEMPTION))) {
+                long lines = lines(body);
+                if (lines > MAX_METHOD_LINES) {
+                    problems.add(name() + ": " + method.getName() + " has " + lines + " lines (expected: at most "
+                            + MAX_METHOD_LINES + ")");
+                }
+            }
+            return super.visitMethod(method, null);
+        }
+
+        private String docOfFirstType(CompilationUnitTree tree) {
+            Tree type = tree.getTypeDecls().get(0);
+            String doc = docs.getDocComment(docs.getPath(unit, type));
+            return doc == null ? "" : doc;
+        }
+
+        private long lines(Tree tree) {
+            SourcePositions positions = docs.getSourcePositions();
+            long first = unit.getLineMap().getLineNumber(positions.getStartPosition(unit, tree));
+            return unit.getLineMap().getLineNumber(end(tree)) - first + 1;
+        }
+
+        private long end(Tree tree) {
+            return docs.getSourcePositions().getEndPosition(unit, tree);
+        }
+
+        private String name() {
+            return Path.of(unit.getSourceFile().getName()).getFileName().toString();
+        }
+    }
+
+    private static List<Path> mainJava() throws IOException {
+        return sources(".java").stream()
+                .filter(path -> path.toString().contains("/src/main/"))
+                .toList();
+    }
+
+    private static boolean isJava(Path file) {
+        return file.toString().endsWith(".java") || file.toString().endsWith(".kt");
+    }
+
+    private static List<Path> sources(String... suffixes) throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (String module : List.of("gateway", "backends-sim", "perf", "ops", "config")) {
+            try (Stream<Path> walk = Files.walk(ROOT.resolve(module))) {
+                walk.filter(path -> Stream.of(suffixes).anyMatch(path.toString()::endsWith))
+                        .filter(path -> !path.toString().contains("/target/")
+                                && !path.toString().contains("/perf/results/")
+                                && !path.toString().contains("/ops/.run/"))
+                        .forEach(found::add);
+            } catch (UncheckedIOException e) {
+                throw e.getCause();
+            }
+        }
+        return found;
+    }
+}
