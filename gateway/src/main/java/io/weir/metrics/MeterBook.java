@@ -32,7 +32,7 @@ public final class MeterBook {
 
     private final MeterRegistry registry;
     private final MBeanServer beanServer;
-    private final Map<Key, OwnedMeter> meters = new HashMap<>();
+    private final Map<MeterKey, OwnedMeter> meters = new HashMap<>();
 
     /** A book that registers MBeans with the platform's MBean server. */
     public MeterBook(MeterRegistry registry) {
@@ -50,7 +50,7 @@ public final class MeterBook {
     }
 
     /** Identifies a meter or MBean. */
-    record Key(String name, List<String> tagValues) {}
+    record MeterKey(String name, List<String> tagValues) {}
 
     /**
      * A meter or MBean with its owners.
@@ -70,7 +70,7 @@ public final class MeterBook {
      * Makes a scope the latest owner of a meter, which is created if there is none. The caller holds the
      * monitor.
      */
-    void claim(Key key, MeterScope owner, Object value, Supplier<OwnedMeter> creation) {
+    void claim(MeterKey key, MeterScope owner, Object value, Supplier<OwnedMeter> creation) {
         OwnedMeter known = meters.get(key);
         OwnedMeter meter = known == null ? creation.get() : known;
         meter.display().accept(value);
@@ -81,7 +81,7 @@ public final class MeterBook {
     }
 
     /** Removes a scope from the owners of a meter. The caller holds the monitor. */
-    void release(Key key, MeterScope owner) {
+    void release(MeterKey key, MeterScope owner) {
         OwnedMeter meter = meters.get(key);
         if (meter == null || meter.values().isEmpty()) {
             return;

@@ -7,7 +7,7 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
-import io.weir.metrics.MeterBook.Key;
+import io.weir.metrics.MeterBook.MeterKey;
 import io.weir.metrics.MeterBook.OwnedMeter;
 import java.time.Duration;
 import java.util.HashSet;
@@ -31,7 +31,7 @@ public final class MeterScope implements AutoCloseable {
 
     private final MeterBook book;
     private final MeterRegistry registry;
-    private final Set<Key> keys = new HashSet<>();
+    private final Set<MeterKey> keys = new HashSet<>();
     private boolean closed;
 
     MeterScope(MeterBook book, MeterRegistry registry) {
@@ -146,7 +146,7 @@ public final class MeterScope implements AutoCloseable {
     /** Removes this scope's gauge; no effect if it has none. */
     void removeGauge(Meters meter, String... tagValues) {
         synchronized (book) {
-            Key key = new Key(meter.meterName(), List.of(tagValues));
+            MeterKey key = new MeterKey(meter.meterName(), List.of(tagValues));
             if (keys.remove(key)) {
                 book.release(key, this);
             }
@@ -162,7 +162,7 @@ public final class MeterScope implements AutoCloseable {
         synchronized (book) {
             requireOpen(name);
             claim(
-                    new Key(name.getCanonicalName(), List.of()),
+                    new MeterKey(name.getCanonicalName(), List.of()),
                     bean,
                     () -> new OwnedMeter(shown -> book.register(name, shown), () -> book.unregister(name)));
         }
@@ -186,7 +186,7 @@ public final class MeterScope implements AutoCloseable {
             }
             M created = creation.get();
             claim(
-                    new Key(meter.meterName(), List.of(tagValues)),
+                    new MeterKey(meter.meterName(), List.of(tagValues)),
                     created,
                     () -> new OwnedMeter(any -> {}, () -> registry.remove(created)));
             return created;
@@ -199,7 +199,7 @@ public final class MeterScope implements AutoCloseable {
             requireOpen(meter);
             // The meter is kept and its source changed: during a removal and a new creation, a Prometheus
             // scrape would find two meters of one name, and fail.
-            claim(new Key(meter.meterName(), List.of(tagValues)), value, () -> {
+            claim(new MeterKey(meter.meterName(), List.of(tagValues)), value, () -> {
                 Source source = new Source(value);
                 Meter created = creation.apply(source);
                 return new OwnedMeter(source::show, () -> registry.remove(created));
@@ -207,7 +207,7 @@ public final class MeterScope implements AutoCloseable {
         }
     }
 
-    private void claim(Key key, Object value, Supplier<OwnedMeter> creation) {
+    private void claim(MeterKey key, Object value, Supplier<OwnedMeter> creation) {
         book.claim(key, this, value, creation);
         keys.add(key);
     }
