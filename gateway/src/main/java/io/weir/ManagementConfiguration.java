@@ -2,12 +2,12 @@ package io.weir;
 
 import io.weir.cluster.GatewayCount;
 import io.weir.dashboard.LiveFeed;
-import io.weir.dashboard.RefusedFile;
+import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RouteView;
 import io.weir.engine.Backend;
 import io.weir.management.Gateway;
-import io.weir.management.LimitsOfBody;
+import io.weir.management.LimitsArgumentAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
 import io.weir.reload.ChangeHistory;
@@ -55,7 +55,7 @@ class ManagementConfiguration {
                 state.drain(),
                 recentEvents,
                 () -> Optional.ofNullable(history.lastRejected())
-                        .map(change -> new RefusedFile(change.at(), change.by(), change.problems())),
+                        .map(change -> new RefusedConfiguration(change.at(), change.by(), change.problems())),
                 count == null ? () -> 1 : count::gateways,
                 InstantSource.system());
     }
@@ -67,7 +67,7 @@ class ManagementConfiguration {
     }
 
     @Bean
-    LimitsOfBody limitsOfBody() {
-        return new LimitsOfBody();
+    LimitsArgumentAdvisor limitsArgumentAdvisor() {
+        return new LimitsArgumentAdvisor();
     }
 }

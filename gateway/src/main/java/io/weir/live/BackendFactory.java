@@ -16,6 +16,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
 import java.net.URI;
 import java.util.Map;
@@ -81,7 +82,7 @@ public final class BackendFactory {
         Breaker breaker = breaker(registries.breakers().circuitBreaker(name, settings.resilience4j()), properties);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
         ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, breaker, nanoClock);
-        MeterBook.MeterScope scope = meterBook.open();
+        MeterScope scope = meterBook.open();
         plan.onRollback(scope::close);
         BackendMeters meters = new BackendMeters(
                 scope,
@@ -93,7 +94,7 @@ public final class BackendFactory {
                 pool,
                 retryBudget,
                 serviceTime.littlesLaw());
-        meters.whenRejected(registered::publishRejected);
+        meters.onRejected(registered::publishRejected);
         Backend backend = new Backend(
                 backendSettings(name, properties),
                 bulkhead,

@@ -104,7 +104,7 @@ public final class LiveBackends {
                 backend.serviceTime().follow(backend.breaker());
             }
             next.meters()
-                    .follow(
+                    .replaceParts(
                             next.properties().bulkhead().maxWaitDuration().toNanos(),
                             backend.breaker(),
                             backend.pool(),
@@ -150,7 +150,7 @@ public final class LiveBackends {
         if (dryRun != null) {
             dryRun.resize(share.permits(), properties.queueCapacity());
         }
-        managed.meters().floored(share.isFloored());
+        managed.meters().setFloored(share.isFloored());
     }
 
     private Share share(BulkheadProperties properties) {

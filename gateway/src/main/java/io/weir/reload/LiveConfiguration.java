@@ -60,7 +60,7 @@ public final class LiveConfiguration implements OperatorChanges {
     private final BooleanSupplier draining;
     private final InstantSource clock;
     private final ReloadMeters meters;
-    private final RecentEvents events;
+    private final RecentEvents recentEvents;
     private final ChangeHistory history = new ChangeHistory();
     /** Held while a configuration is applied. */
     private final Object applyLock = new Object();
@@ -87,7 +87,7 @@ public final class LiveConfiguration implements OperatorChanges {
             BooleanSupplier draining,
             InstantSource clock,
             ReloadMeters meters,
-            RecentEvents events) {
+            RecentEvents recentEvents) {
         this.inForce = inForce;
         this.lastRead = inForce;
         this.reader = reader;
@@ -95,7 +95,7 @@ public final class LiveConfiguration implements OperatorChanges {
         this.draining = draining;
         this.clock = clock;
         this.meters = meters;
-        this.events = events;
+        this.recentEvents = recentEvents;
     }
 
     /** The configuration in force. */
@@ -183,7 +183,7 @@ public final class LiveConfiguration implements OperatorChanges {
     }
 
     @Override
-    public <T> T undisturbed(Supplier<T> action) {
+    public <T> T withoutReload(Supplier<T> action) {
         synchronized (applyLock) {
             return action.get();
         }
@@ -237,7 +237,7 @@ public final class LiveConfiguration implements OperatorChanges {
             meters.applied(change.at());
             log.warn("Configuration changed by {} ({}):", change.by(), change.trigger());
             change.differences().forEach(difference -> log.warn("  {}", difference));
-            events.add(
+            recentEvents.add(
                     change.trigger() == Trigger.OPERATOR
                             ? RecentEvents.Kind.LIMIT_CHANGED
                             : RecentEvents.Kind.CONFIGURATION_RELOADED,
@@ -248,7 +248,7 @@ public final class LiveConfiguration implements OperatorChanges {
             meters.refused();
             log.error("Reload from {} rejected; the current configuration stays in force:", change.by());
             change.problems().forEach(problem -> log.error("  {}", problem));
-            events.add(RecentEvents.Kind.CONFIGURATION_REFUSED, null, summary(change.problems()), change.by());
+            recentEvents.add(RecentEvents.Kind.CONFIGURATION_REFUSED, null, summary(change.problems()), change.by());
         }
     }
 

@@ -30,7 +30,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void timesWaitsBudgetsAndServices() {
+    void recordsQueueWaitTimeLeftAndServiceTime() {
         meters.dispatched(5 * MS, 700 * MS);
         meters.dispatched(0, 800 * MS);
         meters.served(40 * MS);
@@ -42,7 +42,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void countsRetriesByTheBudgetsVerdict() {
+    void countsRetriesByVerdict() {
         meters.retried(true);
         meters.retried(false);
         meters.retried(false);
@@ -52,13 +52,13 @@ class BackendMetersTest {
     }
 
     @Test
-    void showsTheCompartmentAsItIs() {
+    void showsThePresentStateOfTheCompartment() {
         fixture.bulkhead.tryAcquire();
         fixture.bulkhead.tryAcquire();
         fixture.bulkhead.enter(new QueueingBulkhead.Waiter() {
             @Override
             protected void granted() {
-                // By the resize below, if ever.
+                // Only the resize below could grant it.
             }
         });
         fixture.streams.tryAcquire();
@@ -85,7 +85,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void showsTheOneStateThatTheBreakerIsIn() {
+    void showsTheStateOfTheBreaker() {
         assertState("closed", false);
         fixture.breaker.resilience4j().transitionToOpenState();
         assertState("open", false);
@@ -111,7 +111,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void countsWhatWasShedByReason() {
+    void countsShedExchangesByReason() {
         meters.shed(Reason.CIRCUIT_OPEN);
         meters.shed(Reason.QUEUE_TIMEOUT);
         meters.shed(Reason.QUEUE_TIMEOUT);
@@ -148,7 +148,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void tellsTheEngineHowLongACallTakesAtLeast() {
+    void givesTheEngineTheUncongestedTime() {
         assertThat(fixture.serviceTime.uncongestedNanos()).isZero();
 
         serve(3_000, 0, 20 * MS);
@@ -157,7 +157,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void doesNotLearnFromABackendWhoseBreakerIsOpen() {
+    void doesNotLearnWhileTheBreakerIsOpen() {
         fixture.breaker.resilience4j().transitionToOpenState();
 
         serve(3_000, 0, MS);
@@ -166,7 +166,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void doesNotLearnFromABackendThatFails() {
+    void doesNotLearnAboveTheTrustedFailureRate() {
         for (int i = 0; i < 100; i++) {
             fixture.breaker.resilience4j().acquirePermission();
             if (i % 5 == 0) {
@@ -182,7 +182,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void takesItsSeriesAndItsBeanAlongWhenTheBackendGoes() {
+    void removesSeriesAndBeanOnClose() {
         meters.shed(Reason.CIRCUIT_OPEN);
         meters.close();
         meters.shed(Reason.BULKHEAD_FULL);
@@ -196,7 +196,7 @@ class BackendMetersTest {
     @Test
     void allocatesNothingPerExchange() {
         assertThat(Allocation.bytesPer(() -> {
-                    // The clock stands still, as it does within a slice, of which there are ten in a window.
+                    // The clock does not advance, as within one of the ten slices of a window.
                     meters.dispatched(MS, 700 * MS);
                     fixture.serviceTime.recordWait(MS);
                     meters.served(20 * MS);

@@ -51,7 +51,7 @@ class ManyReloadsIT {
             "io.weir.limit.QueueingBulkhead",
             "io.weir.limit.RegisteredBulkhead",
             "io.weir.health.Breaker",
-            "io.weir.dashboard.Trace",
+            "io.weir.dashboard.BackendHistory",
             "io.weir.door.Routes",
             "io.weir.engine.Backend",
             "io.weir.engine.HealthProber",

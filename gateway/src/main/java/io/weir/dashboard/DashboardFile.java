@@ -9,10 +9,10 @@ import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
-/** A file of the page, with the headers that keep it to itself. */
-final class DashboardPage {
+/** A file of the dashboard page, served with restrictive security headers. */
+final class DashboardFile {
 
-    /** Nothing but the page's own files; in no frame; no form that goes anywhere. */
+    /** Permits only the page's own files; no framing, no form targets. */
     private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:;"
             + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
             + " require-trusted-types-for 'script'";
@@ -23,11 +23,12 @@ final class DashboardPage {
     private final byte[] content;
 
     /**
-     * A file.
+     * A file of the page.
      *
-     * @param endpoints where the management endpoints are, relative to the page
+     * @param name the name of the resource
+     * @param endpoints base path of the management endpoints, relative to the page
      */
-    DashboardPage(String name, MediaType type, String endpoints) {
+    DashboardFile(String name, MediaType type, String endpoints) {
         this.type = type;
         this.content = read(name).replace(ENDPOINTS, endpoints).getBytes(StandardCharsets.UTF_8);
     }
@@ -46,9 +47,9 @@ final class DashboardPage {
     }
 
     private static String read(String name) {
-        try (InputStream in = DashboardPage.class.getResourceAsStream(name)) {
+        try (InputStream in = DashboardFile.class.getResourceAsStream(name)) {
             if (in == null) {
-                throw new IllegalStateException("resource " + name + " is missing");
+                throw new IllegalStateException("resource: " + name + " is missing");
             }
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {

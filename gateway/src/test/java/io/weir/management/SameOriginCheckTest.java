@@ -6,13 +6,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class OwnOriginTest {
+class SameOriginCheckTest {
 
     @ParameterizedTest
     @CsvSource(
             nullValues = "-",
             value = {
-                // site, origin, host, with a token, without
+                // Sec-Fetch-Site, Origin, Host, permitted with a token, permitted without
                 "-, -, gateway:8081, true, true",
                 "same-origin, http://localhost:8081, localhost:8081, true, true",
                 "same-origin, http://127.0.0.1:8081, 127.0.0.1:8081, true, true",
@@ -31,9 +31,13 @@ class OwnOriginTest {
                 "-, http://a b, localhost:8081, false, false",
                 "-, http://localhost:8081, -, false, false"
             })
-    void permitsItsOwnAndThoseThatAreNoBrowsers(
-            @Nullable String site, @Nullable String origin, @Nullable String host, boolean withToken, boolean without) {
-        assertThat(new OwnOrigin(true).permits(site, origin, host)).isEqualTo(withToken);
-        assertThat(new OwnOrigin(false).permits(site, origin, host)).isEqualTo(without);
+    void permitsItsOwnOriginAndClientsThatAreNoBrowsers(
+            @Nullable String site,
+            @Nullable String origin,
+            @Nullable String host,
+            boolean withToken,
+            boolean withoutToken) {
+        assertThat(new SameOriginCheck(true).permits(site, origin, host)).isEqualTo(withToken);
+        assertThat(new SameOriginCheck(false).permits(site, origin, host)).isEqualTo(withoutToken);
     }
 }

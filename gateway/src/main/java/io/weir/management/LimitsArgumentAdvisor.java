@@ -11,10 +11,12 @@ import org.springframework.boot.actuate.endpoint.invoke.OperationInvokerAdvisor;
 import org.springframework.boot.actuate.endpoint.invoke.OperationParameters;
 
 /**
- * Gives a POST to the endpoint {@code weir} all that its body has, under one name: Spring Boot passes over what is no
- * parameter's name, and no parameter can be called {@code max-concurrent-calls}.
+ * Collects the limits in the body of a POST to the endpoint {@code weir} into one argument, {@value #LIMITS}.
+ *
+ * <p>Spring Boot ignores members of the body that are no parameter of the operation, and a Java parameter
+ * cannot have a name such as {@code max-concurrent-calls}.
  */
-public final class LimitsOfBody implements OperationInvokerAdvisor {
+public final class LimitsArgumentAdvisor implements OperationInvokerAdvisor {
 
     static final String LIMITS = "limits";
     private static final EndpointId WEIR = EndpointId.of("weir");
@@ -32,10 +34,10 @@ public final class LimitsOfBody implements OperationInvokerAdvisor {
         };
     }
 
-    static Map<String, Object> withLimits(Map<String, Object> given) {
-        Map<String, Object> limits = new LinkedHashMap<>(given);
+    static Map<String, Object> withLimits(Map<String, Object> body) {
+        Map<String, Object> limits = new LinkedHashMap<>(body);
         limits.keySet().removeAll(WeirEndpoint.PARAMETERS);
-        Map<String, Object> arguments = new LinkedHashMap<>(given);
+        Map<String, Object> arguments = new LinkedHashMap<>(body);
         arguments.put(LIMITS, limits);
         return arguments;
     }

@@ -4,26 +4,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-class WindowTest {
+class SlidingWindowTest {
 
     @Test
-    void countsFromWhereTheCountersStood() {
-        Window window = new Window(new long[] {100, 7});
+    void countsTheIncreaseSinceItsCreation() {
+        SlidingWindow window = new SlidingWindow(new long[] {100, 7});
 
         window.add(new long[] {103, 7});
         window.add(new long[] {104, 9});
 
         assertThat(window.sum()).containsExactly(4, 2);
-        assertThat(window.added()).isEqualTo(3);
-        assertThat(window.added(index -> index == 1)).isEqualTo(2);
+        assertThat(window.lastSecond()).isEqualTo(3);
+        assertThat(window.lastSecond(index -> index == 1)).isEqualTo(2);
     }
 
     @Test
-    void forgetsASecondOnceTheWindowHasPassed() {
-        Window window = new Window(new long[] {0});
+    void removesASecondAfterTheLengthOfTheWindow() {
+        SlidingWindow window = new SlidingWindow(new long[] {0});
         window.add(new long[] {5});
 
-        for (int i = 1; i < Window.SECONDS; i++) {
+        for (int i = 1; i < SlidingWindow.SECONDS; i++) {
             window.add(new long[] {5});
             assertThat(window.sum()).as("after %s more seconds", i).containsExactly(5);
         }

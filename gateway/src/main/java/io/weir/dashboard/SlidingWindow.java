@@ -4,12 +4,12 @@ import java.util.Arrays;
 import java.util.function.IntPredicate;
 
 /**
- * The difference that counters which only ever grow have made over the last {@value #SECONDS} seconds.
+ * The increase of a set of counters over the last {@value #SECONDS} seconds. The counters only grow.
  *
- * <p>A second is kept as the pairs of index and difference that are not zero: of hundreds of buckets a backend fills few
- * in a second. Not thread-safe: for the feed's thread.
+ * <p>Each second is stored as pairs of a counter's index and its increase, without the zeros: of hundreds of
+ * buckets, a backend uses few in one second. Not thread-safe: for the feed's thread.
  */
-final class Window {
+final class SlidingWindow {
 
     static final int SECONDS = 10;
 
@@ -17,23 +17,23 @@ final class Window {
     private final long[] before;
     private final long[] sum;
     private int next;
-    private long added;
+    private long lastSecond;
 
     /**
-     * A window in which nothing has happened.
+     * An empty window.
      *
-     * @param totals what the counters are now
+     * @param totals the present values of the counters
      */
-    Window(long[] totals) {
+    SlidingWindow(long[] totals) {
         this.before = totals.clone();
         this.sum = new long[totals.length];
         Arrays.fill(seconds, new int[0]);
     }
 
     /**
-     * Another second has passed.
+     * Adds a second, and removes the oldest one.
      *
-     * @param totals what the counters are now
+     * @param totals the present values of the counters
      */
     void add(long[] totals) {
         int[] oldest = seconds[next];
@@ -45,15 +45,15 @@ final class Window {
             changed += totals[i] == before[i] ? 0 : 1;
         }
         int[] second = new int[2 * changed];
-        added = 0;
-        for (int i = 0, at = 0; at < second.length; i++) {
+        lastSecond = 0;
+        for (int i = 0, pair = 0; pair < second.length; i++) {
             if (totals[i] != before[i]) {
-                int difference = (int) (totals[i] - before[i]);
-                second[at] = i;
-                second[at + 1] = difference;
-                at += 2;
-                sum[i] += difference;
-                added += difference;
+                int increase = (int) (totals[i] - before[i]);
+                second[pair] = i;
+                second[pair + 1] = increase;
+                pair += 2;
+                sum[i] += increase;
+                lastSecond += increase;
                 before[i] = totals[i];
             }
         }
@@ -61,22 +61,22 @@ final class Window {
         next = (next + 1) % SECONDS;
     }
 
-    /** What was counted within the window; not to be written to. */
+    /** The increase of each counter within the window; callers must not change the array. */
     long[] sum() {
         return sum;
     }
 
-    /** What was counted in the last second, all together. */
-    long added() {
-        return added;
+    /** The increase of all counters together in the last second. */
+    long lastSecond() {
+        return lastSecond;
     }
 
-    /** What was counted in the last second, of those counters. */
-    long added(IntPredicate which) {
+    /** The increase in the last second of the counters with a matching index. */
+    long lastSecond(IntPredicate index) {
         int[] last = seconds[(next + SECONDS - 1) % SECONDS];
         long count = 0;
         for (int i = 0; i < last.length; i += 2) {
-            if (which.test(last[i])) {
+            if (index.test(last[i])) {
                 count += last[i + 1];
             }
         }

@@ -7,11 +7,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class TroubleTest {
+class SeverityTest {
 
     @ParameterizedTest
     @CsvSource({
-        // state, share, active, waiting, overdue
+        // state, share of trouble, active, waiting, overdue, word, score
         "open, 1, 0, 0, 0, open, 100",
         "open, 0, 0, 0, 0, open, 80",
         "half-open, 0, 1, 0, 0, half-open, 75",
@@ -24,14 +24,15 @@ class TroubleTest {
         "closed, 0, 10, 0, 0, full, 20",
         "closed, 0, 9, 0, 0, calm, 0"
     })
-    void saysTheWorst(String state, double share, int active, int waiting, int overdue, String word, int score) {
-        assertThat(Trouble.of(view(state, active, waiting, overdue), share)).isEqualTo(new Trouble(score, word));
+    void ratesTheWorstProblem(
+            String state, double share, int active, int waiting, int overdue, String word, int score) {
+        assertThat(Severity.of(view(state, active, waiting, overdue), share)).isEqualTo(new Severity(score, word));
     }
 
     @Test
-    void putsWhatCallersSufferBeforeWhatMayCome() {
-        assertThat(Trouble.of(view("closed", 1, 0, 0), 0.01).score())
-                .isGreaterThan(Trouble.of(view("closed", 10, 10, 10), 0).score());
+    void ratesFailuresAboveEarlySigns() {
+        assertThat(Severity.of(view("closed", 1, 0, 0), 0.01).score())
+                .isGreaterThan(Severity.of(view("closed", 10, 10, 10), 0).score());
     }
 
     private static BackendView view(String state, int active, int waiting, int overdue) {

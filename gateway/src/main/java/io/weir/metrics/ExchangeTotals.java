@@ -6,28 +6,34 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * What the exchanges with a backend came to since the start, for who computes figures of a window from it: how many
- * ended in which outcome, and how long those took that were not shed, whose time says nothing of the backend.
+ * The exchanges with one backend since the start: a count by outcome, and a histogram of their durations. A
+ * reader computes the figures of a window from the difference of two readings.
+ *
+ * <p>The durations of shed exchanges are left out, since they say nothing about the backend.
  */
-// Concurrency: counted on event loops, in stripes, so that they do not contend for a cache line; read without a lock. A
-// reader may see an exchange's outcome and not yet its time.
-public final class Tally {
+// Concurrency: event loops count in stripes, so that they do not contend for a cache line; readers take no
+// lock. A reader may see an exchange's outcome before its duration.
+public final class ExchangeTotals {
 
     private static final int MAX_STRIPES = 16;
     private static final int OUTCOMES = ExchangeOutcomes.words().size();
-    /** On cache lines of their own. */
+    /** The next multiple of a cache line, so that outcomes and durations share none. */
     private static final int FIRST_BUCKET = (OUTCOMES + 15) / 8 * 8;
 
     private final AtomicLongArray[] stripes;
 
-    /** Nothing yet. */
-    Tally() {
+    /** Totals of zero. */
+    ExchangeTotals() {
         int cores = Math.min(MAX_STRIPES, Runtime.getRuntime().availableProcessors());
         this.stripes = new AtomicLongArray[Integer.highestOneBit(2 * cores - 1)];
         Arrays.setAll(stripes, i -> new AtomicLongArray(FIRST_BUCKET + LogBuckets.COUNT));
     }
 
-    /** An exchange ended in the outcome that stands there among {@link ExchangeOutcomes#words()}, after this time. */
+    /**
+     * Counts an exchange that has ended.
+     *
+     * @param outcome index in {@link ExchangeOutcomes#words()}
+     */
     void count(int outcome, long totalNanos) {
         AtomicLongArray stripe = stripes[(int) Thread.currentThread().threadId() & (stripes.length - 1)];
         stripe.getAndIncrement(outcome);
@@ -37,21 +43,21 @@ public final class Tally {
     }
 
     /**
-     * How many ended in which outcome.
+     * Reads the number of exchanges by outcome.
      *
-     * @param into as {@link ExchangeOutcomes#words()}; overwritten
+     * @param target in the order of {@link ExchangeOutcomes#words()}; overwritten
      */
-    public void outcomes(long[] into) {
-        Arrays.setAll(into, this::sum);
+    public void readOutcomes(long[] target) {
+        Arrays.setAll(target, this::sum);
     }
 
     /**
-     * How many took which time.
+     * Reads the number of exchanges by duration.
      *
-     * @param into by {@link LogBuckets}; overwritten
+     * @param target one element for each of {@link LogBuckets}; overwritten
      */
-    public void times(long[] into) {
-        Arrays.setAll(into, i -> sum(FIRST_BUCKET + i));
+    public void readDurations(long[] target) {
+        Arrays.setAll(target, i -> sum(FIRST_BUCKET + i));
     }
 
     private long sum(int index) {

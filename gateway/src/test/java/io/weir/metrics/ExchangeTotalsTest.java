@@ -10,60 +10,60 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class TallyTest {
+class ExchangeTotalsTest {
 
     private static final int OK = ExchangeOutcomes.index(200);
     private static final int SHED = ExchangeOutcomes.index(Reason.BULKHEAD_FULL);
     private static final int FAILED = ExchangeOutcomes.index(Reason.DEADLINE_EXCEEDED);
 
-    private final Tally tally = new Tally();
+    private final ExchangeTotals totals = new ExchangeTotals();
     private final long[] outcomes = new long[ExchangeOutcomes.words().size()];
-    private final long[] times = new long[LogBuckets.COUNT];
+    private final long[] durations = new long[LogBuckets.COUNT];
 
     @Test
-    void countsEachExchangeInItsOutcomeAndItsTime() {
-        tally.count(OK, 1_000_000);
-        tally.count(OK, 1_000_000);
-        tally.count(FAILED, 9_000_000);
+    void countsEachExchangeByOutcomeAndByDuration() {
+        totals.count(OK, 1_000_000);
+        totals.count(OK, 1_000_000);
+        totals.count(FAILED, 9_000_000);
 
         read();
         assertThat(outcomes[OK]).isEqualTo(2);
         assertThat(outcomes[FAILED]).isEqualTo(1);
         assertThat(Arrays.stream(outcomes).sum()).isEqualTo(3);
-        assertThat(times[LogBuckets.index(1_000_000)]).isEqualTo(2);
-        assertThat(times[LogBuckets.index(9_000_000)]).isEqualTo(1);
-        assertThat(Arrays.stream(times).sum()).isEqualTo(3);
+        assertThat(durations[LogBuckets.index(1_000_000)]).isEqualTo(2);
+        assertThat(durations[LogBuckets.index(9_000_000)]).isEqualTo(1);
+        assertThat(Arrays.stream(durations).sum()).isEqualTo(3);
     }
 
     @Test
-    void countsNoTimeOfWhatWasShed() {
-        tally.count(SHED, 1_000);
+    void countsNoDurationOfAShedExchange() {
+        totals.count(SHED, 1_000);
 
         read();
         assertThat(outcomes[SHED]).isEqualTo(1);
-        assertThat(times).containsOnly(0);
+        assertThat(durations).containsOnly(0);
     }
 
     @Test
-    void keepsTheLastOutcomeApartFromTheFirstTime() {
+    void keepsTheLastOutcomeApartFromTheFirstDuration() {
         int last = ExchangeOutcomes.words().size() - 1;
-        tally.count(last, 0);
+        totals.count(last, 0);
 
         read();
         assertThat(outcomes[last]).isEqualTo(1);
         assertThat(Arrays.stream(outcomes).sum()).isEqualTo(1);
-        assertThat(times[0]).isEqualTo(1);
-        assertThat(Arrays.stream(times).sum()).isEqualTo(1);
+        assertThat(durations[0]).isEqualTo(1);
+        assertThat(Arrays.stream(durations).sum()).isEqualTo(1);
     }
 
     @Test
-    void losesNothingOfWhatThreadsCountAtOnce() throws InterruptedException {
-        int each = 10_000;
+    void losesNoCountOfConcurrentThreads() throws InterruptedException {
+        int countsPerThread = 10_000;
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
             threads.add(Thread.ofPlatform().start(() -> {
-                for (int n = 0; n < each; n++) {
-                    tally.count(OK, 1_000_000);
+                for (int n = 0; n < countsPerThread; n++) {
+                    totals.count(OK, 1_000_000);
                 }
             }));
         }
@@ -72,15 +72,15 @@ class TallyTest {
         }
 
         read();
-        assertThat(outcomes[OK]).isEqualTo(8L * each);
-        assertThat(times[LogBuckets.index(1_000_000)]).isEqualTo(8L * each);
+        assertThat(outcomes[OK]).isEqualTo(8L * countsPerThread);
+        assertThat(durations[LogBuckets.index(1_000_000)]).isEqualTo(8L * countsPerThread);
     }
 
     private void read() {
-        // What was there is written over.
+        // Both methods overwrite the arrays.
         Arrays.fill(outcomes, -1);
-        Arrays.fill(times, -1);
-        tally.outcomes(outcomes);
-        tally.times(times);
+        Arrays.fill(durations, -1);
+        totals.readOutcomes(outcomes);
+        totals.readDurations(durations);
     }
 }
