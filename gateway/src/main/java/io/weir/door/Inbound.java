@@ -20,7 +20,7 @@ import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.deadline.CallerTimeout;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
-import io.weir.edge.LastAnswer;
+import io.weir.edge.LastResponseHandler;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.RequestTrailers;
@@ -268,7 +268,7 @@ final class Inbound implements RequestFacts {
 
     /** Whether the connection is there, or is gone because the answer that has just been written was its last one: then it was closed behind it. */
     boolean isThere() {
-        return channel.isActive() || LastAnswer.isFlushed(channel);
+        return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);
     }
 
     /** Tells the exchange when what was written is flushed, or cannot be. The answer has been completed towards Reactor Netty. */

@@ -9,7 +9,7 @@ import reactor.core.publisher.Flux;
  * The routes that are in force, those of both doors on one object: what is swapped when the configuration changes.
  *
  * <p>Spring Cloud Gateway takes its routes from here too. A request's are those that it found when it came in ({@link
- * RoutesOfVisit}), whatever has been swapped meanwhile, so that it never meets one door's new routes and the other's old ones.
+ * WeirRoutePredicateHandlerMapping}), whatever has been swapped meanwhile, so that it never meets one door's new routes and the other's old ones.
  */
 // Concurrency: one volatile reference to an immutable object.
 public final class LiveRoutes implements Supplier<Routes>, RouteLocator {

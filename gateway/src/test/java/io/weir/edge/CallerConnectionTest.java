@@ -20,9 +20,9 @@ class CallerConnectionTest {
     @BeforeEach
     void guard() {
         channel.freezeTime();
-        connection.guardedBy(new CallerConnection.Guard() {
+        connection.setGuard(new CallerConnection.Guard() {
             @Override
-            public void expired() {
+            public void onTimeout() {
                 expired++;
             }
 
@@ -40,7 +40,7 @@ class CallerConnectionTest {
 
     @Test
     void expiresAtItsMomentAndOnce() {
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(10));
 
         pass(9);
         assertThat(expired).isZero();
@@ -52,9 +52,9 @@ class CallerConnectionTest {
 
     @Test
     void canBePutOff() {
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(10));
         pass(9);
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(10));
 
         pass(9);
         assertThat(expired).isZero();
@@ -64,8 +64,8 @@ class CallerConnectionTest {
 
     @Test
     void canBeBroughtForward() {
-        connection.expireIn(seconds(75));
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(75));
+        connection.setTimeout(seconds(10));
 
         pass(10);
         assertThat(expired).isEqualTo(1);
@@ -75,12 +75,12 @@ class CallerConnectionTest {
 
     @Test
     void canBeCalledOffAndSetAgain() {
-        connection.expireIn(seconds(10));
-        connection.expireNever();
+        connection.setTimeout(seconds(10));
+        connection.cancelTimeout();
         pass(20);
         assertThat(expired).isZero();
 
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(10));
         pass(10);
         assertThat(expired).isEqualTo(1);
     }
@@ -88,15 +88,15 @@ class CallerConnectionTest {
     /** A busy connection costs one task, however often its moment is put off. */
     @Test
     void schedulesNothingForPuttingOff() {
-        connection.expireIn(seconds(75));
+        connection.setTimeout(seconds(75));
         long first = channel.runScheduledPendingTasks();
 
         for (int i = 0; i < 1000; i++) {
-            connection.expireNever();
-            connection.expireIn(seconds(75));
+            connection.cancelTimeout();
+            connection.setTimeout(seconds(75));
         }
         pass(74);
-        connection.expireIn(seconds(75));
+        connection.setTimeout(seconds(75));
 
         assertThat(channel.runScheduledPendingTasks()).isEqualTo(seconds(1));
         assertThat(first).isEqualTo(seconds(75));
@@ -106,7 +106,7 @@ class CallerConnectionTest {
 
     @Test
     void leavesNothingScheduledBehind() {
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(10));
         connection.closed();
 
         assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
@@ -120,7 +120,7 @@ class CallerConnectionTest {
         handshaking.freezeTime();
         CallerConnection unguarded = new CallerConnection(
                 handshaking, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE));
-        unguarded.expireIn(seconds(10));
+        unguarded.setTimeout(seconds(10));
 
         handshaking.advanceTimeBy(10, TimeUnit.SECONDS);
         handshaking.runScheduledPendingTasks();

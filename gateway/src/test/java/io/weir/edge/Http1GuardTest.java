@@ -38,7 +38,7 @@ class Http1GuardTest {
 
     private static final String GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
-    private final Heard heard = new Heard();
+    private final RecordingEdgeListener heard = new RecordingEdgeListener();
     private final Drain drain = new Drain();
     private final List<Throwable> caught = new ArrayList<>();
     private EmbeddedChannel channel = guarded();
@@ -59,9 +59,9 @@ class Http1GuardTest {
         made.pipeline().addLast(NettyPipeline.HttpTrafficHandler, new ChannelOutboundHandlerAdapter());
         made.freezeTime();
         EdgeRules rules = EdgeRules.of(new Edge().properties(), drain, heard);
-        CallerConnection connection = new ConnectionRegistry(10).enter(made, rules);
+        CallerConnection connection = new ConnectionRegistry(10).register(made, rules);
         assertThat(connection).isNotNull();
-        connection.expireIn(rules.headNanos());
+        connection.setTimeout(rules.headTimeoutNanos());
         Http1Guard.install(made.pipeline(), connection);
         made.pipeline().addLast(new ChannelInboundHandlerAdapter() {
             @Override
@@ -84,7 +84,8 @@ class Http1GuardTest {
         pass(1);
         assertThat(written()).startsWith("HTTP/1.1 408 Request Timeout\r\n");
         assertThat(heard.refused)
-                .containsExactly(new Heard.Refused(Reason.CLIENT_TOO_SLOW, null, null, TimeUnit.SECONDS.toNanos(10)));
+                .containsExactly(new RecordingEdgeListener.Refused(
+                        Reason.CLIENT_TOO_SLOW, null, null, TimeUnit.SECONDS.toNanos(10)));
     }
 
     @Test

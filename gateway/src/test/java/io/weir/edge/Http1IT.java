@@ -317,7 +317,7 @@ class Http1IT {
                 });
                 Wire wire = server.connect()) {
             wire.send("GET /later HTTP/1.1\r\n" + HOST + "\r\nG");
-            Heard.await("handled", () -> server.handled.get() == 1);
+            RecordingEdgeListener.await("handled", () -> server.handled.get() == 1);
             // When another head and another idle connection have had their time, so has this one.
             try (Wire stalling = server.connect()) {
                 stalling.send("G");
@@ -443,7 +443,7 @@ class Http1IT {
             assertRefused(wire, Reason.BAD_REQUEST);
             server.heard.awaitRefused(1);
             assertThat(server.heard.refused.get(0))
-                    .isEqualTo(new Heard.Refused(Reason.BAD_REQUEST, "DELETE", "/orders/1?x", 0));
+                    .isEqualTo(new RecordingEdgeListener.Refused(Reason.BAD_REQUEST, "DELETE", "/orders/1?x", 0));
         }
     }
 
@@ -455,7 +455,7 @@ class Http1IT {
             wire.send("GET /later HTTP/1.1\r\n" + HOST + "\r\n" + "GET /hello HTTP/1.1\r\n" + HOST + "\r\n"
                     + "GET /hello HTTP/1.1\r\n" + HOST + "X: a\r\n b\r\n\r\n" + "GET /hello HTTP/1.1\r\n" + HOST
                     + "\r\n");
-            Heard.await("handled", () -> server.handled.get() == 1);
+            RecordingEdgeListener.await("handled", () -> server.handled.get() == 1);
             server.later.complete("late");
 
             assertThat(wire.answer().body()).isEqualTo("late");
@@ -550,7 +550,7 @@ class Http1IT {
         try (TestServer server = TestServer.start(speaks);
                 Wire wire = server.connect()) {
             wire.send("GET /later HTTP/1.1\r\n" + HOST + "\r\n");
-            Heard.await("handled", () -> server.handled.get() == 1);
+            RecordingEdgeListener.await("handled", () -> server.handled.get() == 1);
             CompletableFuture<Void> sending = CompletableFuture.runAsync(() -> {
                 try {
                     wire.send(("GET /hello HTTP/1.1\r\n" + HOST + "\r\n").repeat(50_000));
@@ -692,7 +692,7 @@ class Http1IT {
                 Wire wire = server.connect()) {
             wire.send("GET /later HTTP/1.1\r\n" + HOST + "\r\nPOST /count HTTP/1.1\r\n" + HOST
                     + "Transfer-Encoding: chunked\r\n\r\nzz\r\n");
-            Heard.await("handled", () -> server.handled.get() == 1);
+            RecordingEdgeListener.await("handled", () -> server.handled.get() == 1);
             server.later.complete("late");
 
             assertThat(wire.answer().body()).isEqualTo("late");
@@ -751,7 +751,7 @@ class Http1IT {
                 Wire fresh = server.connect()) {
             idle.get("/hello");
             busy.send("GET /later HTTP/1.1\r\n" + HOST + "\r\nGET /hello HTTP/1.1\r\n" + HOST + "\r\n");
-            Heard.await("handled", () -> server.handled.get() == 2);
+            RecordingEdgeListener.await("handled", () -> server.handled.get() == 2);
 
             server.drain.enter(Drain.Phase.ANNOUNCED);
             server.customizer.connections().drain();

@@ -224,7 +224,9 @@ class Http2IT {
             // The connection is unharmed.
             wire.headers(3, Http2Wire.get("/hello"), true);
             assertThat(wire.next()).isEqualTo("headers 3 200");
-            assertThat(server.heard.refused).extracting(Heard.Refused::reason).containsExactly(reason);
+            assertThat(server.heard.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
+                    .containsExactly(reason);
             assertThat(server.handled).hasValue(1);
         }
     }
@@ -297,7 +299,7 @@ class Http2IT {
             wire.headers(7, Http2Wire.get("/hello"), true);
             assertThat(wire.next()).isEqualTo("headers 7 200");
             assertThat(server.heard.refused)
-                    .extracting(Heard.Refused::reason)
+                    .extracting(RecordingEdgeListener.Refused::reason)
                     .containsExactly(Reason.BAD_REQUEST, Reason.BAD_REQUEST, Reason.BAD_REQUEST);
         }
     }
@@ -311,7 +313,8 @@ class Http2IT {
 
             assertThat(wire.next()).isEqualTo("goaway 2147483647 " + PROTOCOL_ERROR);
             assertThat(wire.next()).isEqualTo("closed");
-            assertThat(server.heard.refused).containsExactly(new Heard.Refused(Reason.BAD_REQUEST, null, null, 0));
+            assertThat(server.heard.refused)
+                    .containsExactly(new RecordingEdgeListener.Refused(Reason.BAD_REQUEST, null, null, 0));
         }
     }
 
@@ -328,7 +331,9 @@ class Http2IT {
                 // Closed in between.
             }
             server.heard.awaitClosed(1);
-            assertThat(server.heard.refused).extracting(Heard.Refused::reason).containsExactly(Reason.BAD_REQUEST);
+            assertThat(server.heard.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
+                    .containsExactly(Reason.BAD_REQUEST);
         }
     }
 
@@ -340,7 +345,8 @@ class Http2IT {
 
             assertThat(wire.rest()).isNotEmpty();
             server.heard.awaitClosed(1);
-            assertThat(server.heard.refused).containsExactly(new Heard.Refused(Reason.BAD_REQUEST, null, null, 0));
+            assertThat(server.heard.refused)
+                    .containsExactly(new RecordingEdgeListener.Refused(Reason.BAD_REQUEST, null, null, 0));
         }
     }
 
@@ -355,7 +361,9 @@ class Http2IT {
 
             assertThat(wire.next()).isEqualTo("goaway 0 " + ENHANCE_YOUR_CALM);
             assertThat(wire.next()).isEqualTo("closed");
-            assertThat(server.heard.refused).extracting(Heard.Refused::reason).containsExactly(Reason.CLIENT_TOO_SLOW);
+            assertThat(server.heard.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
+                    .containsExactly(Reason.CLIENT_TOO_SLOW);
         }
     }
 
@@ -471,7 +479,7 @@ class Http2IT {
                     .containsExactlyInAnyOrder(
                             "headers 1 400", "headers 3 400", "reset 1 " + CANCEL, "reset 3 " + CANCEL);
             assertThat(server.heard.refused)
-                    .extracting(Heard.Refused::reason)
+                    .extracting(RecordingEdgeListener.Refused::reason)
                     .containsExactly(Reason.BAD_REQUEST, Reason.BAD_REQUEST);
         }
     }
@@ -483,7 +491,7 @@ class Http2IT {
         try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
                 Http2Wire wire = new Http2Wire(server.connect())) {
             wire.headers(1, Http2Wire.get("/later"), true);
-            Heard.await("handled", () -> server.handled.get() == 1);
+            RecordingEdgeListener.await("handled", () -> server.handled.get() == 1);
 
             server.drain.enter(Drain.Phase.ANNOUNCED);
             server.customizer.connections().drain();

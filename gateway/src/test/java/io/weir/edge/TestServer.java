@@ -60,7 +60,7 @@ final class TestServer implements AutoCloseable {
     private static final char[] PASSWORD = "changeit".toCharArray();
 
     final Drain drain = new Drain();
-    final Heard heard = new Heard();
+    final RecordingEdgeListener heard = new RecordingEdgeListener();
     final EdgeServerCustomizer customizer;
     /** Completes what {@code /later} answers. */
     final CompletableFuture<String> later = new CompletableFuture<>();

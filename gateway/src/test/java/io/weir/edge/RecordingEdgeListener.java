@@ -13,7 +13,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** What a listener heard. */
-final class Heard implements EdgeListener {
+final class RecordingEdgeListener implements EdgeListener {
 
     final AtomicInteger opened = new AtomicInteger();
     final AtomicInteger closed = new AtomicInteger();

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** An answer is told of as what it was, although the connection is closed behind it. */
 @Timeout(60)
-class LastAnswerIT {
+class LastResponseIT {
 
     private static final String BACKEND = "orders";
 

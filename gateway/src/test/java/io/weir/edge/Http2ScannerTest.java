@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(Leaks.class)
-class Http2FramerTest {
+class Http2ScannerTest {
 
     private static final int DATA = 0;
     private static final int HEADERS = 1;
@@ -25,7 +25,7 @@ class Http2FramerTest {
     private static final int END_HEADERS = 4;
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Http2Framer framer = new Http2Framer(
+    private final Http2Scanner framer = new Http2Scanner(
             new CallerConnection(channel, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE)));
 
     /** A frame of which so many bytes have come, and whether that is a head that has begun and not ended. */
@@ -74,9 +74,9 @@ class Http2FramerTest {
         channel.pipeline().addLast(framer);
 
         channel.writeInbound(Unpooled.copiedBuffer("P", StandardCharsets.US_ASCII));
-        assertThat(channel.pipeline().get(Http2Framer.class)).isNotNull();
+        assertThat(channel.pipeline().get(Http2Scanner.class)).isNotNull();
         channel.writeInbound(Unpooled.copiedBuffer("OST", StandardCharsets.US_ASCII));
-        assertThat(channel.pipeline().get(Http2Framer.class)).isNull();
+        assertThat(channel.pipeline().get(Http2Scanner.class)).isNull();
 
         assertThat(channel.inboundMessages()).hasSize(2);
         channel.finishAndReleaseAll();
