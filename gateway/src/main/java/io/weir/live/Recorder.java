@@ -3,7 +3,7 @@ package io.weir.live;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.accesslog.AccessLog;
-import io.weir.door.EdgeOutcomes;
+import io.weir.door.DoorListener;
 import io.weir.door.RequestFacts;
 import io.weir.edge.EdgeListener;
 import io.weir.engine.Exchange;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param tracing null: it is switched off
  */
 public record Recorder(
-        EdgeMeters edge, @Nullable AccessLog log, @Nullable Tracing tracing) implements EdgeOutcomes, EdgeListener {
+        EdgeMeters edge, @Nullable AccessLog log, @Nullable Tracing tracing) implements DoorListener, EdgeListener {
 
     /** The observer of a route with meters of its own. */
     public OfRoute of(ExchangeMeters meters) {

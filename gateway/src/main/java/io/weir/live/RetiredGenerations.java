@@ -46,7 +46,7 @@ public final class RetiredGenerations implements AutoCloseable {
 
         /** Adds all that somebody may still go by. */
         void mark(Set<Object> used) {
-            boolean reachable = loopsToPass.get() > 0 || !routes.visits().isOver();
+            boolean reachable = loopsToPass.get() > 0 || !routes.requestsInChain().isOver();
             for (Route route : routes.byId().values()) {
                 if (reachable || !route.usage().isOver()) {
                     used.add(route.observer());
@@ -61,7 +61,7 @@ public final class RetiredGenerations implements AutoCloseable {
 
         boolean isOver() {
             return loopsToPass.get() == 0
-                    && routes.visits().isOver()
+                    && routes.requestsInChain().isOver()
                     && routes.byId().values().stream()
                             .allMatch(route -> route.usage().isOver());
         }

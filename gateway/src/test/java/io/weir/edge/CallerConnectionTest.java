@@ -13,8 +13,8 @@ class CallerConnectionTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final CallerConnection connection =
-            new CallerConnection(channel, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE));
-    private int expired;
+            new CallerConnection(channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
+    private int timeouts;
     private int drained;
 
     @BeforeEach
@@ -23,7 +23,7 @@ class CallerConnectionTest {
         connection.setGuard(new CallerConnection.Guard() {
             @Override
             public void onTimeout() {
-                expired++;
+                timeouts++;
             }
 
             @Override
@@ -39,55 +39,55 @@ class CallerConnectionTest {
     }
 
     @Test
-    void expiresAtItsMomentAndOnce() {
+    void timesOutOnce() {
         connection.setTimeout(seconds(10));
 
         pass(9);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
         pass(1);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
         pass(100);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
     @Test
-    void canBePutOff() {
+    void setTimeoutPostponesTheTimeout() {
         connection.setTimeout(seconds(10));
         pass(9);
         connection.setTimeout(seconds(10));
 
         pass(9);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
         pass(1);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
     @Test
-    void canBeBroughtForward() {
+    void setTimeoutAdvancesTheTimeout() {
         connection.setTimeout(seconds(75));
         connection.setTimeout(seconds(10));
 
         pass(10);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
         pass(100);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
     @Test
-    void canBeCalledOffAndSetAgain() {
+    void cancelsAndSetsAgain() {
         connection.setTimeout(seconds(10));
         connection.cancelTimeout();
         pass(20);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
 
         connection.setTimeout(seconds(10));
         pass(10);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
-    /** A busy connection costs one task, however often its moment is put off. */
+    /** A busy connection costs one task, however often its timeout is postponed. */
     @Test
-    void schedulesNothingForPuttingOff() {
+    void schedulesNoTaskToPostpone() {
         connection.setTimeout(seconds(75));
         long first = channel.runScheduledPendingTasks();
 
@@ -105,21 +105,21 @@ class CallerConnectionTest {
     }
 
     @Test
-    void leavesNothingScheduledBehind() {
+    void closedCancelsTheTask() {
         connection.setTimeout(seconds(10));
         connection.closed();
 
         assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
         pass(20);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
     }
 
     @Test
-    void closesAConnectionThatNobodyGuardsYet() {
+    void closesAConnectionWithoutGuard() {
         EmbeddedChannel handshaking = new EmbeddedChannel();
         handshaking.freezeTime();
         CallerConnection unguarded = new CallerConnection(
-                handshaking, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE));
+                handshaking, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
         unguarded.setTimeout(seconds(10));
 
         handshaking.advanceTimeBy(10, TimeUnit.SECONDS);
@@ -129,7 +129,7 @@ class CallerConnectionTest {
     }
 
     @Test
-    void tellsTheGuardOfADrainOnTheEventLoop() {
+    void drainsTheGuardOnTheEventLoop() {
         connection.drain();
         assertThat(drained).isZero();
 

@@ -25,15 +25,15 @@ class Http2ScannerTest {
     private static final int END_HEADERS = 4;
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Http2Scanner framer = new Http2Scanner(
-            new CallerConnection(channel, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE)));
+    private final Http2Scanner scanner = new Http2Scanner(
+            new CallerConnection(channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE)));
 
-    /** A frame of which so many bytes have come, and whether that is a head that has begun and not ended. */
+    /** One byte of the input, and whether a head is incomplete after it. */
     private record Step(byte value, boolean inHead) {}
 
     @Test
-    void knowsAtEveryByteWhetherAHeadHasBegunAndNotEnded() {
-        channel.pipeline().addLast(framer);
+    void tracksWhetherAHeadIsIncompleteAtEveryByte() {
+        channel.pipeline().addLast(scanner);
         List<Step> steps = new ArrayList<>();
         ByteBuf preface = Http2CodecUtil.connectionPrefaceBuf();
         while (preface.isReadable()) {
@@ -63,15 +63,15 @@ class Http2ScannerTest {
             ByteBuf passed = channel.readInbound();
             assertThat(passed).isSameAs(bytes);
             passed.release();
-            assertThat(framer.isInHead()).as("seed " + seed).isEqualTo(steps.get(to - 1).inHead);
+            assertThat(scanner.isInHead()).as("seed " + seed).isEqualTo(steps.get(to - 1).inHead);
             from = to;
         }
         channel.finishAndReleaseAll();
     }
 
     @Test
-    void leavesAConnectionOfHttp1() {
-        channel.pipeline().addLast(framer);
+    void removesItselfFromAnHttp1Connection() {
+        channel.pipeline().addLast(scanner);
 
         channel.writeInbound(Unpooled.copiedBuffer("P", StandardCharsets.US_ASCII));
         assertThat(channel.pipeline().get(Http2Scanner.class)).isNotNull();
