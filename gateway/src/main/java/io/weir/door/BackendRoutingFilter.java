@@ -51,7 +51,8 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
         setAlreadyRouted(exchange);
         Route route = request.routes().route(matched.getId());
         if (route == null) {
-            return Mono.error(new RefusalException(Refusal.of(Reason.NO_ROUTE, "route " + matched.getId() + " is gone")));
+            return Mono.error(
+                    new RefusalException(Refusal.of(Reason.NO_ROUTE, "route " + matched.getId() + " is gone")));
         }
         GeneralCaller caller = new GeneralCaller(
                 engine,

@@ -43,7 +43,8 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     private @Nullable CoreSubscriber<? super Void> actual;
     private boolean completed;
 
-    CompiledCaller(Engine engine, CompiledRoute route, InboundRequest inbound, long arrivedAtNanos, boolean serverTiming) {
+    CompiledCaller(
+            Engine engine, CompiledRoute route, InboundRequest inbound, long arrivedAtNanos, boolean serverTiming) {
         this.inbound = inbound;
         this.route = route;
         this.serverTiming = serverTiming;

@@ -105,7 +105,8 @@ public final class FrontDoor implements HttpHandler {
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
         } catch (IllegalArgumentException e) {
-            return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, InboundRequest.UNREADABLE, NONE));
+            return refuse(
+                    Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, InboundRequest.UNREADABLE, NONE));
         }
         if (target.authority() != null) {
             // The target's authority overrides Host (RFC 9112, 3.2.2), for the match and for the backend.

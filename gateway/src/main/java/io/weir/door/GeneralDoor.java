@@ -51,7 +51,8 @@ public final class GeneralDoor {
     ChainRequest request(ServerWebExchange exchange) {
         ChainRequest request = requestOrNull(exchange);
         if (request == null) {
-            throw new IllegalStateException("exchange: without a request (expected: one that the front door has passed on)");
+            throw new IllegalStateException(
+                    "exchange: without a request (expected: one that the front door has passed on)");
         }
         return request;
     }

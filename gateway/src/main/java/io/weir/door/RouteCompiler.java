@@ -207,10 +207,13 @@ public final class RouteCompiler {
                     (path, variables) -> absolute(template.expand(variables).getRawPath()));
         } else if (type == RewritePathGatewayFilterFactory.class
                 && config instanceof RewritePathGatewayFilterFactory.Config rewrite
-                && PATH_REPLACEMENT.matcher(String.valueOf(rewrite.getReplacement())).matches()) {
+                && PATH_REPLACEMENT
+                        .matcher(String.valueOf(rewrite.getReplacement()))
+                        .matches()) {
             Pattern pattern = Pattern.compile(String.valueOf(rewrite.getRegexp()));
             String replacement = String.valueOf(rewrite.getReplacement()).replace("$\\", "$");
-            draft.path.add((path, variables) -> encodeAgain(pattern.matcher(path).replaceAll(replacement)));
+            draft.path.add(
+                    (path, variables) -> encodeAgain(pattern.matcher(path).replaceAll(replacement)));
         } else {
             return false;
         }

@@ -1,7 +1,7 @@
 package io.weir.door;
 
-import static io.weir.door.DoorRow.request;
 import static io.weir.door.DoorRow.get;
+import static io.weir.door.DoorRow.request;
 import static io.weir.door.DoorRow.row;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -74,17 +74,17 @@ class DoorsDifferentialIT {
     static void start() {
         backend = TestBackend.start(DoorsDifferentialIT::serve);
         gateway = TestGateway.start("""
-                weir:
-                  edge: { allow-encoded-slashes: true, server-timing: true }
-                  backends:
-                    orders: { uri: "%1$s", deadline: 20s }
-                    narrow: { uri: "%1$s", deadline: 15s, bulkhead: { max-concurrent-calls: 1, queue-capacity: 1, max-wait-duration: 10s } }
-                spring.cloud.gateway.server.webflux:
-                  default-filters: ['AddRequestHeader=X-Edge, default', 'AddResponseHeader=X-Edge, default']
-                  routes:
-                  - { id: gate, uri: "backend://orders", order: -1000, predicates: ["Header=X-Door, general", "Before=2020-01-01T00:00:00Z"] }
-                  - { id: narrow, uri: "backend://narrow", predicates: ["Header=X-Row, narrow"] }
-                """.formatted(backend.uri())
+            weir:
+              edge: { allow-encoded-slashes: true, server-timing: true }
+              backends:
+                orders: { uri: "%1$s", deadline: 20s }
+                narrow: { uri: "%1$s", deadline: 15s, bulkhead: { max-concurrent-calls: 1, queue-capacity: 1, max-wait-duration: 10s } }
+            spring.cloud.gateway.server.webflux:
+              default-filters: ['AddRequestHeader=X-Edge, default', 'AddResponseHeader=X-Edge, default']
+              routes:
+              - { id: gate, uri: "backend://orders", order: -1000, predicates: ["Header=X-Door, general", "Before=2020-01-01T00:00:00Z"] }
+              - { id: narrow, uri: "backend://narrow", predicates: ["Header=X-Row, narrow"] }
+            """.formatted(backend.uri())
                 + Stream.concat(rows(), Stream.of(UNKNOWN_METHOD))
                         .map(DoorRow::yaml)
                         .collect(Collectors.joining()));
@@ -114,7 +114,8 @@ class DoorsDifferentialIT {
         answer = row.answer();
         List<OutcomePair> pairs = new ArrayList<>();
         for (Case testCase : row.cases()) {
-            OutcomePair pair = new OutcomePair(outcome(row, testCase, Door.COMPILED), outcome(row, testCase, Door.GENERAL));
+            OutcomePair pair =
+                    new OutcomePair(outcome(row, testCase, Door.COMPILED), outcome(row, testCase, Door.GENERAL));
             assertThat(pair.compiled().text())
                     .as("%s", testCase)
                     .isEqualTo(pair.general().text());
@@ -432,7 +433,9 @@ class DoorsDifferentialIT {
                 row("several filters of the path")
                         .when("Path=/{x}/**")
                         .then("StripPrefix=1", "PrefixPath=/api/{x}", "RewritePath=/api/(.*), /v2/$1", "StripPrefix=0")
-                        .cases(get("/a/b%20c/?d").to("/v2/a/b%20c/?d"), get("/a").to("/v2/a/")),
+                        .cases(
+                                get("/a/b%20c/?d").to("/v2/a/b%20c/?d"),
+                                get("/a").to("/v2/a/")),
                 row("an unchanged query")
                         .when("Path=/**")
                         .then("StripPrefix=1")
@@ -615,8 +618,15 @@ class DoorsDifferentialIT {
                         Stream.concat(Stream.of("Origin: http://shop.example"), Stream.of(fields))
                                 .toArray(String[]::new))
                 .to("/f");
-        String chunks =
-                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n3\r\n...\r\n0\r\nX-T: t\r\n\r\n";
+        String chunks = "HTTP/1.1 200 OK\r\n"
+                + "Transfer-Encoding: chunked\r\n"
+                + "Trailer: X-T\r\n\r\n"
+                + "2\r\n"
+                + "ok\r\n"
+                + "3\r\n"
+                + "...\r\n"
+                + "0\r\n"
+                + "X-T: t\r\n\r\n";
         return Stream.of(
                 row("fields of a request")
                         .cases(
@@ -806,7 +816,9 @@ class DoorsDifferentialIT {
             caller.send(testCase.bytes(row.field(), "X-Door: " + door.word(), "X-Request-Id: " + id));
             ReceivedResponse response = receive(caller, testCase.head().startsWith("HEAD "));
             String seen = BACKEND_REQUESTS.poll();
-            assertThat(BACKEND_REQUESTS).as("more than one request at the backend").isEmpty();
+            assertThat(BACKEND_REQUESTS)
+                    .as("more than one request at the backend")
+                    .isEmpty();
             String text = (seen == null ? "nothing at the backend" : seen) + "\n--\n" + response.text() + "\n--\n";
             if (testCase.isHttp10()) {
                 // Reactor Netty writes a complete response in the caller's version, and closes; it writes a

@@ -22,17 +22,17 @@ class GlobalCorsIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.start("""
-                weir:
-                  backends:
-                    orders: { uri: "%s" }
-                spring.cloud.gateway.server.webflux:
-                  globalcors:
-                    add-to-simple-url-handler-mapping: true
-                    cors-configurations:
-                      '[/**]': { allowed-origins: ["%s"], allowed-methods: [GET, PUT] }
-                  routes:
-                    - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**", "Method=GET,PUT"] }
-                """.formatted(backend.uri(), ORIGIN));
+            weir:
+              backends:
+                orders: { uri: "%s" }
+            spring.cloud.gateway.server.webflux:
+              globalcors:
+                add-to-simple-url-handler-mapping: true
+                cors-configurations:
+                  '[/**]': { allowed-origins: ["%s"], allowed-methods: [GET, PUT] }
+              routes:
+                - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**", "Method=GET,PUT"] }
+            """.formatted(backend.uri(), ORIGIN));
     }
 
     @AfterAll

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 class CallerConnectionTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final CallerConnection connection =
-            new CallerConnection(channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
+    private final CallerConnection connection = new CallerConnection(
+            channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
     private int timeouts;
     private int drained;
 

@@ -232,7 +232,10 @@ class CallersIT extends GatewayTests {
 
         leavingCaller.action().leave();
 
-        assertThat(assertRecordedAsClientClosed(door, SILENT, path).path("attempts").asInt()).isEqualTo(1);
+        assertThat(assertRecordedAsClientClosed(door, SILENT, path)
+                        .path("attempts")
+                        .asInt())
+                .isEqualTo(1);
     }
 
     @ParameterizedTest(name = "{0}, {1}")
@@ -286,7 +289,10 @@ class CallersIT extends GatewayTests {
 
         leavingCaller.action().leave();
 
-        assertThat(assertRecordedAsClientClosed(door, BACKEND, path).path("bytes").asInt()).isEqualTo(5);
+        assertThat(assertRecordedAsClientClosed(door, BACKEND, path)
+                        .path("bytes")
+                        .asInt())
+                .isEqualTo(5);
         await().until(() -> backend.connections() == 0);
     }
 
@@ -315,7 +321,8 @@ class CallersIT extends GatewayTests {
         Mono<Void> held;
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", path));
-            held = Objects.requireNonNull(THREAD_SWITCHING_FILTER.heldRequests.poll(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            held = Objects.requireNonNull(
+                    THREAD_SWITCHING_FILTER.heldRequests.poll(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS));
             caller.reset();
         }
         JsonNode line = gateway.logged(path);
@@ -375,7 +382,11 @@ class CallersIT extends GatewayTests {
     /** On a busy machine, the backend may count as slow, but not as failed. */
     private static void assertNoFailure(String backendName) {
         gateway.assertNothingHeld();
-        assertThat(gateway.backend(backendName).breaker().resilience4j().getMetrics().getNumberOfFailedCalls())
+        assertThat(gateway.backend(backendName)
+                        .breaker()
+                        .resilience4j()
+                        .getMetrics()
+                        .getNumberOfFailedCalls())
                 .isZero();
     }
 

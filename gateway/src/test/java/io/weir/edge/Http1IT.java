@@ -98,7 +98,8 @@ class Http1IT {
                 RawHttp1Client client = server.connect()) {
             String request = "GET /hello HTTP/1.1\r\n" + HOST + "\r\n";
             // The requests after the closing one are dropped.
-            client.send(request.repeat(49) + "POST /echo " + last + "Content-Length: 4\r\n\r\nlast" + request.repeat(50));
+            client.send(
+                    request.repeat(49) + "POST /echo " + last + "Content-Length: 4\r\n\r\nlast" + request.repeat(50));
 
             for (int i = 0; i < 49; i++) {
                 RawHttp1Client.Answer answer = client.answer();

@@ -192,9 +192,12 @@ class Http2IT {
                         RawHttp2Client.request("G T", "/hello").authority("a"),
                         Reason.BAD_REQUEST,
                         "a method and a path"),
-                Arguments.of("connect", RawHttp2Client.request("CONNECT", "/hello").authority("a"), Reason.BAD_REQUEST, ""),
-                Arguments.of("space in the path", RawHttp2Client.get("/a b"), Reason.BAD_REQUEST, "a method and a path"),
-                Arguments.of("long path", RawHttp2Client.get("/" + "a".repeat(256)), Reason.URI_TOO_LONG, "longer than 256"),
+                Arguments.of(
+                        "connect", RawHttp2Client.request("CONNECT", "/hello").authority("a"), Reason.BAD_REQUEST, ""),
+                Arguments.of(
+                        "space in the path", RawHttp2Client.get("/a b"), Reason.BAD_REQUEST, "a method and a path"),
+                Arguments.of(
+                        "long path", RawHttp2Client.get("/" + "a".repeat(256)), Reason.URI_TOO_LONG, "longer than 256"),
                 Arguments.of(
                         "large field",
                         RawHttp2Client.get("/hello").add("x", "y".repeat(1024)),
@@ -254,7 +257,8 @@ class Http2IT {
                 RawHttp2Client client = new RawHttp2Client(server.connect())) {
             client.headers(1, RawHttp2Client.request("HEAD", "/hello"), true);
             assertThat(client.next()).isEqualTo("headers 1 400 end");
-            client.headers(3, RawHttp2Client.request("POST", "/a.B/c").add("content-type", "application/grpc+proto"), true);
+            client.headers(
+                    3, RawHttp2Client.request("POST", "/a.B/c").add("content-type", "application/grpc+proto"), true);
             assertThat(client.next()).isEqualTo("headers 3 200 end");
             assertThat(client.lastHeaders.get("grpc-status")).asString().isEqualTo("13");
         }

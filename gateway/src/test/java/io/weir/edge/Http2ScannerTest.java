@@ -25,8 +25,8 @@ class Http2ScannerTest {
     private static final int END_HEADERS = 4;
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Http2Scanner scanner = new Http2Scanner(
-            new CallerConnection(channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE)));
+    private final Http2Scanner scanner = new Http2Scanner(new CallerConnection(
+            channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE)));
 
     /** One byte of the input, and whether a head is incomplete after it. */
     private record Step(byte value, boolean inHead) {}
