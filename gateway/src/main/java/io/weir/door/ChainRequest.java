@@ -49,7 +49,7 @@ final class ChainRequest {
         return outcome.compareAndSet(null, caller);
     }
 
-    /** Records that the caller has left; false if there is an exchange, which must be told. */
+    /** Records that the caller has left; false if there is an exchange, which must be notified. */
     boolean cancelWithoutExchange() {
         return outcome.compareAndSet(null, CANCELLED);
     }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param id the id of Spring Cloud Gateway's route
  * @param backend the name of the route's backend; null if the route has none
  * @param door {@code compiled} or {@code general}
- * @param why why the route is not compiled; null if it is
+ * @param why the reason why the route is not compiled; null if it is compiled
  */
 public record RouteView(
         String id,

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Concurrency: confined to the connection's event loop, except {@link #drain()}.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // The channel's close tells the result of a write or a close.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class CallerConnection implements Runnable {
 
     /** Enforces the rules of the connection's protocol. Called on the connection's event loop. */

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * The open connections of callers: enforces their limit, and tells them of the gateway's shutdown.
  * Thread-safe.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // The channel's close tells the result of a write or a close.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 public final class ConnectionRegistry {
 
     private final Set<CallerConnection> connections = ConcurrentHashMap.newKeySet();

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When the connection lingers, this handler drops the input.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // The channel's close tells the result of a write or a close.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http1Scanner extends ChannelDuplexHandler {
 
     private enum Position {

@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Concurrency: confined to the connection's event loop.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // The channel's close tells the result of a write or a close.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
 
     private final CallerConnection connection;

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p>It also records that the last response is flushed. A closed channel alone does not tell whether the
  * gateway closed it after its last response, or the caller left.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // The channel's close tells the result of a write or a close.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
 
     private static final AttributeKey<@Nullable Boolean> FLUSHED =

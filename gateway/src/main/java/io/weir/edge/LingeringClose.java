@@ -13,7 +13,7 @@ import io.netty.handler.ssl.SslHandler;
  *
  * <p>Concurrency: confined to the connection's event loop.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // The channel's close tells the result of a write or a close.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class LingeringClose {
 
     private final CallerConnection connection;
