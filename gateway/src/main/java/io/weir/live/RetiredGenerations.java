@@ -54,7 +54,7 @@ public final class RetiredGenerations implements AutoCloseable {
         /** Adds the keys of all resources that requests of this generation may still use. */
         void mark(Set<Object> used) {
             boolean mayEnterAnyRoute =
-                    pendingLoops.get() > 0 || !routes.visits().isZero();
+                    pendingLoops.get() > 0 || !routes.requestsInChain().isZero();
             for (Route route : routes.byId().values()) {
                 if (mayEnterAnyRoute || !route.inFlight().isZero()) {
                     used.add(route.observer());
@@ -69,7 +69,7 @@ public final class RetiredGenerations implements AutoCloseable {
 
         boolean isOver() {
             return pendingLoops.get() == 0
-                    && routes.visits().isZero()
+                    && routes.requestsInChain().isZero()
                     && routes.byId().values().stream()
                             .allMatch(route -> route.inFlight().isZero());
         }

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.List;
 import org.springframework.util.unit.DataSize;
 
-/** Properties for tests: the defaults, but for what a test is about. */
-final class Edge {
+/** Builds edge properties for tests: the defaults, except for the fields that a test sets. */
+final class TestEdgeProperties {
 
     int maxConnections = 20_000;
     int maxUriLength = 8 * 1024;
@@ -17,7 +17,7 @@ final class Edge {
     List<String> trustedProxies = List.of();
 
     static EdgeProperties trusting(String... networks) {
-        Edge edge = new Edge();
+        TestEdgeProperties edge = new TestEdgeProperties();
         edge.trustedProxies = List.of(networks);
         return edge.properties();
     }

@@ -9,12 +9,13 @@ import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Follows the bytes of an HTTP/2 connection from frame to frame, in front of the codec, which does not tell that a frame has begun: a head that does not come to
- * its end is known by nothing else.
+ * Scans the bytes of an HTTP/2 connection frame by frame in front of the codec, which does not tell that a
+ * frame has begun. Only this handler detects a head that stalls.
  *
- * <p>On a connection without TLS it stands in front from the first byte, and leaves where that is not the beginning of HTTP/2's preface.
+ * <p>On a connection without TLS, it is in the pipeline from the first byte, and removes itself if the first
+ * bytes are not HTTP/2's preface.
  */
-final class Http2Framer extends ChannelInboundHandlerAdapter {
+final class Http2Scanner extends ChannelInboundHandlerAdapter {
 
     private static final byte[] PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final int HEADER_BYTES = Http2CodecUtil.FRAME_HEADER_LENGTH;
@@ -22,13 +23,15 @@ final class Http2Framer extends ChannelInboundHandlerAdapter {
     private final CallerConnection connection;
     private int prefaceBytes;
     private int headerBytes;
-    private int left;
+    /** Bytes of the frame's payload that have not arrived. */
+    private int remainingBytes;
+
     private int type;
     private int flags;
-    /** Header fields go on in the next frame. */
+    /** The header block continues in the next frame. */
     private boolean continues;
 
-    Http2Framer(CallerConnection connection) {
+    Http2Scanner(CallerConnection connection) {
         this.connection = connection;
     }
 
@@ -43,16 +46,16 @@ final class Http2Framer extends ChannelInboundHandlerAdapter {
             context.pipeline().remove(this);
             return;
         }
-        follow(in);
+        scan(in);
         context.fireChannelRead(in);
         if (connection.guard() instanceof Http2Guard guard) {
-            guard.bytesRead(isInHead());
+            guard.onBytesDecoded(isInHead());
         }
     }
 
-    /** Whether a head, or a frame that is no body, has begun and not ended. */
+    /** Whether a header block, or a frame other than DATA, has begun and not ended. */
     boolean isInHead() {
-        return continues || headerBytes > 0 || (left > 0 && type != Http2FrameTypes.DATA);
+        return continues || headerBytes > 0 || (remainingBytes > 0 && type != Http2FrameTypes.DATA);
     }
 
     private boolean isPreface(ByteBuf in) {
@@ -65,34 +68,34 @@ final class Http2Framer extends ChannelInboundHandlerAdapter {
         return true;
     }
 
-    private void follow(ByteBuf in) {
+    private void scan(ByteBuf in) {
         int i = in.readerIndex();
         int end = in.writerIndex();
         int preface = Math.min(end - i, PREFACE.length - prefaceBytes);
         prefaceBytes += preface;
         i += preface;
         while (i < end) {
-            if (headerBytes == 0 && left > 0) {
-                int skipped = Math.min(left, end - i);
+            if (headerBytes == 0 && remainingBytes > 0) {
+                int skipped = Math.min(remainingBytes, end - i);
                 i += skipped;
-                left -= skipped;
+                remainingBytes -= skipped;
             } else {
-                header(in.getUnsignedByte(i++));
+                scanFrameHeader(in.getUnsignedByte(i++));
             }
-            if (left == 0 && headerBytes == 0) {
+            if (remainingBytes == 0 && headerBytes == 0) {
                 endFrame();
             }
         }
     }
 
-    /** Length (3), type, flags, stream (4). */
-    private void header(int b) {
+    /** A frame header: length (3 bytes), type (1), flags (1), stream (4). */
+    private void scanFrameHeader(int b) {
         switch (headerBytes) {
-            case 0, 1, 2 -> left = left << 8 | b;
+            case 0, 1, 2 -> remainingBytes = remainingBytes << 8 | b;
             case 3 -> type = b;
             case 4 -> flags = b;
             default -> {
-                // The stream is the codec's business.
+                // The codec reads the stream id.
             }
         }
         headerBytes = headerBytes + 1 == HEADER_BYTES ? 0 : headerBytes + 1;

@@ -6,17 +6,20 @@ import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http2.Http2FrameCodec;
 
-/** Waits for TLS and its negotiation of the protocol, since the codec that is to be guarded comes into the pipeline only then. */
-final class Arrival extends ChannelInboundHandlerAdapter {
+/**
+ * Installs the guard of a TLS connection after the protocol negotiation, when the pipeline has its HTTP
+ * codec.
+ */
+final class GuardInstaller extends ChannelInboundHandlerAdapter {
 
     private final CallerConnection connection;
 
-    Arrival(CallerConnection connection) {
+    GuardInstaller(CallerConnection connection) {
         this.connection = connection;
     }
 
-    /** Guards the connection if its codec is there. */
-    static boolean guard(ChannelPipeline pipeline, CallerConnection connection) {
+    /** Installs the guard if the pipeline has an HTTP codec; returns whether it has one. */
+    static boolean install(ChannelPipeline pipeline, CallerConnection connection) {
         if (pipeline.get(HttpServerCodec.class) != null) {
             Http1Guard.install(pipeline, connection);
             return true;
@@ -30,18 +33,18 @@ final class Arrival extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
-        guardIfNegotiated(context);
+        installIfNegotiated(context);
         context.fireChannelRead(message);
     }
 
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
-        guardIfNegotiated(context);
+        installIfNegotiated(context);
         context.fireUserEventTriggered(event);
     }
 
-    private void guardIfNegotiated(ChannelHandlerContext context) {
-        if (!context.isRemoved() && guard(context.pipeline(), connection)) {
+    private void installIfNegotiated(ChannelHandlerContext context) {
+        if (!context.isRemoved() && install(context.pipeline(), connection)) {
             context.pipeline().remove(this);
         }
     }

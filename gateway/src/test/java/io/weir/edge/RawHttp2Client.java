@@ -22,41 +22,44 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 
-/** A client of HTTP/2 that sends exactly the frames that it is told to, sound or not, and reads frame by frame. */
-@SuppressWarnings("FutureReturnValueIgnored") // Bytes are written into memory.
-public final class Http2Wire implements Closeable {
+/** An HTTP/2 client that sends exactly the given frames, valid or not, and reads frame by frame. */
+@SuppressWarnings("FutureReturnValueIgnored") // The channel writes into memory.
+public final class RawHttp2Client implements Closeable {
 
-    /** What came, in words: {@code headers 1 200}, {@code data 1 text}, {@code reset 1 0}, {@code goaway 2147483647 0}, {@code closed}. */
+    /**
+     * The received events: {@code headers 1 200}, {@code data 1 text}, {@code reset 1 0},
+     * {@code goaway 2147483647 0}, {@code closed}.
+     */
     private final Deque<String> events = new ArrayDeque<>();
 
     private final Map<Integer, Integer> windows = new HashMap<>();
-    private final Wire wire;
+    private final RawHttp1Client connection;
     private final ChannelHandlerContext context;
     private final EmbeddedChannel channel;
     private final DefaultHttp2FrameWriter writer = new DefaultHttp2FrameWriter((name, value) -> false);
     private final DefaultHttp2FrameReader reader =
             new DefaultHttp2FrameReader(new DefaultHttp2HeadersDecoder(false, 1 << 20));
 
-    /** Headers of the answers, by what came last. */
+    /** The headers of the latest response. */
     Http2Headers lastHeaders = new DefaultHttp2Headers(false);
 
-    Http2Wire(Wire wire) throws IOException {
-        this(wire, 1 << 20);
+    RawHttp2Client(RawHttp1Client connection) throws IOException {
+        this(connection, 1 << 20);
     }
 
-    /** One that takes so much of each answer before it says that it takes more. */
-    Http2Wire(Wire wire, int window) throws IOException {
-        this.wire = wire;
+    /** Announces this initial window for every stream. */
+    RawHttp2Client(RawHttp1Client connection, int window) throws IOException {
+        this.connection = connection;
         this.channel = new EmbeddedChannel(new ChannelInboundHandlerAdapter());
         this.context = channel.pipeline().firstContext();
-        wire.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        connection.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
         writer.writeSettings(context, new Http2Settings().initialWindowSize(window), context.newPromise());
         flush();
     }
 
-    /** One that takes nothing of an answer but its head. */
-    public static Http2Wire takingNothing(int port) throws IOException {
-        return new Http2Wire(Wire.to(port), 0);
+    /** A client that reads only the heads of responses: its window is 0. */
+    public static RawHttp2Client takingNothing(int port) throws IOException {
+        return new RawHttp2Client(RawHttp1Client.to(port), 0);
     }
 
     /** A request's head. */
@@ -78,7 +81,7 @@ public final class Http2Wire implements Closeable {
         flush();
     }
 
-    /** Sends a part of a body, once the windows of the stream and the connection are open wide enough. */
+    /** Sends a part of a body once the windows of stream and connection permit it. */
     void data(int stream, int bytes, boolean last) throws IOException {
         while (stream != 0 && (window(stream) < bytes || window(0) < bytes)) {
             read();
@@ -106,11 +109,11 @@ public final class Http2Wire implements Closeable {
         return drain();
     }
 
-    Wire wire() {
-        return wire;
+    RawHttp1Client connection() {
+        return connection;
     }
 
-    /** The next event but settings, pings, acknowledgements and window updates. */
+    /** The next event, without settings, pings, acknowledgements and window updates. */
     public String next() throws IOException {
         while (events.isEmpty()) {
             read();
@@ -123,15 +126,15 @@ public final class Http2Wire implements Closeable {
     }
 
     private void read() throws IOException {
-        byte[] header = wire.bytes(Http2CodecUtil.FRAME_HEADER_LENGTH);
+        byte[] header = connection.bytes(Http2CodecUtil.FRAME_HEADER_LENGTH);
         if (header.length < Http2CodecUtil.FRAME_HEADER_LENGTH) {
             events.add("closed");
             return;
         }
         int length = (header[0] & 0xff) << 16 | (header[1] & 0xff) << 8 | (header[2] & 0xff);
-        ByteBuf frame = Unpooled.wrappedBuffer(header, wire.bytes(length));
+        ByteBuf frame = Unpooled.wrappedBuffer(header, connection.bytes(length));
         try {
-            reader.readFrame(context, frame, new Recorder());
+            reader.readFrame(context, frame, new EventRecorder());
         } catch (Http2Exception e) {
             throw new IOException(e);
         } finally {
@@ -143,12 +146,12 @@ public final class Http2Wire implements Closeable {
     public void close() throws IOException {
         reader.close();
         channel.finishAndReleaseAll();
-        wire.close();
+        connection.close();
     }
 
     private void flush() throws IOException {
         channel.flushOutbound();
-        wire.send(drain());
+        connection.send(drain());
     }
 
     private byte[] drain() {
@@ -162,7 +165,7 @@ public final class Http2Wire implements Closeable {
         return bytes;
     }
 
-    private final class Recorder extends Http2EventAdapter {
+    private final class EventRecorder extends Http2EventAdapter {
 
         @Override
         public int onDataRead(ChannelHandlerContext ctx, int stream, ByteBuf data, int padding, boolean endOfStream) {

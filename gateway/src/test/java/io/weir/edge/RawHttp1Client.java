@@ -12,15 +12,15 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** A client that sends exactly what it is told to. Every read has a time limit. */
-final class Wire implements Closeable {
+/** An HTTP/1 client that sends exactly the given bytes. Every read has a timeout. */
+final class RawHttp1Client implements Closeable {
 
     private static final int READ_TIMEOUT_MILLIS = 20_000;
 
     private final Socket socket;
     private final InputStream in;
 
-    /** An answer of HTTP/1. */
+    /** An HTTP/1 response. */
     record Answer(int status, Map<String, String> fields, String body) {
 
         @Nullable
@@ -33,15 +33,15 @@ final class Wire implements Closeable {
         }
     }
 
-    Wire(Socket socket) throws IOException {
+    RawHttp1Client(Socket socket) throws IOException {
         this.socket = socket;
         socket.setSoTimeout(READ_TIMEOUT_MILLIS);
         socket.setTcpNoDelay(true);
         this.in = socket.getInputStream();
     }
 
-    static Wire to(int port) throws IOException {
-        return new Wire(new Socket(InetAddress.getLoopbackAddress(), port));
+    static RawHttp1Client to(int port) throws IOException {
+        return new RawHttp1Client(new Socket(InetAddress.getLoopbackAddress(), port));
     }
 
     Socket socket() {
@@ -62,7 +62,7 @@ final class Wire implements Closeable {
         return answer();
     }
 
-    /** The next answer to a request with a body in its answer. */
+    /** Reads the next response, which has a body. */
     Answer answer() throws IOException {
         return answer(true);
     }
@@ -111,7 +111,7 @@ final class Wire implements Closeable {
         return line.toString();
     }
 
-    /** What still comes before the other side closes; an exception if it resets. */
+    /** The bytes until the server closes the connection; throws if the server resets it. */
     String rest() throws IOException {
         return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
     }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 @ExtendWith(Leaks.class)
-class Http2FramerTest {
+class Http2ScannerTest {
 
     private static final int DATA = 0;
     private static final int HEADERS = 1;
@@ -25,15 +25,15 @@ class Http2FramerTest {
     private static final int END_HEADERS = 4;
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final Http2Framer framer = new Http2Framer(
-            new CallerConnection(channel, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE)));
+    private final Http2Scanner scanner = new Http2Scanner(new CallerConnection(
+            channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE)));
 
-    /** A frame of which so many bytes have come, and whether that is a head that has begun and not ended. */
+    /** One byte of the input, and whether a head is incomplete after it. */
     private record Step(byte value, boolean inHead) {}
 
     @Test
-    void knowsAtEveryByteWhetherAHeadHasBegunAndNotEnded() {
-        channel.pipeline().addLast(framer);
+    void tracksWhetherAHeadIsIncompleteAtEveryByte() {
+        channel.pipeline().addLast(scanner);
         List<Step> steps = new ArrayList<>();
         ByteBuf preface = Http2CodecUtil.connectionPrefaceBuf();
         while (preface.isReadable()) {
@@ -63,20 +63,20 @@ class Http2FramerTest {
             ByteBuf passed = channel.readInbound();
             assertThat(passed).isSameAs(bytes);
             passed.release();
-            assertThat(framer.isInHead()).as("seed " + seed).isEqualTo(steps.get(to - 1).inHead);
+            assertThat(scanner.isInHead()).as("seed " + seed).isEqualTo(steps.get(to - 1).inHead);
             from = to;
         }
         channel.finishAndReleaseAll();
     }
 
     @Test
-    void leavesAConnectionOfHttp1() {
-        channel.pipeline().addLast(framer);
+    void removesItselfFromAnHttp1Connection() {
+        channel.pipeline().addLast(scanner);
 
         channel.writeInbound(Unpooled.copiedBuffer("P", StandardCharsets.US_ASCII));
-        assertThat(channel.pipeline().get(Http2Framer.class)).isNotNull();
+        assertThat(channel.pipeline().get(Http2Scanner.class)).isNotNull();
         channel.writeInbound(Unpooled.copiedBuffer("OST", StandardCharsets.US_ASCII));
-        assertThat(channel.pipeline().get(Http2Framer.class)).isNull();
+        assertThat(channel.pipeline().get(Http2Scanner.class)).isNull();
 
         assertThat(channel.inboundMessages()).hasSize(2);
         channel.finishAndReleaseAll();

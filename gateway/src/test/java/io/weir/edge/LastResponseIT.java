@@ -13,9 +13,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 
-/** An answer is told of as what it was, although the connection is closed behind it. */
+/** A response is recorded correctly although the gateway closes the connection after it. */
 @Timeout(60)
-class LastAnswerIT {
+class LastResponseIT {
 
     private static final String BACKEND = "orders";
 
@@ -34,7 +34,7 @@ class LastAnswerIT {
     }
 
     @AfterEach
-    void nothingIsHeld() {
+    void assertNothingHeld() {
         gateway.assertNothingHeld();
     }
 
@@ -45,18 +45,18 @@ class LastAnswerIT {
     }
 
     @Door.Each
-    void tellsAWholeAnswer(Door door) throws IOException {
+    void recordsACompleteResponse(Door door) throws IOException {
         assertTold(door, "whole", 200, "2xx");
     }
 
     @Door.Each
-    void tellsABackendsError(Door door) throws IOException {
+    void recordsABackendsError(Door door) throws IOException {
         assertTold(door, "failed", 500, "5xx");
     }
 
-    /** Whose connection lives on only if both sides say so. */
+    /** An HTTP/1.0 connection is kept only if both sides say so. */
     @Door.Each
-    void tellsAnAnswerToACallerOfHttp10(Door door) throws IOException {
+    void recordsResponsesToAnHttp10Caller(Door door) throws IOException {
         String path = door.path(BACKEND, "old");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send("GET " + path + " HTTP/1.0\r\n\r\n");
@@ -78,7 +78,7 @@ class LastAnswerIT {
     }
 
     @Door.Each
-    void answersAllRequestsInFrontOfTheLastOne(Door door) throws IOException {
+    void answersAllRequestsBeforeTheLastOne(Door door) throws IOException {
         String path = door.path(BACKEND, "pipelined");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", path).repeat(49) + TestCaller.head("GET", path, "Connection: close"));
@@ -90,8 +90,8 @@ class LastAnswerIT {
         await().untilAsserted(() -> assertThat(gateway.lines(path)).hasSize(50));
     }
 
-    private static void assertTold(Door door, String what, int status, String outcome) throws IOException {
-        String path = door.path(BACKEND, what);
+    private static void assertTold(Door door, String name, int status, String outcome) throws IOException {
+        String path = door.path(BACKEND, name);
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestCaller.Answer answer = caller.request("GET", path, "Connection: close");
             assertThat(answer.status()).isEqualTo(status);

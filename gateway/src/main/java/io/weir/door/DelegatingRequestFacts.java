@@ -3,11 +3,11 @@ package io.weir.door;
 import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
-/** A caller whose facts are those of its inbound request. */
-interface InboundFacts extends RequestFacts {
+/** Takes the facts from the inbound request. */
+interface DelegatingRequestFacts extends RequestFacts {
 
-    /** The request as it came in. */
-    Inbound inbound();
+    /** The request as received. */
+    InboundRequest inbound();
 
     @Override
     default String requestMethod() {

@@ -20,7 +20,7 @@ import io.netty.util.concurrent.ScheduledFuture;
 import io.weir.deadline.CallerTimeout;
 import io.weir.edge.Forwarding;
 import io.weir.edge.HopByHop;
-import io.weir.edge.LastAnswer;
+import io.weir.edge.LastResponseHandler;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.RequestTrailers;
@@ -46,17 +46,17 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * One request as it came in, and what both doors do with it in the same way: the head that goes to the backend, the gateway's own answer,
- * breaking off, knowing when all is flushed.
+ * One request of a caller with its response, and the operations that both doors share: writing the head for
+ * the backend, writing the gateway's own response, resetting the connection, and detecting the flush.
  *
- * <p>Confined to the event loop of its connection.
+ * <p>Concurrency: confined to the event loop of its connection.
  */
-final class Inbound implements RequestFacts {
+final class InboundRequest implements RequestFacts {
 
-    /** Stands for a target that cannot be read. */
+    /** Replaces a target that cannot be parsed. */
     static final RequestTarget UNREADABLE = RequestTarget.parse("/", false);
 
-    /** The largest WebSocket frame that passes. */
+    /** The largest WebSocket frame that is passed on. */
     private static final int MAX_FRAME_BYTES = 1024 * 1024;
 
     private static final AsciiString WEBSOCKET_VERSION = AsciiString.cached("13");
@@ -75,7 +75,7 @@ final class Inbound implements RequestFacts {
     private boolean hasTunnel;
     private @Nullable String requestId;
 
-    Inbound(
+    InboundRequest(
             HttpServerRequest request,
             HttpServerResponse response,
             RequestTarget target,
@@ -111,7 +111,7 @@ final class Inbound implements RequestFacts {
         return target;
     }
 
-    /** Whether the request has a body; an HTTP/2 one of unknown length is shown as chunked. */
+    /** Whether the request has a body; Reactor Netty presents an HTTP/2 body of unknown length as chunked. */
     boolean hasBody() {
         HttpHeaders headers = request.requestHeaders();
         if (headers.contains(HttpHeaderNames.TRANSFER_ENCODING)) {
@@ -122,8 +122,9 @@ final class Inbound implements RequestFacts {
     }
 
     /**
-     * Whether the caller asks for a WebSocket, by all that RFC 6455 wants of a handshake (4.2.1). What has not all of it is a request like any other, whose {@code Upgrade} goes
-     * no further: the gateway could open the backend's side, and never the caller's.
+     * Whether the caller asks for a WebSocket with a complete handshake (RFC 6455, 4.2.1). An incomplete one
+     * is an ordinary request whose {@code Upgrade} field is dropped: the gateway could open the backend's
+     * side, but not the caller's.
      */
     boolean asksForWebSocket() {
         HttpHeaders headers = request.requestHeaders();
@@ -137,9 +138,10 @@ final class Inbound implements RequestFacts {
     }
 
     /**
-     * What the backend is asked for: a path as filters left it, with the slashes merged that they may have put beside each other, and the query.
+     * The target for the backend.
      *
-     * @param query as it came; null: none
+     * @param path the path after the filters, which may have put slashes beside each other; they are merged
+     * @param query the query as received; null if there is none
      */
     static String target(String path, @Nullable String query) {
         String merged = path.contains("//") ? SLASHES.matcher(path).replaceAll("/") : path;
@@ -147,11 +149,12 @@ final class Inbound implements RequestFacts {
     }
 
     /**
-     * Makes the head that goes to the backend of one that the route's filters have been through.
+     * Completes the head for the backend after the route's filters.
      *
-     * @param preserveHost whether the backend sees the caller's {@code Host}, or what a filter has put in its place
+     * @param preserveHost whether the backend sees the caller's {@code Host}, or the one that a filter has
+     *     set
      */
-    void finishHead(HttpHeaders toBackend, Backend backend, boolean preserveHost) {
+    void completeBackendHead(HttpHeaders toBackend, Backend backend, boolean preserveHost) {
         String host = host();
         String preserved = preserveHost ? toBackend.get(HttpHeaderNames.HOST) : null;
         HopByHop.strip(toBackend);
@@ -168,34 +171,34 @@ final class Inbound implements RequestFacts {
         Via.append(toBackend);
     }
 
-    /** Makes the answer's head of the backend's. */
-    void writeHead(int status, HttpHeaders fromBackend) {
+    /** Writes the response's head from the backend's head. */
+    void writeResponseHead(int status, HttpHeaders fromBackend) {
         HttpHeaders head = response.responseHeaders();
         head.set(fromBackend);
         HopByHop.strip(head);
         Via.append(head);
         response.status(HttpResponseStatus.valueOf(status));
-        finishAnswerHead(head);
+        completeResponseHead(head);
     }
 
-    /** What every answer carries; the framing, if the backend's was by chunks. */
-    void finishAnswerHead(HttpHeaders head) {
+    /** Adds the fields of every response, and the framing if the backend's body is chunked. */
+    void completeResponseHead(HttpHeaders head) {
         head.set(RequestId.X_REQUEST_ID, requestId());
         if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
             if (HttpVersion.HTTP_1_0.equals(request.version())) {
-                // It knows no chunks: the end of the connection is the end of the body.
+                // HTTP/1.0 has no chunks: the end of the connection ends the body.
                 head.remove(HttpHeaderNames.TRANSFER_ENCODING);
                 response.keepAlive(false);
             } else {
                 head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
         } else if (HttpVersion.HTTP_1_0.equals(request.version()) && request.isKeepAlive()) {
-            // It stays connected only if it is told so.
+            // An HTTP/1.0 caller keeps the connection only with this field.
             head.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
         }
     }
 
-    /** Says how long the request waited, and how long the backend took. */
+    /** Adds {@code Server-Timing}: the time in the queue, and in the backend. */
     void writeServerTiming(HttpHeaders head, long queueNanos, long backendNanos) {
         head.add(SERVER_TIMING, "queue;dur=" + millis(queueNanos) + ", backend;dur=" + millis(backendNanos));
     }
@@ -205,7 +208,7 @@ final class Inbound implements RequestFacts {
         return micros / 1_000 + "." + String.valueOf(1_000 + micros % 1_000).substring(1);
     }
 
-    /** Writes the gateway's own answer into the head, and gives its body. */
+    /** Writes the gateway's own response into the head, and returns its body. */
     ByteBuf writeRefusal(Refusal refusal) {
         HttpHeaders head = response.responseHeaders();
         head.set(RequestId.X_REQUEST_ID, requestId());
@@ -219,19 +222,27 @@ final class Inbound implements RequestFacts {
         if (!HttpMethod.HEAD.equals(request.method())) {
             return body;
         }
-        // As long as it would have been for a GET.
+        // The length of the response to a GET.
         head.remove(HttpHeaderNames.TRANSFER_ENCODING);
         head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.readableBytes()));
         body.release();
         return Unpooled.EMPTY_BUFFER;
     }
 
-    /** Whether it has become a tunnel, which tells by its own end that the caller has left: the backend is to hear how. */
+    /**
+     * Whether it is a WebSocket tunnel. A tunnel reports by its own end that the caller has left, with the
+     * close frame for the backend.
+     */
     boolean isTunnel() {
         return hasTunnel;
     }
 
-    /** Opens the caller's WebSocket; completes when the tunnel has ended. */
+    /**
+     * Opens the caller's WebSocket; completes when the tunnel has ended.
+     *
+     * @param subprotocol the backend's choice; null if there is none
+     * @param tunnel passes frames between the caller's two directions and the backend
+     */
     Mono<Void> upgrade(
             @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         hasTunnel = true;
@@ -239,14 +250,14 @@ final class Inbound implements RequestFacts {
                 WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
         if (subprotocol != null) {
             spec.protocols(subprotocol);
-            // Of several fields in which the caller may have named it, Netty reads one.
+            // Netty reads only one of the fields in which the caller may have named the subprotocol.
             request.requestHeaders().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
         }
         response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
-        // Reactor Netty's own end of it is the handshake's; the tunnel's is told apart.
+        // Reactor Netty's publisher ends with the handshake; this one ends with the tunnel.
         Sinks.Empty<Void> ended = Sinks.empty();
-        // Cached: it goes on to its end when Reactor Netty cancels it because the caller has closed, so that the
-        // backend hears how.
+        // Cached: when Reactor Netty cancels it because the caller has closed, the tunnel goes on to its end,
+        // so that the backend gets the close frame.
         return response.sendWebsocket(
                         (in, out) -> Mono.from(tunnel.apply(in, out))
                                 .doFinally(signal -> ended.tryEmitEmpty())
@@ -255,39 +266,48 @@ final class Inbound implements RequestFacts {
                 .then(ended.asMono());
     }
 
-    /** Breaks off: RST for a connection, RST_STREAM for a stream. */
+    /** Resets the connection (RST) or the stream (RST_STREAM). */
     void reset() {
         if (channel instanceof Http2StreamChannel) {
             channel.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.INTERNAL_ERROR))
                     .addListener(ChannelFutureListener.CLOSE);
         } else {
-            // Nothing is sent after what was: a caller must not take this for the end of the answer.
+            // A regular close would look like the end of the response.
             channel.config().setOption(ChannelOption.SO_LINGER, 0);
             channel.unsafe().close(channel.voidPromise());
         }
     }
 
-    /** Whether the connection is there, or is gone because the answer that has just been written was its last one: then it was closed behind it. */
-    boolean isThere() {
-        return channel.isActive() || LastAnswer.isFlushed(channel);
+    /**
+     * Whether the caller has not left: its connection is open, or the gateway has closed it after the last
+     * response.
+     */
+    boolean isCallerPresent() {
+        return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);
     }
 
-    /** Tells the exchange when what was written is flushed, or cannot be. The answer has been completed towards Reactor Netty. */
-    void awaitFlush(Exchange exchange, boolean wasActive) {
+    /**
+     * Tells the exchange when its response is flushed, or cannot be flushed. Reactor Netty has the whole
+     * response already.
+     *
+     * @param wasPresent the value of {@link #isCallerPresent} before Reactor Netty got the end of the
+     *     response
+     */
+    void reportFlush(Exchange exchange, boolean wasPresent) {
         ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
         if (!(channel instanceof Http2StreamChannel)
-                && wasActive
+                && wasPresent
                 && (buffer == null || buffer.totalPendingWriteBytes() == 0)) {
-            // Flushed while it was written, the usual case; and closed after that, if it was the last answer.
+            // The usual case: flushed during the write, and then closed if it was the last response.
             exchange.flushed();
             return;
         }
         if (exchange.isOver()) {
-            limitTaking();
+            limitReadTime();
             return;
         }
         ((ChannelOperations<?, ?>) response).onTerminate().subscribe(null, failure -> exchange.callerLeft(), () -> {
-            if (wasActive) {
+            if (wasPresent) {
                 exchange.flushed();
             } else {
                 exchange.callerLeft();
@@ -296,10 +316,10 @@ final class Inbound implements RequestFacts {
     }
 
     /**
-     * Breaks off an answer that no exchange looks after, the gateway's own, if the caller does not take it in time. It is small, and has been completed towards Reactor
-     * Netty.
+     * Resets the gateway's own response, which no exchange supervises, if the caller does not read it in
+     * time. Reactor Netty has the whole response already.
      */
-    void limitTaking() {
+    void limitReadTime() {
         ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
         if (!channel.isActive() || (buffer != null && buffer.totalPendingWriteBytes() == 0)) {
             return;
@@ -310,6 +330,7 @@ final class Inbound implements RequestFacts {
                 .subscribe(null, failure -> limit.cancel(false), () -> limit.cancel(false));
     }
 
+    /** The host that the caller asks for; null if there is none. */
     @Nullable
     String host() {
         String authority = target.authority();

@@ -12,8 +12,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What a listener heard. */
-final class Heard implements EdgeListener {
+/** Records the events of callers' connections. */
+final class RecordingEdgeListener implements EdgeListener {
 
     final AtomicInteger opened = new AtomicInteger();
     final AtomicInteger closed = new AtomicInteger();
@@ -64,9 +64,9 @@ final class Heard implements EdgeListener {
         long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - end > 0) {
-                throw new AssertionError("waited in vain: " + what);
+                throw new AssertionError("timed out: " + what);
             }
-            // And leaves the core to those who are waited for.
+            // Parks, so that the awaited threads get the core.
             LockSupport.parkNanos(100_000);
         }
     }

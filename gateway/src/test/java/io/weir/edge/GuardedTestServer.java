@@ -33,18 +33,18 @@ import reactor.netty.http.server.HttpServerResponse;
 import reactor.netty.http.server.HttpServerRoutes;
 import reactor.netty.tcp.SslProvider.GenericSslContextSpec;
 
-/** A real server on a free port, guarded as the gateway's is, with a few routes to try. */
-@SuppressWarnings("FutureReturnValueIgnored") // A close is seen by the client.
-final class TestServer implements AutoCloseable {
+/** A real server on a free port with the gateway's edge handlers and a few test routes. */
+@SuppressWarnings("FutureReturnValueIgnored") // The client sees the close.
+final class GuardedTestServer implements AutoCloseable {
 
-    /** How callers speak to it. */
-    enum Speaks {
+    /** The protocols that the server accepts. */
+    enum Protocols {
         HTTP1,
         HTTP1_OR_H2C,
         TLS_HTTP1,
         TLS_HTTP1_OR_H2;
 
-        HttpProtocol[] protocols() {
+        HttpProtocol[] toReactorNetty() {
             return switch (this) {
                 case HTTP1, TLS_HTTP1 -> new HttpProtocol[] {HttpProtocol.HTTP11};
                 case HTTP1_OR_H2C -> new HttpProtocol[] {HttpProtocol.HTTP11, HttpProtocol.H2C};
@@ -60,39 +60,40 @@ final class TestServer implements AutoCloseable {
     private static final char[] PASSWORD = "changeit".toCharArray();
 
     final Drain drain = new Drain();
-    final Heard heard = new Heard();
+    final RecordingEdgeListener listener = new RecordingEdgeListener();
     final EdgeServerCustomizer customizer;
-    /** Completes what {@code /later} answers. */
+    /** Completes the response of {@code /later}. */
     final CompletableFuture<String> later = new CompletableFuture<>();
-    /** Requests that reached a route. */
+    /** The number of requests that reached a route. */
     final AtomicInteger handled = new AtomicInteger();
 
-    private final Speaks speaks;
+    private final Protocols protocols;
     private final DisposableServer server;
 
-    TestServer(Speaks speaks, UnaryOperator<Edge> edge) {
-        this.speaks = speaks;
-        this.customizer = new EdgeServerCustomizer(edge.apply(new Edge()).properties(), drain, heard);
-        HttpServer plain = HttpServer.create().host("localhost").port(0).protocol(speaks.protocols());
-        HttpServer secured = speaks.isTls() ? secure(plain, speaks) : plain;
+    GuardedTestServer(Protocols protocols, UnaryOperator<TestEdgeProperties> edge) {
+        this.protocols = protocols;
+        this.customizer =
+                new EdgeServerCustomizer(edge.apply(new TestEdgeProperties()).properties(), drain, listener);
+        HttpServer plain = HttpServer.create().host("localhost").port(0).protocol(protocols.toReactorNetty());
+        HttpServer secured = protocols.isTls() ? secure(plain, protocols) : plain;
         this.server = customizer.apply(secured).route(this::routes).bindNow();
     }
 
-    static TestServer start(Speaks speaks) {
-        return new TestServer(speaks, edge -> edge);
+    static GuardedTestServer start(Protocols protocols) {
+        return new GuardedTestServer(protocols, edge -> edge);
     }
 
     int port() {
         return server.port();
     }
 
-    Wire connect() throws Exception {
-        if (!speaks.isTls()) {
-            return Wire.to(port());
+    RawHttp1Client connect() throws Exception {
+        if (!protocols.isTls()) {
+            return RawHttp1Client.to(port());
         }
         SSLContext tls = SSLContext.getInstance("TLS");
         tls.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
-        return new Wire(tls.getSocketFactory().createSocket("localhost", port()));
+        return new RawHttp1Client(tls.getSocketFactory().createSocket("localhost", port()));
     }
 
     @Override
@@ -100,7 +101,7 @@ final class TestServer implements AutoCloseable {
         server.disposeNow(Duration.ofSeconds(10));
         drain.enter(Drain.Phase.REFUSING);
         customizer.connections().drain();
-        heard.awaitClosed(heard.opened.get());
+        listener.awaitClosed(listener.opened.get());
     }
 
     private void routes(HttpServerRoutes routes) {
@@ -163,20 +164,20 @@ final class TestServer implements AutoCloseable {
                 .map(String::valueOf));
     }
 
-    private static HttpServer secure(HttpServer server, Speaks speaks) {
+    private static HttpServer secure(HttpServer server, Protocols protocols) {
         KeyManagerFactory keys = Keys.FACTORY;
-        return speaks == Speaks.TLS_HTTP1
+        return protocols == Protocols.TLS_HTTP1
                 ? server.secure(spec -> spec.sslContext((GenericSslContextSpec<?>)
-                        Http11SslContextSpec.forServer(keys).configure(TestServer::withJdk)))
+                        Http11SslContextSpec.forServer(keys).configure(GuardedTestServer::withJdk)))
                 : server.secure(spec -> spec.sslContext((GenericSslContextSpec<?>)
-                        Http2SslContextSpec.forServer(keys).configure(TestServer::withJdk)));
+                        Http2SslContextSpec.forServer(keys).configure(GuardedTestServer::withJdk)));
     }
 
     private static void withJdk(SslContextBuilder builder) {
         builder.sslProvider(SslProvider.JDK);
     }
 
-    /** A key that is made once, by the JDK's own tool. */
+    /** A key that keytool creates once. */
     private static final class Keys {
 
         static final KeyManagerFactory FACTORY = make();
