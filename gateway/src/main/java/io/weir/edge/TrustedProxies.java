@@ -16,7 +16,15 @@ public final class TrustedProxies {
 
     private final List<Network> networks;
 
-    private record Network(byte[] address, int prefixBits) {
+    private static final class Network {
+
+        private final byte[] address;
+        private final int prefixBits;
+
+        Network(byte[] address, int prefixBits) {
+            this.address = address;
+            this.prefixBits = prefixBits;
+        }
 
         boolean contains(byte[] other) {
             if (other.length != address.length) {
