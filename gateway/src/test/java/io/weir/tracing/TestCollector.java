@@ -1,98 +1,86 @@
 package io.weir.tracing;
 
+import static com.github.tomakehurst.wiremock.client.WireMock.ok;
+import static com.github.tomakehurst.wiremock.client.WireMock.post;
+import static com.github.tomakehurst.wiremock.core.WireMockConfiguration.wireMockConfig;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.github.tomakehurst.wiremock.WireMockServer;
+import com.github.tomakehurst.wiremock.http.HttpHeaders;
+import com.github.tomakehurst.wiremock.http.Request;
 import com.google.protobuf.ByteString;
-import com.sun.net.httpserver.Headers;
-import com.sun.net.httpserver.HttpExchange;
-import com.sun.net.httpserver.HttpServer;
+import com.google.protobuf.InvalidProtocolBufferException;
 import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
-import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.resource.v1.Resource;
 import io.opentelemetry.proto.trace.v1.Span;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /** A collector that receives OTLP over HTTP, and keeps the spans. */
 public final class TestCollector implements AutoCloseable {
 
-    private final HttpServer server;
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private static final String PATH = "/v1/traces";
+    /** Longer than any test waits for an export. */
+    private static final Duration HANG = Duration.ofMinutes(5);
+
+    private final WireMockServer server =
+            new WireMockServer(wireMockConfig().bindAddress("127.0.0.1").dynamicPort());
     private final List<Span> spans = new CopyOnWriteArrayList<>();
-    private final CountDownLatch hanging;
-    private volatile @Nullable Headers headers;
+    private volatile @Nullable HttpHeaders headers;
     private volatile @Nullable Resource resource;
 
-    private TestCollector(CountDownLatch hanging) throws IOException {
-        this.hanging = hanging;
-        this.server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setExecutor(threads);
-        server.createContext("/v1/traces", this::receive);
+    private TestCollector(Duration delay) {
+        server.stubFor(post(PATH)
+                .willReturn(ok().withHeader("Content-Type", "application/x-protobuf")
+                        .withFixedDelay((int) delay.toMillis())));
+        if (delay.isZero()) {
+            server.addMockServiceRequestListener((request, response) -> receive(request));
+        }
         server.start();
     }
 
     /** A collector that accepts everything. */
     public static TestCollector start() {
-        return start(new CountDownLatch(0));
+        return new TestCollector(Duration.ZERO);
     }
 
-    /** A collector that reads everything and never answers. */
+    /** A collector that reads everything and does not answer. */
     public static TestCollector hanging() {
-        return start(new CountDownLatch(1));
-    }
-
-    private static TestCollector start(CountDownLatch hanging) {
-        try {
-            return new TestCollector(hanging);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return new TestCollector(HANG);
     }
 
     /** The URL for traces. */
     public String endpoint() {
-        return "http://127.0.0.1:" + server.getAddress().getPort() + "/v1/traces";
+        return "http://127.0.0.1:" + server.port() + PATH;
     }
 
-    private void receive(HttpExchange exchange) throws IOException {
-        try (exchange;
-                GZIPInputStream body = new GZIPInputStream(exchange.getRequestBody())) {
-            ExportTraceServiceRequest request = ExportTraceServiceRequest.parseFrom(body);
-            hanging.await();
-            headers = exchange.getRequestHeaders();
-            request.getResourceSpansList().forEach(of -> {
+    private void receive(Request request) {
+        try {
+            ExportTraceServiceRequest export = ExportTraceServiceRequest.parseFrom(request.getBody());
+            headers = request.getHeaders();
+            export.getResourceSpansList().forEach(of -> {
                 resource = of.getResource();
                 of.getScopeSpansList().forEach(scope -> spans.addAll(scope.getSpansList()));
             });
-            byte[] answer = ExportTraceServiceResponse.getDefaultInstance().toByteArray();
-            exchange.getResponseHeaders().set("Content-Type", "application/x-protobuf");
-            exchange.sendResponseHeaders(200, answer.length == 0 ? -1 : answer.length);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } catch (InvalidProtocolBufferException e) {
+            throw new IllegalArgumentException("export: " + e.getMessage() + " (expected: OTLP)", e);
         }
     }
 
     /** A header of the last export. */
     @Nullable
     String header(String name) {
-        Headers last = headers;
-        return last == null ? null : last.getFirst(name);
+        HttpHeaders last = headers;
+        return last == null || !last.getHeader(name).isPresent() ? null : last.getHeader(name).firstValue();
     }
 
     /** The resource attributes of the last export. */
@@ -149,8 +137,6 @@ public final class TestCollector implements AutoCloseable {
 
     @Override
     public void close() {
-        hanging.countDown();
-        server.stop(0);
-        threads.shutdown();
+        server.stop();
     }
 }
