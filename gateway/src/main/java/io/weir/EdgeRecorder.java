@@ -3,7 +3,7 @@ package io.weir;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.accesslog.AccessLog;
-import io.weir.door.EdgeOutcomes;
+import io.weir.door.DoorListener;
 import io.weir.door.RequestFacts;
 import io.weir.edge.EdgeListener;
 import io.weir.metrics.EdgeMeters;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 record EdgeRecorder(
         EdgeMeters meters,
         @Nullable AccessLog accessLog,
-        @Nullable Tracing tracing) implements EdgeOutcomes, EdgeListener {
+        @Nullable Tracing tracing) implements DoorListener, EdgeListener {
 
     @Override
     public void refused(Refusal refusal, RequestFacts facts) {

@@ -33,6 +33,6 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
         factory.addServerCustomizers(
                 edge,
                 server -> server.mapHandle(
-                        (handled, connection) -> door.getObject().screen(handled, connection)));
+                        (handled, connection) -> door.getObject().refuseUnparsableTarget(handled, connection)));
     }
 }

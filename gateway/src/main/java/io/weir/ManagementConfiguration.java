@@ -2,15 +2,15 @@ package io.weir;
 
 import io.weir.cluster.GatewayCount;
 import io.weir.dashboard.LiveFeed;
-import io.weir.dashboard.RefusedFile;
+import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.LiveRoutes;
 import io.weir.door.RouteView;
 import io.weir.engine.Backend;
 import io.weir.management.Gateway;
-import io.weir.management.LimitsOfBody;
+import io.weir.management.LimitsArgumentAdvisor;
 import io.weir.management.RecentEvents;
 import io.weir.management.WeirEndpoint;
-import io.weir.reload.History;
+import io.weir.reload.ChangeHistory;
 import io.weir.reload.LiveConfiguration;
 import java.time.InstantSource;
 import java.util.List;
@@ -47,15 +47,15 @@ class ManagementConfiguration {
             LiveConfiguration configuration,
             ObjectProvider<GatewayCount> gatewayCount) {
         GatewayCount count = gatewayCount.getIfAvailable();
-        History history = configuration.history();
+        ChangeHistory history = configuration.history();
         return new LiveFeed(
                 gateway,
                 state.engine(),
                 state.guard(),
                 state.drain(),
                 recentEvents,
-                () -> Optional.ofNullable(history.refused())
-                        .map(change -> new RefusedFile(change.at(), change.by(), change.problems())),
+                () -> Optional.ofNullable(history.lastRejected())
+                        .map(change -> new RefusedConfiguration(change.at(), change.by(), change.problems())),
                 count == null ? () -> 1 : count::gateways,
                 InstantSource.system());
     }
@@ -67,7 +67,7 @@ class ManagementConfiguration {
     }
 
     @Bean
-    LimitsOfBody limitsOfBody() {
-        return new LimitsOfBody();
+    LimitsArgumentAdvisor limitsArgumentAdvisor() {
+        return new LimitsArgumentAdvisor();
     }
 }

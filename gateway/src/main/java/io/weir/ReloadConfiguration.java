@@ -1,8 +1,8 @@
 package io.weir;
 
 import io.weir.config.WeirProperties;
-import io.weir.config.check.Snapshot;
-import io.weir.config.check.SnapshotReader;
+import io.weir.config.check.ConfigurationReader;
+import io.weir.config.check.ConfigurationSnapshot;
 import io.weir.door.LiveRoutes;
 import io.weir.drain.Drain;
 import io.weir.live.ConfigurationApplier;
@@ -64,8 +64,8 @@ class ReloadConfiguration {
             RecentEvents recentEvents) {
         InstantSource clock = InstantSource.system();
         return new LiveConfiguration(
-                Snapshot.of(environment),
-                new SnapshotReader(environment, arguments.getSourceArgs()),
+                ConfigurationSnapshot.of(environment),
+                new ConfigurationReader(environment, arguments.getSourceArgs()),
                 applier,
                 () -> drain.phase() != Drain.Phase.SERVING,
                 clock,

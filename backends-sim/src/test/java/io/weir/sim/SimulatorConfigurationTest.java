@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -93,5 +95,18 @@ class SimulatorConfigurationTest {
         // Properties without a default are shown in a comment.
         assertThat(known)
                 .allSatisfy(name -> assertThat(text).contains("# " + name.substring(name.lastIndexOf('.') + 1) + ":"));
+    }
+
+    @Test
+    void readmeNamesOnlyExistingProperties() throws IOException {
+        Set<String> existing = properties();
+
+        assertThat(Pattern.compile("(?<![\\w.-])sim\\.[a-z-]+(?:\\.[a-z-]+)*")
+                        .matcher(Files.readString(Path.of("README.md")))
+                        .results()
+                        .map(MatchResult::group))
+                .isNotEmpty()
+                .allMatch(name -> existing.contains(name)
+                        || existing.stream().anyMatch(property -> property.startsWith(name + ".")));
     }
 }

@@ -42,12 +42,12 @@ public final class SimulatorProcess implements AutoCloseable {
         return start(List.of("-jar", jar.toString()), arguments);
     }
 
-    private static SimulatorProcess start(List<String> what, String... arguments) throws IOException {
+    private static SimulatorProcess start(List<String> target, String... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         // These options shorten the start; the process runs only briefly.
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xshare:auto"));
-        command.addAll(what);
+        command.addAll(target);
         command.addAll(List.of("--server.port=0", "--management.server.port=0", "--sim.database.pool-minimum=1"));
         command.addAll(List.of(arguments));
         Path output = Files.createTempFile(Path.of("target"), "process", ".log");

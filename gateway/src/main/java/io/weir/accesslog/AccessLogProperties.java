@@ -6,12 +6,13 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.access-log}: a line of JSON per request.
+ * {@code weir.access-log}: one line of JSON for each request.
  *
- * @param enabled whether it is written.
- * @param file the file it is appended to; default: standard output.
- * @param queueCapacity lines that may wait to be written; 16 to 10000000. A line that finds it full is dropped and
- *     counted ({@code weir_access_log_dropped_total}): an exchange never waits for a disk.
+ * @param enabled whether the access log is written.
+ * @param file file to append to; default: standard output.
+ * @param queueCapacity maximum number of lines that wait to be written; 16 to 10000000. A line that finds the
+ *     queue full is dropped and counted ({@code weir_access_log_dropped_total}): an exchange never waits for
+ *     a disk.
  */
 public record AccessLogProperties(
         @DefaultValue("true") boolean enabled,

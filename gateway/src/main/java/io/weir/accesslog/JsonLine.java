@@ -6,21 +6,20 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Writes an object of JSON (RFC 8259) on one line, in UTF-8, into a buffer that is used again for the next.
+ * Writes a JSON object (RFC 8259) on one line, in UTF-8, into a reusable buffer.
  *
- * <p>Whatever a caller puts into a value, the line stays one line and the value stays its value: quotes and backslashes
- * are escaped, and so is every character that controls, formats or separates lines, the C1 controls, bidirectional
- * overrides and U+2028 included, since a log is read by terminals, too. A surrogate without its other half becomes
- * U+FFFD.
+ * <p>A value sent by a caller can neither break the line nor add a member. Quotes and backslashes are
+ * escaped. So is every control, format and separator character, since logs are also read in terminals: this
+ * includes the C1 controls, bidirectional overrides and U+2028. An unpaired surrogate becomes U+FFFD.
  *
- * <p>Not thread-safe: one for each thread.
+ * <p>Not thread-safe: each thread has its own.
  */
 final class JsonLine {
 
     private static final byte[] HEX = ascii("0123456789abcdef");
-    private static final int LONGEST_ESCAPE = 6;
-    private static final int LONGEST_NUMBER = 24;
-    private static final int TIMESTAMP = 24;
+    private static final int MAX_ESCAPE_BYTES = 6;
+    private static final int MAX_NUMBER_BYTES = 24;
+    private static final int TIMESTAMP_BYTES = 24;
     private static final long DAY_MILLIS = TimeUnit.DAYS.toMillis(1);
     private static final char REPLACEMENT = '\uFFFD';
     private static final char ELLIPSIS = '\u2026';
@@ -30,20 +29,20 @@ final class JsonLine {
     private long day = Long.MIN_VALUE;
     private byte[] dayText = new byte[0];
 
-    /** A member's name with all that stands around it. */
+    /** The bytes of a member's name, with the comma before and the colon after it. */
     static byte[] key(String name) {
         return ascii(",\"" + name + "\":");
     }
 
-    /** Begins a line. */
+    /** Begins a new line. */
     void begin() {
         length = 0;
     }
 
-    /** A string; what is longer than the limit is cut off, and an ellipsis stands for it. */
+    /** Adds a string; a value longer than the limit is truncated and ends in an ellipsis. */
     void text(byte[] key, CharSequence value, int limit) {
         int end = Math.min(value.length(), limit);
-        ensure(key.length + LONGEST_ESCAPE * (end + 1) + 2);
+        ensureCapacity(key.length + MAX_ESCAPE_BYTES * (end + 1) + 2);
         raw(key);
         put('"');
         for (int i = 0; i < end; i++) {
@@ -54,25 +53,25 @@ final class JsonLine {
                 i++;
                 supplementary(Character.toCodePoint(c, value.charAt(i)));
             } else {
-                special(Character.isSurrogate(c) ? REPLACEMENT : c);
+                escaped(Character.isSurrogate(c) ? REPLACEMENT : c);
             }
         }
         if (end < value.length()) {
-            basic(ELLIPSIS);
+            nonAscii(ELLIPSIS);
         }
         put('"');
     }
 
-    /** A whole number. */
+    /** Adds an integer. */
     void number(byte[] key, long value) {
-        ensure(key.length + LONGEST_NUMBER);
+        ensureCapacity(key.length + MAX_NUMBER_BYTES);
         raw(key);
         decimal(value);
     }
 
-    /** A time in milliseconds, with microseconds behind the point. */
+    /** Adds a duration in milliseconds, with three decimals; a negative one counts as 0. */
     void millis(byte[] key, long nanos) {
-        ensure(key.length + LONGEST_NUMBER);
+        ensureCapacity(key.length + MAX_NUMBER_BYTES);
         raw(key);
         long micros = TimeUnit.NANOSECONDS.toMicros(Math.max(0, nanos));
         decimal(micros / 1000);
@@ -80,9 +79,9 @@ final class JsonLine {
         digits(micros % 1000, 3);
     }
 
-    /** A moment, as RFC 3339 writes it, in UTC. */
+    /** Adds a time in the format of RFC 3339, in UTC. */
     void timestamp(byte[] key, long epochMillis) {
-        ensure(key.length + 2 + TIMESTAMP + LONGEST_NUMBER);
+        ensureCapacity(key.length + 2 + TIMESTAMP_BYTES + MAX_NUMBER_BYTES);
         raw(key);
         put('"');
         long epochDay = Math.floorDiv(epochMillis, DAY_MILLIS);
@@ -91,31 +90,31 @@ final class JsonLine {
             day = epochDay;
         }
         raw(dayText);
-        long ofDay = Math.floorMod(epochMillis, DAY_MILLIS);
+        long millisOfDay = Math.floorMod(epochMillis, DAY_MILLIS);
         put('T');
-        digits(ofDay / 3_600_000, 2);
+        digits(millisOfDay / 3_600_000, 2);
         put(':');
-        digits(ofDay / 60_000 % 60, 2);
+        digits(millisOfDay / 60_000 % 60, 2);
         put(':');
-        digits(ofDay / 1000 % 60, 2);
+        digits(millisOfDay / 1000 % 60, 2);
         put('.');
-        digits(ofDay % 1000, 3);
+        digits(millisOfDay % 1000, 3);
         put('Z');
         put('"');
     }
 
-    /** Ends the line, and copies it; with its line feed. */
+    /** Ends the line; returns a copy of it, with its line feed. */
     byte[] end() {
-        ensure(2);
+        ensureCapacity(2);
         put('}');
         put('\n');
         byte[] line = Arrays.copyOf(bytes, length);
-        // Every member came with a comma before it.
+        // In place of the comma before the first member.
         line[0] = '{';
         return line;
     }
 
-    private void special(char c) {
+    private void escaped(char c) {
         if (c == '"' || c == '\\') {
             put('\\');
             put(c);
@@ -129,12 +128,12 @@ final class JsonLine {
                     bytes[length++] = HEX[(c >> shift) & 0xf];
                 }
             }
-            default -> basic(c);
+            default -> nonAscii(c);
         }
     }
 
-    /** A character of the basic plane, beyond ASCII. */
-    private void basic(char c) {
+    /** A non-ASCII character of the basic multilingual plane. */
+    private void nonAscii(char c) {
         if (c < 0x800) {
             put(0xc0 | (c >> 6));
         } else {
@@ -157,17 +156,17 @@ final class JsonLine {
             return;
         }
         int width = 1;
-        for (long rest = value; rest >= 10; rest /= 10) {
+        for (long remainder = value; remainder >= 10; remainder /= 10) {
             width++;
         }
         digits(value, width);
     }
 
     private void digits(long value, int width) {
-        long rest = value;
+        long remainder = value;
         for (int i = length + width - 1; i >= length; i--) {
-            bytes[i] = (byte) ('0' + rest % 10);
-            rest /= 10;
+            bytes[i] = (byte) ('0' + remainder % 10);
+            remainder /= 10;
         }
         length += width;
     }
@@ -181,7 +180,7 @@ final class JsonLine {
         bytes[length++] = (byte) b;
     }
 
-    private void ensure(int more) {
+    private void ensureCapacity(int more) {
         if (bytes.length - length < more) {
             bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, length + more));
         }

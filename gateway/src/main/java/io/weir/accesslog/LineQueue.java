@@ -1,65 +1,34 @@
 package io.weir.accesslog;
 
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jctools.queues.atomic.MpscAtomicArrayQueue;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A bounded first-in-first-out queue of lines, for many who offer and one who polls. Neither waits for the other, and
- * nothing is allocated.
- */
-// Concurrency: a ring. `tail` is the number of lines that were ever offered: who moves it by a compare-and-set owns the
-// slot it stood at, and publishes the line there. `head` is the number that were ever polled, written by the poller
-// alone. A slot is emptied before head passes it, and filled only after tail - head < capacity has been seen, so it is
-// never filled twice. A poller that comes between the two steps of an offer finds the slot empty and takes the queue
-// for empty.
+/** A bounded first-in-first-out queue of lines, from many event loops to one writer. */
+// Concurrency: JCTools' lock-free queue; neither side waits for the other, and nothing is allocated. A line
+// that is being added may be missed by the present poll, and is found by the next one.
 final class LineQueue {
 
+    private final MpscAtomicArrayQueue<byte[]> lines;
     private final int capacity;
-    private final int mask;
-    private final AtomicReferenceArray<byte @Nullable []> ring;
-    private final AtomicLong tail = new AtomicLong();
-    private final AtomicLong head = new AtomicLong();
 
     LineQueue(int capacity) {
+        // JCTools rounds up to a power of two; `offer` keeps to the exact capacity.
+        this.lines = new MpscAtomicArrayQueue<>(Math.max(2, capacity));
         this.capacity = capacity;
-        int slots = Integer.highestOneBit(Math.max(2, 2 * capacity - 1));
-        this.mask = slots - 1;
-        this.ring = new AtomicReferenceArray<>(slots);
     }
 
-    /**
-     * Puts a line at the end; the number of lines that wait then, or 0 if the queue is full and the line was not taken.
-     */
-    int offer(byte[] line) {
-        while (true) {
-            long at = tail.get();
-            int waiting = (int) (at - head.get());
-            if (waiting >= capacity) {
-                if (at == tail.get()) {
-                    return 0;
-                }
-            } else if (tail.compareAndSet(at, at + 1)) {
-                ring.setRelease((int) at & mask, line);
-                return waiting + 1;
-            }
-        }
+    /** Adds a line at the end; false if the queue is full. */
+    boolean offer(byte[] line) {
+        return lines.offerIfBelowThreshold(line, capacity);
     }
 
-    /** Takes the first line; null if there is none. For one thread at a time. */
+    /** Removes the first line; null if there is none. Called by one thread at a time. */
     byte @Nullable [] poll() {
-        long at = head.get();
-        int slot = (int) at & mask;
-        byte[] line = ring.getAcquire(slot);
-        if (line != null) {
-            ring.setPlain(slot, null);
-            head.setRelease(at + 1);
-        }
-        return line;
+        return lines.relaxedPoll();
     }
 
-    /** Lines that wait. */
+    /** Number of lines in the queue. */
     int size() {
-        return (int) Math.max(0, tail.get() - head.get());
+        return lines.size();
     }
 }

@@ -9,28 +9,33 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.jspecify.annotations.Nullable;
 
-/** Where lines go. Used by one thread, which it may hold up. */
+/** The destination of lines. Used by one thread; may block it. */
 interface LineSink extends AutoCloseable {
 
-    /** Writes whole lines. */
+    /**
+     * Writes whole lines.
+     *
+     * @param lines the lines, followed by unused bytes
+     * @param length number of bytes to write
+     */
     void write(byte[] lines, int length) throws IOException;
 
-    /** Now and then, while nothing is being written: time to see whether the place is still the same. */
+    /** Called about once a second between writes: checks whether the destination is still the same. */
     void check() throws IOException;
 
     @Override
     void close() throws IOException;
 
-    /** Standard output, or whatever stream it is; it is shared with others, and stays open. */
-    record Shared(PrintStream out) implements LineSink {
+    /** Standard output, or another stream that is shared with other writers; it stays open. */
+    record SharedStream(PrintStream out) implements LineSink {
 
         @Override
         public void write(byte[] lines, int length) throws IOException {
-            // In one go: what others print comes before or after, and not in between.
+            // One call, so that the output of other writers cannot come between two lines.
             out.write(lines, 0, length);
             out.flush();
             if (out.checkError()) {
-                throw new IOException("standard output cannot be written to");
+                throw new IOException("standard output cannot be written");
             }
         }
 
@@ -42,16 +47,17 @@ interface LineSink extends AutoCloseable {
     }
 
     /**
-     * A file that is appended to. It is opened again when another file, or none, has taken its name: so {@code
-     * logrotate} needs no signal, and {@code copytruncate} works too, since appending follows the end.
+     * A file, opened for appending. It is opened again when it was renamed or deleted. So {@code logrotate}
+     * needs no signal; its {@code copytruncate} works too, since an append writes at the present end of the
+     * file.
      */
-    final class Appended implements LineSink {
+    final class AppendedFile implements LineSink {
 
         private final Path path;
         private @Nullable OutputStream out;
-        private @Nullable Object identity;
+        private @Nullable Object fileKey;
 
-        Appended(Path path) throws IOException {
+        AppendedFile(Path path) throws IOException {
             this.path = path;
             open();
         }
@@ -72,7 +78,7 @@ interface LineSink extends AutoCloseable {
 
         @Override
         public void check() throws IOException {
-            if (out != null && !isStillThere()) {
+            if (out != null && !isUnmoved()) {
                 close();
                 open();
             }
@@ -87,21 +93,21 @@ interface LineSink extends AutoCloseable {
             }
         }
 
-        private boolean isStillThere() throws IOException {
-            Object before = identity;
-            return before == null || (Files.exists(path) && before.equals(identity(path)));
+        private boolean isUnmoved() throws IOException {
+            Object openedKey = fileKey;
+            return openedKey == null || (Files.exists(path) && openedKey.equals(fileKey(path)));
         }
 
         private OutputStream open() throws IOException {
             OutputStream opened = Files.newOutputStream(
                     path, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
-            identity = identity(path);
+            fileKey = fileKey(path);
             out = opened;
             return opened;
         }
 
-        /** The inode; null where the file system has none. */
-        private static @Nullable Object identity(Path path) throws IOException {
+        /** The inode; null if the file system has none. */
+        private static @Nullable Object fileKey(Path path) throws IOException {
             return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
         }
     }

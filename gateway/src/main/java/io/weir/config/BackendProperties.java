@@ -19,24 +19,28 @@ import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.backends.<name>}: one backend and its compartment. A name is 1 to 63 of {@code a-z 0-9 -}, from a letter
- * to a letter or digit, since it is the host of {@code backend://<name>}.
+ * {@code weir.backends.<name>}: a backend and its compartment. A name has 1 to 63 characters of
+ * {@code a-z 0-9 -}, starts with a letter, and ends with a letter or digit, because it is the host of
+ * {@code backend://<name>}.
  *
- * @param uri where the backend is: {@code http://host:port} or {@code https://host:port}, without a path. Required.
- * @param protocol {@code http1} or {@code h2} (over clear text with prior knowledge, over TLS by ALPN). HTTP/1.1 unless
- *     the backend needs streams, as gRPC does.
- * @param deadline time for an exchange, from the request's head to the answer's last byte; 1ms to 10m. Two seconds is
- *     longer than a page waits, and short enough that a hang does not collect callers.
- * @param deadlineEnforce whether the deadline, also a route's shorter one, ends an exchange. If not, an exchange that it would
- *     have ended is counted ({@code weir_would_refuse_total}) and goes on, for ten minutes at most or as long as the caller said.
- * @param bulkhead the cap on concurrent calls, and the queue in front of it.
- * @param maxStreams streams and WebSockets under way at once ({@code mode: stream}); 1 to 1000000. They are long, so
- *     they do not take the permits of calls.
- * @param streamIdleTimeout a stream in which nothing moves for this long ends; 100ms to 1d.
- * @param circuitBreaker when calls stop.
- * @param recovery how it is found that they may go on.
- * @param connection the backend's own pool.
- * @param retryBudget how many retries it bears.
+ * @param uri address of the backend: {@code http://host:port} or {@code https://host:port}, without a path.
+ *     Required.
+ * @param protocol protocol to the backend: {@code http1} or {@code h2} (HTTP/2 with prior knowledge over
+ *     clear text, ALPN over TLS). HTTP/1.1 is sufficient unless the backend needs HTTP/2, as gRPC does.
+ * @param deadline time for an exchange, from the request's head to the last byte of the answer; 1ms to 10m.
+ *     Two seconds are longer than a user waits for a page, and short enough that few callers accumulate if
+ *     the backend hangs.
+ * @param deadlineEnforce whether the deadline of the backend or route ends an exchange. If false, the gateway
+ *     only counts the exchanges that would have ended ({@code weir_would_refuse_total}); these end after ten
+ *     minutes, or at the caller's own deadline.
+ * @param bulkhead the limit on concurrent calls, and its queue.
+ * @param maxStreams maximum number of concurrent streams and WebSockets ({@code mode: stream}); 1 to 1000000.
+ *     Streams last long, so they have a limit of their own and use no permits of calls.
+ * @param streamIdleTimeout time after which a stream without any traffic ends; 100ms to 1d.
+ * @param circuitBreaker the circuit breaker, which stops calls to a failing backend.
+ * @param recovery the probes that detect the recovery of the backend.
+ * @param connection the backend's own connection pool.
+ * @param retryBudget the limit on retries.
  */
 @ConfigurationPropertiesSource
 public record BackendProperties(

@@ -6,7 +6,10 @@ import jakarta.validation.constraints.Min;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
-/** Lets {@link Min} stand at a size, in bytes; Spring Cloud Gateway brings the same for Max. Hibernate Validator finds it as a service. */
+/**
+ * Supports {@link Min} on a {@link DataSize}, in bytes. Spring Cloud Gateway contains the same for Max.
+ * Hibernate Validator finds this class as a service.
+ */
 public final class DataSizeMin implements ConstraintValidator<Min, DataSize> {
 
     private long bytes;

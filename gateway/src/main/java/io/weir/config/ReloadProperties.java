@@ -6,13 +6,14 @@ import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.reload}: how changes of the configuration's files are found. {@code POST /actuator/weirreload} works either way.
+ * {@code weir.reload}: the detection of changed configuration files. {@code POST /actuator/weirreload} always
+ * works.
  *
- * @param watch whether the files are watched.
- * @param pollInterval time between two looks at the files without an event of the file system; 100ms to 1h. Events can be
- *     lost, and network file systems send none.
- * @param quietPeriod time for which a change has to stand before it is read; 0 to 1m. So that a file that is being written is not
- *     read in the middle.
+ * @param watch whether the gateway watches its configuration files and reloads them after a change.
+ * @param pollInterval time between two checks of the files without a file system event; 100ms to 1h. Polling
+ *     is necessary because events can be lost, and network file systems send none.
+ * @param quietPeriod time for which changed files must be stable before a reload; 0 to 1m. It avoids the load
+ *     of a partially written file.
  */
 public record ReloadProperties(
         @DefaultValue("true") boolean watch,

@@ -15,16 +15,17 @@ import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.routes.<id>}: what Weir does for one of Spring Cloud Gateway's routes beyond its backend's own. The id
- * is that of a route whose URI is {@code backend://}.
+ * {@code weir.routes.<id>}: settings of one route of Spring Cloud Gateway, in addition to those of its
+ * backend. The route with this id must have a {@code backend://} URI.
  *
  * @param deadline time for an exchange; 1ms to 10m, at most the backend's; default: the backend's.
- * @param mode {@code request}: the deadline spans the whole exchange; {@code stream}: it spans the head of the answer,
- *     and {@code stream-idle-timeout} the rest (SSE, long downloads, WebSocket).
- * @param maxConcurrentCalls the route's own, tighter cap on concurrent calls, without a queue; 1 to 1000000, at most the
- *     backend's; default: none.
- * @param retry a second chance; off unless written.
- * @param fallback what a caller gets instead of a refusal; off unless written.
+ * @param mode {@code request}: the deadline covers the whole exchange; {@code stream}: the deadline covers
+ *     only the time until the head of the answer, and {@code stream-idle-timeout} the rest (SSE, WebSocket,
+ *     long downloads).
+ * @param maxConcurrentCalls maximum number of concurrent calls of this route, without a queue; 1 to 1000000,
+ *     at most the backend's; default: none.
+ * @param retry retries of failed calls; off unless configured.
+ * @param fallback the answer in place of a refusal; off unless configured.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(

@@ -16,21 +16,21 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
 
 /**
- * {@code weir}: the whole of the gateway's own configuration.
+ * {@code weir}: all properties of the gateway.
  *
- * @param backends the backends, by name. A route reaches one by {@code uri: backend://<name>}.
- * @param routes what Weir does for single routes, by the route's id.
- * @param allowUnprotectedRoutes whether routes may have an {@code http://} URI, and so no compartment at all. Only for
- *     showing what happens without one.
- * @param edge limits on callers.
- * @param cluster how the gateways that share limits are counted.
- * @param overload when the gateway protects itself.
- * @param drain how the gateway stops.
- * @param accessLog a line of JSON per request.
- * @param tracing spans for OpenTelemetry.
+ * @param backends the backends, by name. A route refers to a backend with {@code uri: backend://<name>}.
+ * @param routes settings of single routes, by the route's id.
+ * @param allowUnprotectedRoutes whether routes may use {@code http://} URIs, which bypass all backend
+ *     protections; for demonstrations only.
+ * @param edge limits for callers.
+ * @param cluster the discovery of the gateways that share limits.
+ * @param overload the limits above which the gateway sheds load to protect itself.
+ * @param drain the shutdown of the gateway.
+ * @param accessLog the access log, one line of JSON per request.
+ * @param tracing the export of OpenTelemetry spans.
  * @param littlesLaw the live figures of Little's law.
- * @param management who may use the management port.
- * @param reload how changes of the configuration's files are found.
+ * @param management the protection of the management port.
+ * @param reload the detection of changed configuration files.
  */
 @Validated
 @ConfigurationProperties("weir")

@@ -11,10 +11,11 @@ import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
 
 /**
- * Puts the page and the streams into the management port's own context, behind its guard.
+ * Adds the page and the streams to the application context of the management port, behind its guard.
  *
- * <p>Spring Boot reads the class's name from {@code META-INF/spring/...ManagementContextConfiguration.imports}. It bears no
- * stereotype on purpose: a scan of components would put them on the gateway's own port as well.
+ * <p>Spring Boot reads the class's name from {@code
+ * META-INF/spring/...ManagementContextConfiguration.imports}. The class has no stereotype annotation on
+ * purpose: a component scan would add them to the gateway's own port, too.
  */
 public class DashboardConfiguration {
 
@@ -22,14 +23,14 @@ public class DashboardConfiguration {
     private static final MediaType CSS = new MediaType("text", "css", StandardCharsets.UTF_8);
     private static final MediaType SCRIPT = new MediaType("text", "javascript", StandardCharsets.UTF_8);
 
-    /** The page, its files, and the streams, on a management port of its own. */
+    /** The page, its files and the streams; only on a management port of its own. */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
     static RouterFunction<ServerResponse> dashboard(LiveFeed feed, WebEndpointProperties endpoints) {
         String base = endpoints.getBasePath().replaceFirst("^/", "");
-        DashboardPage page = new DashboardPage("dashboard.html", HTML, base);
-        DashboardPage style = new DashboardPage("dashboard.css", CSS, base);
-        DashboardPage script = new DashboardPage("dashboard.js", SCRIPT, base);
+        DashboardFile page = new DashboardFile("dashboard.html", HTML, base);
+        DashboardFile style = new DashboardFile("dashboard.css", CSS, base);
+        DashboardFile script = new DashboardFile("dashboard.js", SCRIPT, base);
         LiveStream stream = new LiveStream(feed);
         return RouterFunctions.route()
                 .GET("/dashboard", request -> page.answer())

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.zip.Deflater;
 
-/** Puts events into the bytes that viewers share. Not thread-safe. */
+/** Encodes server-sent events into bytes that all clients share. Not thread-safe. */
 final class EventFrames implements AutoCloseable {
 
     /** RFC 1952: magic, deflate, no flags, no time, fastest, unknown system. */
@@ -16,7 +16,7 @@ final class EventFrames implements AutoCloseable {
     private final Deflater deflater = new Deflater(Deflater.BEST_SPEED, true);
     private final byte[] chunk = new byte[CHUNK];
 
-    /** The same event, as it is and compressed; not to be written to. */
+    /** One event, plain and compressed; the arrays must not be changed. */
     static final class Frame {
 
         private final byte[] plain;
@@ -27,18 +27,18 @@ final class EventFrames implements AutoCloseable {
             this.deflated = deflated;
         }
 
-        /** As a viewer takes it. */
+        /** The bytes to send to a client. */
         byte[] bytes(boolean gzip) {
             return gzip ? deflated : plain;
         }
     }
 
-    /** What a compressed stream begins with. */
+    /** The first bytes of a compressed stream. */
     static byte[] gzipHeader() {
         return GZIP_HEADER.clone();
     }
 
-    /** An event with a name. */
+    /** Encodes an event with a name. */
     Frame named(String name, byte[] data) {
         ByteArrayOutputStream event = new ByteArrayOutputStream(data.length + 64);
         event.writeBytes(("event: " + name + "\ndata: ").getBytes(StandardCharsets.US_ASCII));
@@ -47,7 +47,7 @@ final class EventFrames implements AutoCloseable {
         return frame(event.toByteArray());
     }
 
-    /** Events without a name, sent at once. */
+    /** Encodes events without names into one frame. */
     Frame nameless(List<byte[]> data) {
         ByteArrayOutputStream events = new ByteArrayOutputStream();
         for (byte[] each : data) {
@@ -63,7 +63,7 @@ final class EventFrames implements AutoCloseable {
         deflater.setInput(plain);
         ByteArrayOutputStream deflated = new ByteArrayOutputStream(plain.length / 8 + 64);
         int written = CHUNK;
-        // Flushed whole once it no longer fills what it is given.
+        // The flush is complete once the output no longer fills the chunk.
         while (written == CHUNK) {
             written = deflater.deflate(chunk, 0, CHUNK, Deflater.FULL_FLUSH);
             deflated.write(chunk, 0, written);

@@ -12,18 +12,18 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The snapshot as Hystrix's metrics poller would tell it: for each backend a {@code HystrixCommand} and a {@code
- * HystrixThreadPool}, with each of its fields, in its types.
+ * A snapshot as the events of Hystrix's metrics poller: for each backend a {@code HystrixCommand} and a
+ * {@code HystrixThreadPool}, with all of their fields and types.
  *
- * <p>A backend is a command in the isolation of a thread pool: permits are its threads, the bulkhead's queue is the pool's. {@code
- * latencyExecute} is the time with the backend, {@code latencyTotal} the exchange's. What there is no equivalent of, such as collapsed
- * requests, is 0.
+ * <p>A backend is shown as a command with thread-pool isolation: its permits are the threads, the bulkhead's
+ * queue is the pool's queue. {@code latencyExecute} is the time in the backend, {@code latencyTotal} the time
+ * of the exchange. Fields without an equivalent, such as collapsed requests, are 0.
  */
 final class HystrixEvents {
 
     private static final String GROUP = "weir";
-    private static final double MILLISECOND = 1e6;
-    private static final int WINDOW_MILLIS = Window.SECONDS * 1_000;
+    private static final double NANOS_PER_MILLI = 1e6;
+    private static final int WINDOW_MILLIS = SlidingWindow.SECONDS * 1_000;
     private static final int[] PER_MILLE = {0, 250, 500, 750, 900, 950, 990, 995, 1_000};
     private static final List<String> PERCENTS = List.of("0", "25", "50", "75", "90", "95", "99", "99.5", "100");
 
@@ -33,21 +33,22 @@ final class HystrixEvents {
         this.json = json;
     }
 
-    /** The events of a second. */
-    List<byte[]> events(LiveView now, Map<String, Trace> traces) {
+    /** The events of one second. */
+    List<byte[]> events(LiveView now, Map<String, BackendHistory> histories) {
         List<byte[]> events = new ArrayList<>(2 * now.backends().size());
-        for (LiveView.OfBackend backend : now.backends()) {
-            Trace trace = traces.get(backend.name());
-            if (trace != null) {
-                events.add(json.writeValueAsBytes(command(now.at(), backend, trace)));
-                events.add(json.writeValueAsBytes(threadPool(now.at(), backend, trace)));
+        for (LiveView.BackendSnapshot backend : now.backends()) {
+            BackendHistory history = histories.get(backend.name());
+            if (history != null) {
+                events.add(json.writeValueAsBytes(command(now.at(), backend, history)));
+                events.add(json.writeValueAsBytes(threadPool(now.at(), backend, history)));
             }
         }
         return events;
     }
 
-    /** How often what happened within the window. */
-    private record Counts(long success, long badRequests, long failure, long timeout, long shorted, long rejected) {
+    /** Exchanges within the window, in the categories of Hystrix. */
+    private record Counts(
+            long success, long badRequests, long failure, long timeout, long shortCircuited, long rejected) {
 
         static Counts of(long[] outcomes) {
             return new Counts(
@@ -84,7 +85,7 @@ final class HystrixEvents {
         }
 
         long errors() {
-            return failure + timeout + shorted + rejected;
+            return failure + timeout + shortCircuited + rejected;
         }
 
         long requests() {
@@ -92,9 +93,10 @@ final class HystrixEvents {
         }
     }
 
-    private static Map<String, @Nullable Object> command(long at, LiveView.OfBackend backend, Trace trace) {
-        Counts counts = Counts.of(trace.outcomes());
-        long fallbacks = trace.outcomes()[ExchangeOutcomes.words().indexOf(ExchangeOutcomes.FALLBACK)];
+    private static Map<String, @Nullable Object> command(
+            long atMillis, LiveView.BackendSnapshot backend, BackendHistory history) {
+        Counts counts = Counts.of(history.outcomes());
+        long fallbacks = history.outcomes()[ExchangeOutcomes.words().indexOf(ExchangeOutcomes.FALLBACK)];
         BackendView now = backend.now();
         String state = now.breaker().state();
         long requests = counts.requests();
@@ -102,7 +104,7 @@ final class HystrixEvents {
         event.put("type", "HystrixCommand");
         event.put("name", backend.name());
         event.put("group", GROUP);
-        event.put("currentTime", at);
+        event.put("currentTime", atMillis);
         event.put("isCircuitBreakerOpen", state.equals("open") || state.equals("forced-open"));
         event.put("errorPercentage", requests == 0 ? 0 : (int) (100 * counts.errors() / requests));
         event.put("errorCount", counts.errors());
@@ -119,23 +121,31 @@ final class HystrixEvents {
         event.put("rollingCountFallbackSuccess", fallbacks);
         event.put("rollingCountResponsesFromCache", 0);
         event.put("rollingCountSemaphoreRejected", 0);
-        event.put("rollingCountShortCircuited", counts.shorted());
+        event.put("rollingCountShortCircuited", counts.shortCircuited());
         event.put("rollingCountSuccess", counts.success());
         event.put("rollingCountThreadPoolRejected", counts.rejected());
         event.put("rollingCountTimeout", counts.timeout());
         event.put("currentConcurrentExecutionCount", now.calls().active());
-        event.put("rollingMaxConcurrentExecutionCount", trace.maxActive());
-        event.put("latencyExecute_mean", mean(trace.backendTimes()));
-        event.put("latencyExecute", latencies(trace.backendTimes()));
-        event.put("latencyTotal_mean", mean(trace.totalTimes()));
-        event.put("latencyTotal", latencies(trace.totalTimes()));
+        event.put("rollingMaxConcurrentExecutionCount", history.maxActive());
+        event.put("latencyExecute_mean", mean(history.backendTimes()));
+        event.put("latencyExecute", latencies(history.backendTimes()));
+        event.put("latencyTotal_mean", mean(history.totalTimes()));
+        event.put("latencyTotal", latencies(history.totalTimes()));
+        putProperties(event, now, history);
+        event.put("reportingHosts", 1);
+        event.put("threadPool", backend.name());
+        return event;
+    }
+
+    private static void putProperties(Map<String, @Nullable Object> event, BackendView now, BackendHistory history) {
+        String state = now.breaker().state();
         event.put(
                 "propertyValue_circuitBreakerRequestVolumeThreshold",
-                trace.breakerConfig().getMinimumNumberOfCalls());
-        event.put("propertyValue_circuitBreakerSleepWindowInMilliseconds", trace.probeIntervalMillis());
+                history.breakerConfig().getMinimumNumberOfCalls());
+        event.put("propertyValue_circuitBreakerSleepWindowInMilliseconds", history.probeIntervalMillis());
         event.put(
                 "propertyValue_circuitBreakerErrorThresholdPercentage",
-                Math.round(trace.breakerConfig().getFailureRateThreshold()));
+                Math.round(history.breakerConfig().getFailureRateThreshold()));
         event.put("propertyValue_circuitBreakerForceOpen", state.equals("forced-open"));
         event.put("propertyValue_circuitBreakerForceClosed", state.equals("forced-closed"));
         event.put("propertyValue_circuitBreakerEnabled", true);
@@ -153,34 +163,32 @@ final class HystrixEvents {
         event.put("propertyValue_metricsRollingStatisticalWindowInMilliseconds", WINDOW_MILLIS);
         event.put("propertyValue_requestCacheEnabled", false);
         event.put("propertyValue_requestLogEnabled", false);
-        event.put("reportingHosts", 1);
-        event.put("threadPool", backend.name());
-        return event;
     }
 
-    private static Map<String, Object> threadPool(long at, LiveView.OfBackend backend, Trace trace) {
+    private static Map<String, Object> threadPool(
+            long atMillis, LiveView.BackendSnapshot backend, BackendHistory history) {
         BackendView.Calls calls = backend.now().calls();
-        Counts counts = Counts.of(trace.outcomes());
+        Counts counts = Counts.of(history.outcomes());
         BackendView.Law law = backend.now().law();
         long completed = law == null ? 0 : law.retired();
         long executed = 0;
-        for (long count : trace.backendTimes()) {
+        for (long count : history.backendTimes()) {
             executed += count;
         }
         Map<String, Object> event = new LinkedHashMap<>();
         event.put("type", "HystrixThreadPool");
         event.put("name", backend.name());
-        event.put("currentTime", at);
+        event.put("currentTime", atMillis);
         event.put("currentActiveCount", calls.active());
         event.put("currentCompletedTaskCount", completed);
         event.put("currentCorePoolSize", calls.limit());
-        event.put("currentLargestPoolSize", trace.largest());
+        event.put("currentLargestPoolSize", history.maxActiveEver());
         event.put("currentMaximumPoolSize", calls.limit());
         event.put("currentPoolSize", calls.limit());
         event.put("currentQueueSize", calls.waiting());
         event.put("currentTaskCount", completed + calls.active() + calls.waiting());
         event.put("rollingCountThreadsExecuted", executed);
-        event.put("rollingMaxActiveThreads", trace.maxActive());
+        event.put("rollingMaxActiveThreads", history.maxActive());
         event.put("rollingCountCommandRejections", counts.rejected());
         event.put("propertyValue_queueSizeRejectionThreshold", calls.queueCapacity());
         event.put("propertyValue_metricsRollingStatisticalWindowInMilliseconds", WINDOW_MILLIS);
@@ -207,6 +215,6 @@ final class HystrixEvents {
     }
 
     private static int millis(long nanos) {
-        return (int) Math.round(nanos / MILLISECOND);
+        return (int) Math.round(nanos / NANOS_PER_MILLI);
     }
 }

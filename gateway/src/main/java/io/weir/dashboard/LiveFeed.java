@@ -34,88 +34,91 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Computes a snapshot a second, encodes it once, and gives it to all who look.
+ * Computes one snapshot a second, encodes it once, and sends the same bytes to all clients.
  *
- * <p>It reads the counters also while nobody looks: who opens the page then sees the last two minutes, and the figures of a window are
- * right from the first event on. It encodes only for viewers.
+ * <p>It reads the counters every second, even without clients, so that a new client sees the last two
+ * minutes, and windows that are correct from the first event on. It encodes only if there are clients.
  */
-// Concurrency: one thread computes, encodes and hands out; what it makes is its own. Who comes or goes, on an event
-// loop, is guarded by this object's monitor, which is held for no longer than it takes to note that.
+// Concurrency: one thread computes, encodes and sends; the results are confined to it. The sets of clients,
+// which event loops change, are guarded by this object's monitor, which is held only for the change.
 public final class LiveFeed implements AutoCloseable {
 
-    /** What can be looked at. */
+    /** The formats of the stream. */
     public enum Format {
         /** {@link LiveView}. */
         SNAPSHOTS,
-        /** Hystrix's. */
+        /** Hystrix's events. */
         HYSTRIX
     }
 
-    /** Viewers at once, of both formats together. */
-    public static final int MAX_VIEWERS = 200;
+    /** Maximum number of clients, of both formats together. */
+    public static final int MAX_CLIENTS = 200;
 
     private static final Logger log = LoggerFactory.getLogger(LiveFeed.class);
+
+    private static final Map<String, ExchangeOutcomes.Kind> VOCABULARY = vocabulary();
 
     private final Gateway gateway;
     private final Engine engine;
     private final OverloadGuard guard;
     private final Drain drain;
-    private final RecentEvents happenings;
-    private final Supplier<Optional<RefusedFile>> refused;
+    private final RecentEvents recentEvents;
+    private final Supplier<Optional<RefusedConfiguration>> refused;
     private final IntSupplier replicas;
     private final InstantSource clock;
-    private final long startedAt;
+    private final long startedAtMillis;
     private final JsonMapper json = LiveJson.mapper();
     private final EventFrames frames = new EventFrames();
     private final HystrixEvents hystrix;
-    private final Map<String, Trace> traces = new HashMap<>();
+    private final Map<String, BackendHistory> histories = new HashMap<>();
     /** Guarded by this. */
-    private final Map<Format, Set<Viewer>> viewers = new EnumMap<>(Format.class);
+    private final Map<Format, Set<StreamClient>> clients = new EnumMap<>(Format.class);
 
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("weir-dashboard").factory());
-    /** What encodes for who comes: the timer's thread, but for tests. */
+    /** Runs the first event of a new client: the timer's thread, except in tests. */
     private final Executor thread;
 
     private @Nullable LiveView last;
-    /** For who comes before the next second; made when the first one does. */
-    private final Map<Format, EventFrames.Frame> first = new EnumMap<>(Format.class);
+    /** The first event of clients that come before the next snapshot; created for the first one of them. */
+    private final Map<Format, EventFrames.Frame> firstFrames = new EnumMap<>(Format.class);
 
-    private final AtomicLong computed = new AtomicLong();
-    private final AtomicLong dropped = new AtomicLong();
+    private final AtomicLong snapshots = new AtomicLong();
+    private final AtomicLong slowClients = new AtomicLong();
     private volatile boolean closed;
 
     /**
-     * A feed that has not {@linkplain #start started}.
+     * A feed; {@link #start} starts it.
      *
-     * @param refused what is written in the configuration's files and not in force
-     * @param replicas gateways that are known to share their limits, this one included
-     * @param clock the wall clock but for tests
+     * @param refused the refused configuration in the files; empty: the configuration in the files is in
+     *     force
+     * @param replicas gateways that share limits of scope cluster, this one included
+     * @param clock the system clock, except in tests
      */
     public LiveFeed(
             Gateway gateway,
             Engine engine,
             OverloadGuard guard,
             Drain drain,
-            RecentEvents happenings,
-            Supplier<Optional<RefusedFile>> refused,
+            RecentEvents recentEvents,
+            Supplier<Optional<RefusedConfiguration>> refused,
             IntSupplier replicas,
             InstantSource clock) {
-        this(gateway, engine, guard, drain, happenings, refused, replicas, clock, null);
+        this(gateway, engine, guard, drain, recentEvents, refused, replicas, clock, null);
     }
 
     /**
-     * A feed that has not {@linkplain #start started}.
+     * A feed; {@link #start} starts it.
      *
-     * @param thread welcomes who comes; null: the feed's own
+     * @param thread runs the first event of a new client; null: the feed's own thread
      */
     LiveFeed(
             Gateway gateway,
             Engine engine,
             OverloadGuard guard,
             Drain drain,
-            RecentEvents happenings,
-            Supplier<Optional<RefusedFile>> refused,
+            RecentEvents recentEvents,
+            Supplier<Optional<RefusedConfiguration>> refused,
             IntSupplier replicas,
             InstantSource clock,
             @Nullable Executor thread) {
@@ -124,199 +127,194 @@ public final class LiveFeed implements AutoCloseable {
         this.engine = engine;
         this.guard = guard;
         this.drain = drain;
-        this.happenings = happenings;
+        this.recentEvents = recentEvents;
         this.refused = refused;
         this.replicas = replicas;
         this.clock = clock;
-        this.startedAt = clock.millis();
+        this.startedAtMillis = clock.millis();
         this.hystrix = new HystrixEvents(json);
         for (Format format : Format.values()) {
-            viewers.put(format, new LinkedHashSet<>());
+            clients.put(format, new LinkedHashSet<>());
         }
     }
 
-    /** Begins: the first snapshot now, and one every second. */
-    @SuppressWarnings("FutureReturnValueIgnored") // It never completes: nothing is thrown, and close() ends it.
+    /** Starts the feed: the first snapshot now, then one each second. */
+    @SuppressWarnings("FutureReturnValueIgnored") // The task never throws; close() ends it.
     public void start() {
-        timer.scheduleAtFixedRate(this::secondSafely, 0, 1, TimeUnit.SECONDS);
+        timer.scheduleAtFixedRate(() -> runLogged(this::tick), 0, 1, TimeUnit.SECONDS);
     }
 
-    private void secondSafely() {
-        safely(this::second);
-    }
-
-    private static void safely(Runnable task) {
+    private static void runLogged(Runnable task) {
         try {
             task.run();
         } catch (RuntimeException e) {
-            // An executor drops a task that throws, and every page would stand still.
-            log.error("The gateway's state could not be shown", e);
+            // The executor would not run a task again that has thrown, and all pages would freeze.
+            log.error("Dashboard's snapshot failed", e);
         }
     }
 
-    /** A second has passed. */
-    void second() {
+    /** Computes a snapshot and sends it; called once a second. */
+    void tick() {
         if (closed) {
             return;
         }
         LiveView now = compute();
         last = now;
-        first.clear();
-        List<Viewer> snapshots = looking(Format.SNAPSHOTS);
-        if (!snapshots.isEmpty()) {
-            hand(frames.named("snapshot", json.writeValueAsBytes(now)), snapshots);
+        firstFrames.clear();
+        List<StreamClient> snapshotClients = startedClients(Format.SNAPSHOTS);
+        if (!snapshotClients.isEmpty()) {
+            send(frames.named("snapshot", json.writeValueAsBytes(now)), snapshotClients);
         }
-        List<Viewer> hystrixes = looking(Format.HYSTRIX);
-        if (!hystrixes.isEmpty()) {
-            hand(frames.nameless(hystrix.events(now, traces)), hystrixes);
+        List<StreamClient> hystrixClients = startedClients(Format.HYSTRIX);
+        if (!hystrixClients.isEmpty()) {
+            send(frames.nameless(hystrix.events(now, histories)), hystrixClients);
         }
     }
 
     /**
-     * Somebody looks from now on; false if there are too many, or the feed has ended. The first event follows from the feed's thread: with
-     * hundreds of backends it takes milliseconds to encode, which an event loop does not have.
+     * Adds a client; false if there are too many, or the feed is closed. The feed's thread sends the first
+     * event: with hundreds of backends its encoding takes milliseconds, too long for an event loop.
      */
-    boolean join(Format format, Viewer viewer) {
+    boolean add(Format format, StreamClient client) {
         synchronized (this) {
-            if (closed || viewers() >= MAX_VIEWERS) {
+            if (closed || clients() >= MAX_CLIENTS) {
                 return false;
             }
-            of(format).add(viewer);
+            clientsOf(format).add(client);
         }
         try {
-            thread.execute(() -> safely(() -> welcome(format, viewer)));
+            thread.execute(() -> runLogged(() -> sendFirst(format, client)));
         } catch (RejectedExecutionException e) {
-            // The feed has been closed since, and with it this viewer's stream.
-            log.debug("A viewer came as the feed ended", e);
+            // The feed was closed in the meantime, which has ended this client's stream.
+            log.debug("Client of the dashboard's stream came while the feed closed", e);
         }
         return true;
     }
 
-    private void welcome(Format format, Viewer viewer) {
+    private void sendFirst(Format format, StreamClient client) {
         if (last == null) {
-            second();
+            tick();
         }
         LiveView now = last;
-        if (now != null && isLooking(format, viewer)) {
-            viewer.welcome(first.computeIfAbsent(format, any -> first(any, now)), this::drop);
+        if (now != null && isPresent(format, client)) {
+            client.start(firstFrames.computeIfAbsent(format, any -> firstFrame(any, now)), this::removeSlow);
         }
     }
 
-    private EventFrames.Frame first(Format format, LiveView now) {
+    private EventFrames.Frame firstFrame(Format format, LiveView now) {
         if (format == Format.HYSTRIX) {
-            return frames.nameless(hystrix.events(now, traces));
+            return frames.nameless(hystrix.events(now, histories));
         }
-        Map<String, LiveView.Past> past = new LinkedHashMap<>();
+        Map<String, LiveView.History> history = new LinkedHashMap<>();
         now.backends().forEach(backend -> {
-            Trace trace = traces.get(backend.name());
-            if (trace != null) {
-                past.put(backend.name(), trace.past());
+            BackendHistory known = histories.get(backend.name());
+            if (known != null) {
+                history.put(backend.name(), known.history());
             }
         });
-        return frames.named("full", json.writeValueAsBytes(now.first(VOCABULARY, past)));
+        return frames.named("full", json.writeValueAsBytes(now.withHistory(VOCABULARY, history)));
     }
 
-    /** Somebody looks no longer. */
-    synchronized void leave(Format format, Viewer viewer) {
-        of(format).remove(viewer);
+    /** Removes a client that has left. */
+    synchronized void remove(Format format, StreamClient client) {
+        clientsOf(format).remove(client);
     }
 
-    /** How many look. */
-    public synchronized int viewers() {
-        return viewers.values().stream().mapToInt(Set::size).sum();
+    /** Number of clients. */
+    public synchronized int clients() {
+        return clients.values().stream().mapToInt(Set::size).sum();
     }
 
     /** Snapshots computed since the start. */
-    long computed() {
-        return computed.get();
+    long snapshots() {
+        return snapshots.get();
     }
 
-    /** Viewers cut off since the start, since they did not keep up. */
-    long dropped() {
-        return dropped.get();
+    /** Clients disconnected since the start because they were too slow. */
+    long slowClients() {
+        return slowClients.get();
     }
 
-    /** Ends every stream in order. */
+    /** Ends every stream regularly. */
     @Override
     public void close() {
-        List<Viewer> all = new ArrayList<>();
+        List<StreamClient> all = new ArrayList<>();
         synchronized (this) {
             if (closed) {
                 return;
             }
             closed = true;
-            viewers.values().forEach(all::addAll);
-            viewers.values().forEach(Set::clear);
+            clients.values().forEach(all::addAll);
+            clients.values().forEach(Set::clear);
         }
-        all.forEach(Viewer::end);
-        // After what it may be at.
+        all.forEach(StreamClient::end);
+        // On the feed's thread, after the snapshot that it may be encoding.
         timer.execute(frames::close);
         timer.shutdown();
     }
 
-    private void hand(EventFrames.Frame frame, List<Viewer> to) {
-        to.forEach(viewer -> viewer.offer(frame, this::drop));
+    private void send(EventFrames.Frame frame, List<StreamClient> receivers) {
+        receivers.forEach(client -> client.offer(frame, this::removeSlow));
     }
 
-    private void drop(Viewer viewer) {
-        dropped.incrementAndGet();
+    private void removeSlow(StreamClient client) {
+        slowClients.incrementAndGet();
         synchronized (this) {
-            viewers.values().forEach(each -> each.remove(viewer));
+            clients.values().forEach(each -> each.remove(client));
         }
-        log.info("A viewer of the dashboard's stream was cut off: it has not taken {} events in a row", Viewer.MISSES);
+        log.info(
+                "Client of the dashboard's stream disconnected: it missed {} events in a row", StreamClient.MAX_MISSES);
     }
 
-    /** Those who have had their first event. */
-    private synchronized List<Viewer> looking(Format format) {
-        return of(format).stream().filter(Viewer::isWelcomed).toList();
+    /** The clients that have received their first event. */
+    private synchronized List<StreamClient> startedClients(Format format) {
+        return clientsOf(format).stream().filter(StreamClient::isStarted).toList();
     }
 
-    private synchronized boolean isLooking(Format format, Viewer viewer) {
-        return of(format).contains(viewer);
+    private synchronized boolean isPresent(Format format, StreamClient client) {
+        return clientsOf(format).contains(client);
     }
 
-    private Set<Viewer> of(Format format) {
-        Set<Viewer> of = viewers.get(format);
-        if (of == null) {
-            throw new IllegalStateException("no viewers of " + format);
+    private Set<StreamClient> clientsOf(Format format) {
+        Set<StreamClient> ofFormat = clients.get(format);
+        if (ofFormat == null) {
+            throw new IllegalStateException("format: " + format + " (expected: one of " + clients.keySet() + ")");
         }
-        return of;
+        return ofFormat;
     }
 
     private LiveView compute() {
-        computed.incrementAndGet();
+        snapshots.incrementAndGet();
         Map<String, Backend> backends = new TreeMap<>(gateway.backends());
-        traces.keySet().retainAll(backends.keySet());
-        List<LiveView.OfBackend> views = new ArrayList<>(backends.size());
+        histories.keySet().retainAll(backends.keySet());
+        List<LiveView.BackendSnapshot> views = new ArrayList<>(backends.size());
         backends.forEach((name, backend) -> {
             if (backend.observer() instanceof BackendMeters meters) {
-                Trace before = traces.get(name);
-                Trace trace = before != null && before.isOf(meters) ? before : new Trace(meters);
-                traces.put(name, trace);
-                views.add(trace.second(backend));
+                BackendHistory known = histories.get(name);
+                BackendHistory history = known != null && known.isOf(meters) ? known : new BackendHistory(meters);
+                histories.put(name, history);
+                views.add(history.addSecond(backend));
             }
         });
         return new LiveView(
                 clock.millis(),
-                startedAt,
-                Window.SECONDS,
-                GatewayView.Whole.of(engine, guard, drain),
+                startedAtMillis,
+                SlidingWindow.SECONDS,
+                GatewayView.Status.of(engine, guard, drain),
                 Math.max(1, replicas.getAsInt()),
                 views,
-                happenings.last(),
+                recentEvents.last(),
                 refused.get().orElse(null),
                 null,
                 null);
     }
 
-    private static final Map<String, ExchangeOutcomes.Kind> VOCABULARY = vocabulary();
-
     private static Map<String, ExchangeOutcomes.Kind> vocabulary() {
-        Map<String, ExchangeOutcomes.Kind> words = new LinkedHashMap<>();
-        List<String> all = ExchangeOutcomes.words();
-        for (int i = 0; i < all.size(); i++) {
-            words.put(all.get(i), ExchangeOutcomes.kind(i));
+        Map<String, ExchangeOutcomes.Kind> kinds = new LinkedHashMap<>();
+        List<String> words = ExchangeOutcomes.words();
+        for (int i = 0; i < words.size(); i++) {
+            kinds.put(words.get(i), ExchangeOutcomes.kind(i));
         }
-        return words;
+        return kinds;
     }
 }

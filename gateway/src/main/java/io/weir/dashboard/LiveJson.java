@@ -7,7 +7,7 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
 import tools.jackson.databind.ser.std.StdSerializer;
 
-/** How the stream's documents are written: three decimals, and instants in milliseconds since 1970. */
+/** The JSON format of the streams: numbers with three decimals, times in milliseconds since 1970. */
 final class LiveJson {
 
     private static final double DECIMALS = 1_000;
@@ -23,7 +23,7 @@ final class LiveJson {
         return JsonMapper.builder().addModule(module).build();
     }
 
-    /** A nanosecond more or less is nothing to look at, and a third of the document. */
+    /** Rounds to three decimals; all decimals would be a third of the document. */
     private static final class Rounded<N extends Number> extends StdSerializer<N> {
 
         Rounded(Class<N> type) {

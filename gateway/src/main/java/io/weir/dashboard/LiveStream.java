@@ -16,7 +16,7 @@ import reactor.core.publisher.FluxSink;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerResponse;
 
-/** Lets a feed out over HTTP, as server-sent events. */
+/** Serves a feed over HTTP, as server-sent events. */
 final class LiveStream {
 
     private static final MediaType EVENTS = MediaType.parseMediaType("text/event-stream;charset=UTF-8");
@@ -27,9 +27,9 @@ final class LiveStream {
         this.feed = feed;
     }
 
-    /** Answers with a stream that ends when the gateway does, or the viewer leaves. */
+    /** Answers with a stream that ends with the gateway, or when the client leaves. */
     Mono<ServerResponse> open(LiveFeed.Format format, ServerRequest request) {
-        if (feed.viewers() >= LiveFeed.MAX_VIEWERS) {
+        if (feed.clients() >= LiveFeed.MAX_CLIENTS) {
             return ServerResponse.status(503)
                     .header(HttpHeaders.RETRY_AFTER, "5")
                     .build();
@@ -39,7 +39,7 @@ final class LiveStream {
                 .contentType(EVENTS)
                 .header(HttpHeaders.CACHE_CONTROL, "no-store, no-transform")
                 .header(HttpHeaders.VARY, HttpHeaders.ACCEPT_ENCODING)
-                // A proxy that gathers an answer before it passes it on would never pass this one on.
+                // Nginx would otherwise buffer the stream, which never ends.
                 .header("X-Accel-Buffering", "no");
         if (gzip) {
             response.header(HttpHeaders.CONTENT_ENCODING, "gzip");
@@ -50,15 +50,15 @@ final class LiveStream {
     private Flux<Publisher<DataBuffer>> events(LiveFeed.Format format, boolean gzip, ServerHttpResponse output) {
         Channel channel = channel(output);
         return Flux.create(sink -> {
-            Viewer viewer = new Viewer(new Connection(sink, output, channel), gzip);
-            sink.onDispose(() -> feed.leave(format, viewer));
-            if (!feed.join(format, viewer)) {
+            StreamClient client = new StreamClient(new NettyConnection(sink, output, channel), gzip);
+            sink.onDispose(() -> feed.remove(format, client));
+            if (!feed.add(format, client)) {
                 sink.complete();
             }
         });
     }
 
-    /** A browser names it without a weight; whoever says {@code gzip;q=0} does not want it. */
+    /** Browsers list {@code gzip} without a weight; {@code gzip;q=0} declines it. */
     private static boolean acceptsGzip(HttpHeaders headers) {
         String accepted = headers.getFirst(HttpHeaders.ACCEPT_ENCODING);
         return accepted != null && accepted.contains("gzip") && !accepted.contains("gzip;q=0");
@@ -70,13 +70,13 @@ final class LiveStream {
         response.withConnection(connection -> channel.set(connection.channel()));
         Channel found = channel.get();
         if (found == null) {
-            throw new IllegalStateException("a response without a connection");
+            throw new IllegalStateException("response without a connection");
         }
         return found;
     }
 
-    private record Connection(FluxSink<Publisher<DataBuffer>> sink, ServerHttpResponse output, Channel channel)
-            implements Viewer.Line {
+    private record NettyConnection(FluxSink<Publisher<DataBuffer>> sink, ServerHttpResponse output, Channel channel)
+            implements StreamClient.Connection {
 
         @Override
         public boolean isReady() {
@@ -85,7 +85,7 @@ final class LiveStream {
 
         @Override
         public void send(byte[] bytes) {
-            // Wrapped, not copied: all viewers share the bytes.
+            // Wrapped, not copied: all clients share the bytes.
             sink.next(Mono.fromSupplier(() -> output.bufferFactory().wrap(bytes)));
         }
 
@@ -95,8 +95,8 @@ final class LiveStream {
         }
 
         @Override
-        @SuppressWarnings("FutureReturnValueIgnored") // Whatever becomes of it, the stream is disposed of.
-        public void cut() {
+        @SuppressWarnings("FutureReturnValueIgnored") // The stream is disposed of in any case.
+        public void close() {
             channel.close();
         }
     }

@@ -1,26 +1,28 @@
 package io.weir.dashboard;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.management.BackendView;
 import io.weir.management.GatewayView;
-import io.weir.management.RecentEvents.Happening;
+import io.weir.management.RecentEvents;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The document that {@code /actuator/weirstream} sends each second. Times are in milliseconds, instants in milliseconds since 1970.
+ * The document that {@code /actuator/weirstream} sends each second. Durations are in milliseconds, times in
+ * milliseconds since 1970.
  *
- * @param at when it was computed
- * @param startedAt when the gateway was started: another one after a restart
- * @param windowSeconds what {@code recent} is about
+ * @param at when the snapshot was computed
+ * @param startedAt when the gateway started; changes with a restart
+ * @param windowSeconds length of the window of {@code recent}
  * @param gateway the gateway as a whole, as in {@code /actuator/weir}
- * @param replicas gateways that share their limits, as far as is known; 1: this one. The figures are this one's
+ * @param replicas known gateways that share limits; 1: this one only. All figures are of this one
  * @param backends the backends, by name
- * @param happenings what changed of late, the latest first
- * @param refused what is written in the files and not in force; null: what is written is
- * @param vocabulary each outcome's word, and whose doing it is; only in the first event of a connection
+ * @param recentEvents the last changes, the latest first; {@code happenings} in JSON
+ * @param refused the refused configuration in the files; null: the configuration in the files is in force
+ * @param vocabulary the kind of each outcome; only in the first event of a connection
  * @param history the last two minutes of each backend; only in the first event of a connection
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -28,33 +30,34 @@ record LiveView(
         long at,
         long startedAt,
         int windowSeconds,
-        GatewayView.Whole gateway,
+        GatewayView.Status gateway,
         int replicas,
-        List<OfBackend> backends,
-        List<Happening> happenings,
-        @JsonInclude(JsonInclude.Include.ALWAYS) @Nullable RefusedFile refused,
+        List<BackendSnapshot> backends,
+        @JsonProperty("happenings") List<RecentEvents.Event> recentEvents,
+        @JsonInclude(JsonInclude.Include.ALWAYS) @Nullable RefusedConfiguration refused,
         @Nullable Map<String, ExchangeOutcomes.Kind> vocabulary,
-        @Nullable Map<String, Past> history) {
+        @Nullable Map<String, History> history) {
 
     /**
      * A backend.
      *
-     * @param trouble how much is wrong with it
-     * @param recent what came to an end in the last seconds
-     * @param now its state, as in {@code /actuator/weir}
+     * @param trouble its worst problem
+     * @param recent the exchanges that ended within the window
+     * @param now its present state, as in {@code /actuator/weir}
      */
-    record OfBackend(String name, Trouble trouble, Recent recent, BackendView now) {}
+    record BackendSnapshot(String name, Severity trouble, Recent recent, BackendView now) {}
 
     /**
-     * What came to an end within the window.
+     * The exchanges that ended within the window.
      *
      * @param lastSecond exchanges that ended in the last second
-     * @param lastSecondTrouble those of them that were shed or failed
+     * @param lastSecondTrouble exchanges that were shed or failed in the last second
      * @param rate exchanges per second
-     * @param troubleShare share of them that were shed or failed; 0 to 1
-     * @param outcomes how many by outcome, in the words of the metrics; none that is zero
-     * @param times the time that exchanges took that were not shed, from the request's head to the answer's last byte
-     * @param budgetLeftMs mean budget that calls had left when they got their permit; null: there were none
+     * @param troubleShare share of exchanges that were shed or failed; 0 to 1
+     * @param outcomes number of exchanges by outcome, in the words of the metrics; without zeros
+     * @param times durations of the exchanges that were not shed, from the request's head to the answer's
+     *     last byte; null: none
+     * @param budgetLeftMs mean time left of the deadline when calls got their permit; null: no calls
      */
     record Recent(
             long lastSecond,
@@ -65,20 +68,20 @@ record LiveView(
             @Nullable Percentiles times,
             @Nullable Double budgetLeftMs) {}
 
-    /** Times that 50, 90, 99 and 99.5 percent were not above. */
+    /** The 50th, 90th, 99th and 99.5th percentile. */
     record Percentiles(double p50Ms, double p90Ms, double p99Ms, double p995Ms) {}
 
     /**
-     * The last two minutes, a figure for each second, the oldest first.
+     * The last two minutes, one figure for each second, the oldest first.
      *
      * @param ended exchanges that ended
-     * @param trouble those of them that were shed or failed
+     * @param trouble exchanges that were shed or failed
      */
-    record Past(List<Integer> ended, List<Integer> trouble) {}
+    record History(List<Integer> ended, List<Integer> trouble) {}
 
-    /** The same for a viewer who has seen nothing yet. */
-    LiveView first(Map<String, ExchangeOutcomes.Kind> words, Map<String, Past> past) {
+    /** The snapshot as the first event of a connection. */
+    LiveView withHistory(Map<String, ExchangeOutcomes.Kind> kinds, Map<String, History> histories) {
         return new LiveView(
-                at, startedAt, windowSeconds, gateway, replicas, backends, happenings, refused, words, past);
+                at, startedAt, windowSeconds, gateway, replicas, backends, recentEvents, refused, kinds, histories);
     }
 }

@@ -1,36 +1,35 @@
 /**
- * The gateway as it is now, for who looks: a stream of snapshots, a page that draws it, and the same in Hystrix's old
- * format.
+ * The live dashboard: a stream of snapshots, a page that draws it, and a stream in Hystrix's format.
  *
- * <p><b>One snapshot a second</b> ({@link io.weir.dashboard.LiveFeed}), whatever the number of viewers: computed,
- * encoded and compressed once, on a thread of its own, and the same bytes are given to all of them. Each event is whole, so one
- * that is missed does no harm, and there is no state between the gateway and a viewer but its connection.
+ * <p><b>One snapshot a second</b> ({@link io.weir.dashboard.LiveFeed}), for any number of clients: it is
+ * computed, encoded and compressed once, on a thread of its own, and all clients get the same bytes. Each
+ * event is complete, so a missed event does no harm, and a connection is the only state of a client.
  *
- * <p><b>Compression once for many.</b> A compressed stream depends on its past, which each viewer has another one of.
- * Here each event is deflated by itself and ends in a full flush: any sequence of such events, after a gzip header, is
- * a valid gzip stream. Two hundred backends are 250 kB a second in JSON and a tenth of it compressed, and the kernel's
- * copies of it are what fifty viewers cost. Rejected: differences from the event before (what a viewer that missed one
- * sees would be wrong, and most figures change anyway).
+ * <p><b>Compressed once for all clients.</b> A usual compressed stream depends on all bytes before, which
+ * differ for each client. Here {@link io.weir.dashboard.EventFrames} deflates each event separately, up to a
+ * full flush: any sequence of such events after a gzip header is a valid gzip stream. Two hundred backends
+ * are 250 kB a second in JSON, and a tenth of it compressed; fifty clients cost only the kernel's copies.
+ * Rejected: differences to the previous event. A client that missed one would show wrong figures, and most
+ * figures change anyway.
  *
- * <p><b>A viewer that cannot keep up</b> ({@link io.weir.dashboard.Viewer}) is passed over while its connection has not
- * taken the last event, and cut off after the third in a row. So a viewer never holds more than one event of the gateway's
- * memory, beside what its socket holds.
+ * <p><b>A slow client</b> ({@link io.weir.dashboard.StreamClient}) misses events while its connection has not
+ * taken the last one, and is disconnected after three in a row. So a client holds at most one event of the
+ * gateway's memory, besides its socket's buffers.
  *
- * <p><b>Figures.</b> Counters are read once a second; what is shown is their difference over the last ten seconds
- * ({@link io.weir.dashboard.Window}), as with Hystrix. Nothing is added to the way of a request but a count by outcome and
- * time ({@link io.weir.metrics.Tally}). Percentiles are of one gateway and of ten seconds: they are for the eye; alerts
- * go by the histograms that Prometheus has.
+ * <p><b>Figures.</b> Counters are read once a second. The page shows their increase over the last ten seconds
+ * ({@link io.weir.dashboard.SlidingWindow}), as Hystrix does. A request only counts its outcome and duration
+ * ({@link io.weir.metrics.ExchangeTotals}). Percentiles cover one gateway and ten seconds: they are for the
+ * eye. Alerts use the histograms in Prometheus.
  *
- * <p><b>Order.</b> {@link io.weir.dashboard.Trouble} says how much is wrong with a backend in one word and one number, so
- * that the culprit stands on top.
+ * <p><b>Order.</b> {@link io.weir.dashboard.Severity} reduces the problems of a backend to one word and one
+ * number, so that the most serious backend is on top.
  *
- * <p><b>Security.</b> The page is static and tells nothing, so it is served without the token; whatever it shows and does
- * goes through the management guard. The page asks for the token and sends it as any client does; {@code
- * EventSource} cannot, so the page reads the stream with {@code fetch}. The policy of the page's content allows nothing but
- * its own files, and no page may frame it.
+ * <p><b>Security.</b> The page is static and holds no data, so it is served without the token. All data and
+ * changes pass the management guard. The page asks for the token and sends it in a header; {@code
+ * EventSource} cannot send headers, so the page reads the stream with {@code fetch}. The content security
+ * policy permits only the page's own files, and forbids framing.
  *
- * <p>Limitations: it shows the one gateway that it comes from. What happened before the last fifty events is in the
- * log.
+ * <p><b>Limitations.</b> The page shows one gateway. Events older than the last fifty are only in the log.
  */
 @NullMarked
 package io.weir.dashboard;

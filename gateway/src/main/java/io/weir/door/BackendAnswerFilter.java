@@ -13,14 +13,15 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * Stands outside all of a route's filters, where NettyWriteResponseFilter does: on the way in it takes note of the route, which its filters may fail on; on the way out, when they have seen
- * the head of the backend's answer, it writes the body.
+ * Writes the body of the backend's response after the route's filters have processed its head. It runs
+ * outside all filters of the route, in the place of NettyWriteResponseFilter. Before the filters run, it
+ * records the route, because a filter may fail.
  */
 public final class BackendAnswerFilter implements GlobalFilter, Ordered {
 
     private final GeneralDoor door;
 
-    /** The filter of a door. */
+    /** Creates the filter of a door. */
     public BackendAnswerFilter(GeneralDoor door) {
         this.door = door;
     }
@@ -33,7 +34,7 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
         Route route = exchange.getRequiredAttribute(GATEWAY_ROUTE_ATTR);
-        door.visit(exchange).matched(route.getId());
+        door.request(exchange).matched(route.getId());
         return chain.filter(exchange).then(Mono.defer(() -> {
             GeneralCaller caller = exchange.getAttribute(GeneralCaller.ATTRIBUTE);
             Flux<DataBuffer> body = caller == null ? null : caller.takeBody();

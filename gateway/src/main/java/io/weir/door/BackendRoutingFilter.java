@@ -17,7 +17,10 @@ import org.springframework.core.Ordered;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
-/** Hands a request for {@code backend://} to the engine, in place of NettyRoutingFilter; completes at the answer's head. */
+/**
+ * Hands a request for {@code backend://} to the engine, in place of NettyRoutingFilter; completes at the
+ * response's head.
+ */
 public final class BackendRoutingFilter implements GlobalFilter, Ordered {
 
     /** The URI scheme of Weir's routes. */
@@ -26,7 +29,7 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
     private final Engine engine;
     private final GeneralDoor door;
 
-    /** The filter at the end of the chain. */
+    /** Creates the filter at the end of the chain. */
     public BackendRoutingFilter(Engine engine, GeneralDoor door) {
         this.engine = engine;
         this.door = door;
@@ -44,24 +47,25 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
         if (!SCHEME.equals(url.getScheme()) || isAlreadyRouted(exchange)) {
             return chain.filter(exchange);
         }
-        GeneralDoor.Visit visit = door.visit(exchange);
+        ChainRequest request = door.request(exchange);
         setAlreadyRouted(exchange);
-        Route route = visit.routes().route(matched.getId());
+        Route route = request.routes().route(matched.getId());
         if (route == null) {
-            return Mono.error(new Refused(Refusal.of(Reason.NO_ROUTE, "route " + matched.getId() + " is gone")));
+            return Mono.error(
+                    new RefusalException(Refusal.of(Reason.NO_ROUTE, "route " + matched.getId() + " is gone")));
         }
         GeneralCaller caller = new GeneralCaller(
                 engine,
                 route,
-                visit.inbound(),
-                visit.arrivedAt(),
+                request.inbound(),
+                request.arrivedAtNanos(),
                 exchange,
                 exchange.getAttributeOrDefault(PRESERVE_HOST_HEADER_ATTRIBUTE, false),
                 door.serverTiming());
-        if (!visit.began(caller)) {
+        if (!request.startExchange(caller)) {
             return Mono.empty();
         }
         exchange.getAttributes().put(GeneralCaller.ATTRIBUTE, caller);
-        return caller.untilHead(visit::through);
+        return caller.startUntilHead(request::leaveChain);
     }
 }

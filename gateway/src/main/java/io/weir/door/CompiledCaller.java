@@ -27,27 +27,28 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * The compiled door's caller: reads from and writes to Reactor Netty's server itself.
+ * The compiled door's caller: reads from and writes to Reactor Netty's server directly.
  *
- * <p>It is the {@code Mono} that the door returns: subscribed, the exchange begins; complete, Reactor Netty ends the answer; cancelled, the caller
- * has left.
+ * <p>It is also the {@code Mono} that the door returns. Its subscription starts the exchange; its completion
+ * makes Reactor Netty end the response; its cancel means that the caller has left.
  */
-final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, Subscription {
+final class CompiledCaller extends Mono<Void> implements Caller, DelegatingRequestFacts, Subscription {
 
     private static final Logger log = LoggerFactory.getLogger(CompiledCaller.class);
 
-    private final Inbound inbound;
+    private final InboundRequest inbound;
     private final CompiledRoute route;
     private final boolean serverTiming;
     private final Exchange exchange;
     private @Nullable CoreSubscriber<? super Void> actual;
     private boolean completed;
 
-    CompiledCaller(Engine engine, CompiledRoute route, Inbound inbound, long arrivedAt, boolean serverTiming) {
+    CompiledCaller(
+            Engine engine, CompiledRoute route, InboundRequest inbound, long arrivedAtNanos, boolean serverTiming) {
         this.inbound = inbound;
         this.route = route;
         this.serverTiming = serverTiming;
-        this.exchange = new Exchange(engine, route.route(), this, arrivedAt);
+        this.exchange = new Exchange(engine, route.route(), this, arrivedAtNanos);
     }
 
     @Override
@@ -93,7 +94,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
     }
 
     @Override
-    public Inbound inbound() {
+    public InboundRequest inbound() {
         return inbound;
     }
 
@@ -113,7 +114,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
         for (CompiledRoute.PathFilter filter : route.path()) {
             path = filter.apply(path, variables);
         }
-        return Inbound.target(path, inbound.target().rawQuery());
+        return InboundRequest.target(path, inbound.target().rawQuery());
     }
 
     @Override
@@ -122,33 +123,33 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
         for (Consumer<HttpHeaders> filter : route.request()) {
             filter.accept(toBackend);
         }
-        inbound.finishHead(toBackend, backend, route.preserveHost());
+        inbound.completeBackendHead(toBackend, backend, route.preserveHost());
     }
 
     @Override
     public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body) {
-        if (hasWrittenHead(status, headers)) {
-            inbound.response().send(body).then().subscribe(new Written());
+        if (tryWriteHead(status, headers)) {
+            inbound.response().send(body).then().subscribe(new WriteSubscriber());
         }
     }
 
     @Override
     public void answer(int status, HttpHeaders headers, ByteBuf body) {
-        if (!hasWrittenHead(status, headers)) {
+        if (!tryWriteHead(status, headers)) {
             body.release();
             return;
         }
         if (status == HttpResponseStatus.NOT_MODIFIED.code()) {
-            // Sent as an object, it would lose the length of what has not been modified.
+            // sendObject would replace the Content-Length of the unmodified resource.
             body.release();
-            new Written().onComplete();
+            new WriteSubscriber().onComplete();
             return;
         }
-        inbound.response().sendObject(body).then().subscribe(new Written());
+        inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
     }
 
-    /** A filter that fails is the gateway's own failure, as it is through the general door; nothing has been answered by then. */
-    private boolean hasWrittenHead(int status, HttpHeaders headers) {
+    /** Writes the head; if a filter fails, refuses with an internal error, as the general door does. */
+    private boolean tryWriteHead(int status, HttpHeaders headers) {
         try {
             writeHead(status, headers);
             return true;
@@ -162,10 +163,10 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
     }
 
     private void writeHead(int status, HttpHeaders headers) {
-        inbound.writeHead(status, headers);
+        inbound.writeResponseHead(status, headers);
         HttpHeaders head = inbound.response().responseHeaders();
         if (serverTiming) {
-            inbound.writeServerTiming(head, exchange.queueNanos(), exchange.backendNanosSoFar());
+            inbound.writeServerTiming(head, exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
         for (Consumer<HttpHeaders> filter : route.response()) {
             filter.accept(head);
@@ -174,13 +175,13 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
 
     @Override
     public void trailers(HttpHeaders trailers) {
-        inbound.response().trailerHeaders(Trailers.into(trailers));
+        inbound.response().trailerHeaders(Trailers.adding(trailers));
     }
 
     @Override
     public void refuse(Refusal refusal) {
         ByteBuf body = inbound.writeRefusal(refusal);
-        inbound.response().sendObject(body).then().subscribe(new Written());
+        inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());
     }
 
     @Override
@@ -202,8 +203,8 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
         inbound.reset();
     }
 
-    /** What was to be written is with Reactor Netty. */
-    private final class Written implements CoreSubscriber<Void> {
+    /** Learns when Reactor Netty has taken the whole response. */
+    private final class WriteSubscriber implements CoreSubscriber<Void> {
 
         @Override
         public void onSubscribe(Subscription s) {
@@ -215,14 +216,14 @@ final class CompiledCaller extends Mono<Void> implements Caller, InboundFacts, S
 
         @Override
         public void onComplete() {
-            boolean wasActive = inbound.isThere();
+            boolean wasPresent = inbound.isCallerPresent();
             complete();
-            inbound.awaitFlush(exchange, wasActive);
+            inbound.reportFlush(exchange, wasPresent);
         }
 
         @Override
         public void onError(Throwable failure) {
-            // Either the connection is gone, or the backend broke off and the exchange has reset it.
+            // The connection is closed, or the exchange has reset it because the backend has broken off.
             exchange.callerLeft();
             complete();
         }

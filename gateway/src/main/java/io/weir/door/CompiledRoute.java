@@ -9,12 +9,12 @@ import java.util.function.Consumer;
 /**
  * A route that the compiled door serves.
  *
- * @param route what the engine needs
- * @param matcher its predicates
- * @param path its filters on the path, in their order
- * @param pathVariables whether one of them wants the path's variables
- * @param request its filters on the request's head, in their order
- * @param response its filters on the answer's head, in their order
+ * @param route the engine's route
+ * @param matcher the predicates
+ * @param path the filters of the path, in order
+ * @param pathVariables whether a filter of the path uses the path's variables
+ * @param request the filters of the request's head, in order
+ * @param response the filters of the response's head, in order
  * @param preserveHost whether the backend sees the caller's {@code Host}
  */
 public record CompiledRoute(
@@ -26,11 +26,11 @@ public record CompiledRoute(
         List<Consumer<HttpHeaders>> response,
         boolean preserveHost) {
 
-    /** A filter on the raw path. */
+    /** A filter of the raw path. */
     @FunctionalInterface
     interface PathFilter {
 
-        /** The path that the backend is asked for. */
+        /** The path for the backend. */
         String apply(String rawPath, Map<String, String> variables);
     }
 }

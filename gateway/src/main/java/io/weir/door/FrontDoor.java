@@ -25,15 +25,23 @@ import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
-/** The handler that every request comes to first: it normalises the path, finds the route, and opens the door that the route takes. */
+/**
+ * The first handler of every request: it normalises the path, finds the route, and passes the request to the
+ * route's door.
+ */
 public final class FrontDoor implements HttpHandler {
 
+    /** The compiled door in {@link RequestFacts#door}. */
     public static final String COMPILED = "compiled";
+
+    /** The general door in {@link RequestFacts#door}. */
     public static final String GENERAL = "general";
+
+    /** No route was found. */
     static final String NONE = "none";
 
-    /** Set between this handler and {@link #screen}, which follows it within the same event. */
-    private static final AttributeKey<@Nullable Boolean> SEEN = AttributeKey.valueOf(FrontDoor.class, "seen");
+    /** Set by {@link #handle}; {@link #refuseUnparsableTarget} clears it within the same event. */
+    private static final AttributeKey<@Nullable Boolean> HANDLED = AttributeKey.valueOf(FrontDoor.class, "handled");
 
     private final HttpHandler webFlux;
     private final Engine engine;
@@ -42,13 +50,17 @@ public final class FrontDoor implements HttpHandler {
     private final EdgeProperties properties;
     private final Forwarding forwarding;
     private final long readIdleNanos;
-    private final EdgeOutcomes outcomes;
+    private final DoorListener listener;
 
     /**
-     * The front door.
+     * Creates the front door.
      *
-     * @param webFlux WebFlux's own handler, for what takes the general door
-     * @param routes the routes as they are now
+     * @param webFlux WebFlux's handler, for requests of the general door
+     * @param engine serves the exchanges of the compiled door
+     * @param routes supplies the current routes
+     * @param generalDoor follows requests through WebFlux's handler
+     * @param properties the edge's properties
+     * @param listener receives requests that have no exchange
      */
     public FrontDoor(
             HttpHandler webFlux,
@@ -56,7 +68,7 @@ public final class FrontDoor implements HttpHandler {
             Supplier<Routes> routes,
             GeneralDoor generalDoor,
             EdgeProperties properties,
-            EdgeOutcomes outcomes) {
+            DoorListener listener) {
         this.webFlux = webFlux;
         this.engine = engine;
         this.routes = routes;
@@ -64,38 +76,40 @@ public final class FrontDoor implements HttpHandler {
         this.properties = properties;
         this.forwarding = new Forwarding(properties);
         this.readIdleNanos = properties.readIdleTimeout().toNanos();
-        this.outcomes = outcomes;
+        this.listener = listener;
     }
 
     /**
-     * Answers what Spring has refused before it came here: a target that {@link URI} cannot read, which it answers in a shape of its own.
+     * Refuses a request whose target {@link URI} cannot parse. Spring's adapter refuses it before
+     * {@link #handle}, in a form of its own.
      *
-     * @param handled what Spring's adapter made of the request
+     * @param handled the result of Spring's adapter; used if the adapter has called {@link #handle}
      * @param connection Reactor Netty's request and response
      */
-    public Mono<Void> screen(Mono<Void> handled, Connection connection) {
-        if (connection.channel().attr(SEEN).getAndSet(null) != null) {
+    public Mono<Void> refuseUnparsableTarget(Mono<Void> handled, Connection connection) {
+        if (connection.channel().attr(HANDLED).getAndSet(null) != null) {
             return handled;
         }
         HttpServerRequest in = (HttpServerRequest) connection;
-        Inbound inbound = inbound(in, (HttpServerResponse) connection, Inbound.UNREADABLE, NONE);
+        InboundRequest inbound = inbound(in, (HttpServerResponse) connection, InboundRequest.UNREADABLE, NONE);
         return refuse(Refusal.of(Reason.BAD_REQUEST, "a target that is no URI (expected: RFC 3986)"), inbound);
     }
 
     @Override
     public Mono<Void> handle(ServerHttpRequest request, ServerHttpResponse response) {
-        long arrivedAt = engine.nanoTime();
+        long arrivedAtNanos = engine.nanoTime();
         HttpServerRequest in = ServerHttpRequestDecorator.getNativeRequest(request);
         HttpServerResponse out = ServerHttpResponseDecorator.getNativeResponse(response);
-        ((ChannelOperations<?, ?>) in).channel().attr(SEEN).set(Boolean.TRUE);
+        ((ChannelOperations<?, ?>) in).channel().attr(HANDLED).set(Boolean.TRUE);
         RequestTarget target;
         try {
             target = RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
         } catch (IllegalArgumentException e) {
-            return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, Inbound.UNREADABLE, NONE));
+            return refuse(
+                    Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, InboundRequest.UNREADABLE, NONE));
         }
         if (target.authority() != null) {
-            // It wins (RFC 9112, 3.2.2): nobody is to match by one and to ask for the other.
+            // The target's authority overrides Host (RFC 9112, 3.2.2), for the match and for the backend.
             in.requestHeaders().set(HttpHeaderNames.HOST, target.authority());
         }
         Routes current = routes.get();
@@ -105,21 +119,24 @@ public final class FrontDoor implements HttpHandler {
                         engine,
                         compiled.route(),
                         inbound(in, out, target, COMPILED),
-                        arrivedAt,
+                        arrivedAtNanos,
                         properties.serverTiming());
             case RouteTable.Other.GENERAL -> {
-                respell(in.requestHeaders());
-                Inbound inbound = inbound(in, out, target, GENERAL);
-                yield generalDoor.through(
-                        new GeneralDoor.Visit(inbound, current, arrivedAt),
-                        webFlux.handle(normalised(request, in, target), response));
+                unifySpelling(in.requestHeaders());
+                InboundRequest inbound = inbound(in, out, target, GENERAL);
+                yield generalDoor.runChain(
+                        new ChainRequest(inbound, current, arrivedAtNanos),
+                        webFlux.handle(normalise(request, in, target), response));
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };
     }
 
-    /** Gives each field one spelling: of one that comes in several, Spring's copies of a head have all values once for each. */
-    private static void respell(HttpHeaders headers) {
+    /**
+     * Gives each field name one spelling: Spring's copies of a head repeat all values for each spelling of a
+     * name.
+     */
+    private static void unifySpelling(HttpHeaders headers) {
         for (String name : headers.names()) {
             List<String> values = headers.getAll(name);
             if (values.size() > 1) {
@@ -128,8 +145,8 @@ public final class FrontDoor implements HttpHandler {
         }
     }
 
-    /** The request with the path that was matched, so that nobody behind matches another. */
-    private static ServerHttpRequest normalised(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
+    /** The request with the normalised path, so that later handlers match the same path. */
+    private static ServerHttpRequest normalise(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
         if (in.uri().equals(target.pathAndQuery())) {
             return request;
         }
@@ -139,13 +156,13 @@ public final class FrontDoor implements HttpHandler {
                 .build();
     }
 
-    private Inbound inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {
-        return new Inbound(in, out, target, forwarding, door, readIdleNanos);
+    private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {
+        return new InboundRequest(in, out, target, forwarding, door, readIdleNanos);
     }
 
-    private Mono<Void> refuse(Refusal refusal, Inbound inbound) {
-        outcomes.refused(refusal, inbound);
+    private Mono<Void> refuse(Refusal refusal, InboundRequest inbound) {
+        listener.refused(refusal, inbound);
         ByteBuf body = inbound.writeRefusal(refusal);
-        return inbound.response().sendObject(body).then().doOnSuccess(nothing -> inbound.limitTaking());
+        return inbound.response().sendObject(body).then().doOnSuccess(nothing -> inbound.limitReadTime());
     }
 }

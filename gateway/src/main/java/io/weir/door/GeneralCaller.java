@@ -30,35 +30,38 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * The general door's caller: the request as Spring Cloud Gateway's filters left it, and the answer as they are to see it.
+ * The general door's caller: takes the request from Spring Cloud Gateway's filters, and gives them the
+ * response.
  *
- * <p>{@link #untilHead} is what the routing filter returns: it completes when the answer's head is on the exchange's response, so that response
- * filters run, and fails with {@link Refused} when the gateway answers itself. The body is taken by {@link BackendAnswerFilter}.
+ * <p>The routing filter returns {@link #startUntilHead}. It completes when Spring's response has the head, so
+ * that response filters run; it fails with {@link RefusalException} when the gateway refuses.
+ * {@link BackendAnswerFilter} takes the body.
  */
-final class GeneralCaller implements Caller, InboundFacts {
+final class GeneralCaller implements Caller, DelegatingRequestFacts {
 
-    /** The attribute under which it travels with Spring's exchange. */
+    /** The attribute of Spring's exchange that holds the caller. */
     static final String ATTRIBUTE = GeneralCaller.class.getName();
 
-    private final Inbound inbound;
+    private final InboundRequest inbound;
     private final ServerWebExchange web;
     private final boolean preserveHost;
     private final boolean serverTiming;
     private final Exchange exchange;
     private @Nullable MonoSink<Void> head;
     private @Nullable Flux<DataBuffer> body;
-    private @Nullable ByteBuf whole;
+    /** The body of a complete response until it is taken. */
+    private @Nullable ByteBuf completeBody;
 
     /**
-     * A caller that has not begun.
+     * Creates a caller whose exchange has not started.
      *
-     * @param web the exchange as the filters left it
+     * @param web Spring's exchange after the filters
      */
     GeneralCaller(
             Engine engine,
             Route route,
-            Inbound inbound,
-            long arrivedAt,
+            InboundRequest inbound,
+            long arrivedAtNanos,
             ServerWebExchange web,
             boolean preserveHost,
             boolean serverTiming) {
@@ -66,22 +69,22 @@ final class GeneralCaller implements Caller, InboundFacts {
         this.web = web;
         this.preserveHost = preserveHost;
         this.serverTiming = serverTiming;
-        this.exchange = new Exchange(engine, route, this, arrivedAt);
+        this.exchange = new Exchange(engine, route, this, arrivedAtNanos);
     }
 
     /**
-     * Begins the exchange; completes with the answer's head.
+     * Starts the exchange; completes with the response's head.
      *
-     * @param begun what follows when it has begun
+     * @param onStarted runs after the start
      */
-    Mono<Void> untilHead(Runnable begun) {
+    Mono<Void> startUntilHead(Runnable onStarted) {
         Runnable start = () -> {
             exchange.start();
-            begun.run();
+            onStarted.run();
         };
         return Mono.create(sink -> {
             head = sink;
-            // At once, if that has happened already: a filter's thread may come here behind the caller's leaving.
+            // Runs at once if the caller has left while a filter was running on another thread.
             sink.onCancel(this::cancelled);
             if (channel().eventLoop().inEventLoop()) {
                 start.run();
@@ -98,12 +101,12 @@ final class GeneralCaller implements Caller, InboundFacts {
         }
     }
 
-    /** The answer's body; null if there is none, or it was taken. */
+    /** Takes the response's body; null if there is none, or if it was taken before. */
     @Nullable
     Flux<DataBuffer> takeBody() {
         Flux<DataBuffer> taken = body;
         body = null;
-        whole = null;
+        completeBody = null;
         return taken;
     }
 
@@ -111,17 +114,17 @@ final class GeneralCaller implements Caller, InboundFacts {
         return exchange;
     }
 
-    /** Gives back what nobody has taken. */
-    void release() {
-        ByteBuf left = whole;
-        whole = null;
+    /** Releases a complete body that was not taken. */
+    void releaseUnwrittenBody() {
+        ByteBuf left = completeBody;
+        completeBody = null;
         if (left != null) {
             left.release();
         }
     }
 
     @Override
-    public Inbound inbound() {
+    public InboundRequest inbound() {
         return inbound;
     }
 
@@ -146,7 +149,7 @@ final class GeneralCaller implements Caller, InboundFacts {
         if (headers.getFirst("Transfer-Encoding") != null) {
             return true;
         }
-        // A filter that takes the length away leaves the body.
+        // A filter may have removed the length, but the body remains.
         String length = headers.getFirst("Content-Length");
         return length == null ? inbound.hasBody() : !"0".equals(length);
     }
@@ -162,25 +165,26 @@ final class GeneralCaller implements Caller, InboundFacts {
     }
 
     /**
-     * By the request's URI as the filters left it. RouteToRequestUrlFilter takes the query apart on its way into another URI: it loses
-     * {@code &&}, and encodes once more what is encoded where {@code [} stands beside it.
+     * Taken from the request's URI after the filters, not from the URI that RouteToRequestUrlFilter builds:
+     * that filter parses the query, loses {@code &&}, and encodes escapes a second time if the query contains
+     * {@code [}.
      */
     @Override
     public String target() {
-        URI asked = web.getRequest().getURI();
-        String path = asked.getRawPath();
-        return Inbound.target(path == null || path.isEmpty() ? "/" : path, asked.getRawQuery());
+        URI uri = web.getRequest().getURI();
+        String path = uri.getRawPath();
+        return InboundRequest.target(path == null || path.isEmpty() ? "/" : path, uri.getRawQuery());
     }
 
     @Override
     public void writeHead(HttpHeaders toBackend, Backend backend) {
         web.getRequest().getHeaders().forEach(toBackend::set);
-        inbound.finishHead(toBackend, backend, preserveHost);
+        inbound.completeBackendHead(toBackend, backend, preserveHost);
     }
 
     @Override
     public void begin(int status, HttpHeaders headers, Publisher<ByteBuf> answer) {
-        showHead(status, headers);
+        copyHead(status, headers);
         NettyDataBufferFactory buffers =
                 (NettyDataBufferFactory) web.getResponse().bufferFactory();
         body = Flux.from(answer).map(buffers::wrap);
@@ -189,11 +193,11 @@ final class GeneralCaller implements Caller, InboundFacts {
 
     @Override
     public void answer(int status, HttpHeaders headers, ByteBuf answer) {
-        showHead(status, headers);
+        copyHead(status, headers);
         if (answer.isReadable()) {
             NettyDataBufferFactory buffers =
                     (NettyDataBufferFactory) web.getResponse().bufferFactory();
-            whole = answer;
+            completeBody = answer;
             body = Flux.just(buffers.wrap(answer));
         } else {
             answer.release();
@@ -201,30 +205,30 @@ final class GeneralCaller implements Caller, InboundFacts {
         headSink().success();
     }
 
-    private void showHead(int status, HttpHeaders fromBackend) {
+    private void copyHead(int status, HttpHeaders fromBackend) {
         HopByHop.strip(fromBackend);
         Via.append(fromBackend);
         ServerHttpResponse response = web.getResponse();
         response.setStatusCode(HttpStatusCode.valueOf(status));
-        org.springframework.http.HttpHeaders shown = response.getHeaders();
+        org.springframework.http.HttpHeaders copied = response.getHeaders();
         for (String name : fromBackend.names()) {
-            shown.put(name, fromBackend.getAll(name));
+            copied.put(name, fromBackend.getAll(name));
         }
-        inbound.finishAnswerHead(inbound.response().responseHeaders());
+        inbound.completeResponseHead(inbound.response().responseHeaders());
         if (serverTiming) {
             inbound.writeServerTiming(
-                    inbound.response().responseHeaders(), exchange.queueNanos(), exchange.backendNanosSoFar());
+                    inbound.response().responseHeaders(), exchange.record().queueNanos(), exchange.backendNanosSoFar());
         }
     }
 
     @Override
     public void trailers(HttpHeaders trailers) {
-        inbound.response().trailerHeaders(Trailers.into(trailers));
+        inbound.response().trailerHeaders(Trailers.adding(trailers));
     }
 
     @Override
     public void refuse(Refusal refusal) {
-        headSink().error(new Refused(refusal));
+        headSink().error(new RefusalException(refusal));
     }
 
     @Override
@@ -235,7 +239,7 @@ final class GeneralCaller implements Caller, InboundFacts {
     @Override
     public void upgrade(
             @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        // Spring's response is committed first, so that nobody writes to it behind the handshake.
+        // Commits Spring's response first, so that no filter writes to it after the handshake.
         web.getResponse()
                 .setComplete()
                 .then(Mono.defer(() -> inbound.upgrade(subprotocol, tunnel)))
@@ -243,7 +247,7 @@ final class GeneralCaller implements Caller, InboundFacts {
                 .subscribe(
                         null,
                         failure -> headSink().error(failure),
-                        () -> headSink().error(new TunnelEnded()));
+                        () -> headSink().error(new TunnelClosedException()));
     }
 
     @Override
@@ -254,7 +258,7 @@ final class GeneralCaller implements Caller, InboundFacts {
     private MonoSink<Void> headSink() {
         MonoSink<Void> sink = head;
         if (sink == null) {
-            throw new IllegalStateException("an exchange that nobody has begun");
+            throw new IllegalStateException("exchange: not started (expected: started by startUntilHead)");
         }
         return sink;
     }

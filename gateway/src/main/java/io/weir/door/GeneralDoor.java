@@ -4,8 +4,6 @@ import io.netty.util.AttributeKey;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -18,29 +16,30 @@ import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.server.HttpServerRequest;
 
 /**
- * What spans a request's way through Spring Cloud Gateway: it knows the request when it comes out at the routing filter, and the exchange when
- * the chain ends, in whatever way it ends.
+ * Follows a request through Spring Cloud Gateway's filter chain: the filters find its {@link ChainRequest} by
+ * Spring's exchange, and its engine exchange learns how the chain has ended.
  */
 public final class GeneralDoor {
 
-    private static final AttributeKey<@Nullable Visit> VISIT = AttributeKey.valueOf(GeneralDoor.class, "visit");
+    private static final AttributeKey<@Nullable ChainRequest> REQUEST =
+            AttributeKey.valueOf(GeneralDoor.class, "request");
 
-    private static final String ATTRIBUTE = Visit.class.getName();
+    private static final String ATTRIBUTE = ChainRequest.class.getName();
 
     private final boolean serverTiming;
-    private final EdgeOutcomes outcomes;
+    private final DoorListener listener;
     private final LongSupplier nanoClock;
 
     /**
-     * The door.
+     * Creates the door.
      *
-     * @param serverTiming whether answers carry {@code Server-Timing}
-     * @param outcomes told of requests that have no exchange
+     * @param serverTiming whether responses carry {@code Server-Timing}
+     * @param listener receives requests that have no exchange
      * @param nanoClock the engine's clock
      */
-    public GeneralDoor(boolean serverTiming, EdgeOutcomes outcomes, LongSupplier nanoClock) {
+    public GeneralDoor(boolean serverTiming, DoorListener listener, LongSupplier nanoClock) {
         this.serverTiming = serverTiming;
-        this.outcomes = outcomes;
+        this.listener = listener;
         this.nanoClock = nanoClock;
     }
 
@@ -48,154 +47,94 @@ public final class GeneralDoor {
         return serverTiming;
     }
 
-    /** One request's way through the chain. */
-    static final class Visit {
-
-        private static final Object GONE = new Object();
-
-        private final Inbound inbound;
-        private final Routes routes;
-        private final long arrivedAt;
-        /** Its exchange's caller, or {@link #GONE}: filters may be on a thread of their own when the caller leaves. */
-        private final AtomicReference<@Nullable Object> fate = new AtomicReference<>();
-
-        private @Nullable String route;
-        private boolean told;
-        private final AtomicBoolean inside = new AtomicBoolean();
-
-        Visit(Inbound inbound, Routes routes, long arrivedAt) {
-            this.inbound = inbound;
-            this.routes = routes;
-            this.arrivedAt = arrivedAt;
+    /** The request of Spring's exchange. */
+    ChainRequest request(ServerWebExchange exchange) {
+        ChainRequest request = requestOrNull(exchange);
+        if (request == null) {
+            throw new IllegalStateException(
+                    "exchange: without a request (expected: one that the front door has passed on)");
         }
-
-        Inbound inbound() {
-            return inbound;
-        }
-
-        Routes routes() {
-            return routes;
-        }
-
-        long arrivedAt() {
-            return arrivedAt;
-        }
-
-        /** It has come to an exchange; false: its caller has left before. */
-        boolean began(GeneralCaller caller) {
-            return fate.compareAndSet(null, caller);
-        }
-
-        /** Its caller leaves; false: there is an exchange, which is to be told. */
-        boolean leaves() {
-            return fate.compareAndSet(null, GONE);
-        }
-
-        /** From here on it needs the routes that it found. */
-        void entered() {
-            if (inside.compareAndSet(false, true)) {
-                routes.visits().began();
-            }
-        }
-
-        /** It does not need them any more: there is an exchange, which knows its own, or never will be. */
-        void through() {
-            if (inside.compareAndSet(true, false)) {
-                routes.visits().ended();
-            }
-        }
-
-        @Nullable
-        GeneralCaller caller() {
-            return fate.get() instanceof GeneralCaller caller ? caller : null;
-        }
-
-        /** The route that Spring Cloud Gateway has found, whose filters are next. */
-        void matched(String id) {
-            route = id;
-        }
+        return request;
     }
 
-    /** The visit of a request that is in the chain. */
-    Visit visit(ServerWebExchange exchange) {
-        Visit visit = visitOrNull(exchange);
-        if (visit == null) {
-            throw new IllegalStateException("a request that did not come in by the front door");
-        }
-        return visit;
-    }
-
-    /** The same; null for a request that did not come in by the front door. */
+    /** The request of Spring's exchange; null if the request did not pass the front door. */
     @Nullable
-    Visit visitOrNull(ServerWebExchange exchange) {
-        Visit known = exchange.getAttribute(ATTRIBUTE);
+    ChainRequest requestOrNull(ServerWebExchange exchange) {
+        ChainRequest known = exchange.getAttribute(ATTRIBUTE);
         if (known != null) {
             return known;
         }
         HttpServerRequest request = ServerHttpRequestDecorator.getNativeRequest(exchange.getRequest());
-        Visit found = ((ChannelOperations<?, ?>) request).channel().attr(VISIT).get();
+        ChainRequest found =
+                ((ChannelOperations<?, ?>) request).channel().attr(REQUEST).get();
         if (found != null) {
-            // Reactor Netty's request forgets its connection when the caller leaves.
+            // Keeps the request: Reactor Netty's request loses its connection when the caller leaves.
             exchange.getAttributes().put(ATTRIBUTE, found);
         }
         return found;
     }
 
-    /** Sees a request through the chain. */
-    Mono<Void> through(Visit visit, Mono<Void> chain) {
-        visit.inbound().channel().attr(VISIT).set(visit);
+    /** Runs the filter chain for a request. */
+    Mono<Void> runChain(ChainRequest request, Mono<Void> chain) {
+        request.inbound().channel().attr(REQUEST).set(request);
         return new Mono<>() {
             @Override
             public void subscribe(CoreSubscriber<? super Void> actual) {
-                visit.entered();
-                chain.subscribe(new Span(visit, actual, GeneralDoor.this));
+                request.enterChain();
+                chain.subscribe(new ChainSubscriber(request, actual, GeneralDoor.this));
             }
         };
     }
 
-    /** A request is refused that has no exchange. */
-    void refused(Visit visit, Refusal refusal) {
-        visit.told = true;
-        String route = visit.route;
-        if (route == null || refusal.reason() == Reason.NO_ROUTE) {
-            outcomes.refused(refusal, visit.inbound());
+    /** Reports the refusal of a request that has no exchange. */
+    void reportRefusal(ChainRequest request, Refusal refusal) {
+        request.markReported();
+        String routeId = request.routeId();
+        if (routeId == null || refusal.reason() == Reason.NO_ROUTE) {
+            listener.refused(refusal, request.inbound());
         } else {
-            outcomes.failed(route, refusal, nanosOf(visit), visit.inbound());
+            listener.failed(routeId, refusal, nanosSinceArrival(request), request.inbound());
         }
     }
 
-    private void answered(Visit visit) {
-        if (!visit.told) {
-            visit.told = true;
-            String route = visit.route == null ? FrontDoor.NONE : visit.route;
-            int status = visit.inbound().response().status().code();
-            outcomes.answered(route, status, nanosOf(visit), visit.inbound());
+    /** Reports a request that Spring Cloud Gateway has answered, unless it is reported already. */
+    private void reportAnswer(ChainRequest request) {
+        if (request.markReported()) {
+            return;
+        }
+        String routeId = request.routeId() == null ? FrontDoor.NONE : request.routeId();
+        int status = request.inbound().response().status().code();
+        listener.answered(routeId, status, nanosSinceArrival(request), request.inbound());
+    }
+
+    /**
+     * Reports a caller that has left while a filter or an unprotected route's backend was handling its
+     * request.
+     */
+    private void reportCallerLeft(ChainRequest request) {
+        if (!request.isReported() && !request.inbound().channel().isActive()) {
+            reportRefusal(request, Refusal.of(Reason.CLIENT_CLOSED, null));
         }
     }
 
-    private long nanosOf(Visit visit) {
-        return nanoClock.getAsLong() - visit.arrivedAt();
+    private long nanosSinceArrival(ChainRequest request) {
+        return nanoClock.getAsLong() - request.arrivedAtNanos();
     }
 
-    /** The caller has left while a filter or an unprotected route's backend had its request. */
-    private void left(Visit visit) {
-        if (!visit.told && !visit.inbound().channel().isActive()) {
-            refused(visit, Refusal.of(Reason.CLIENT_CLOSED, null));
-        }
-    }
+    /**
+     * Passes the end of the chain, and a cancel by the caller, on to the request's exchange if there is one.
+     */
+    private static final class ChainSubscriber implements CoreSubscriber<Void>, Subscription {
 
-    /** The chain's end and the caller's leaving, told to the exchange if there is one by then. */
-    private static final class Span implements CoreSubscriber<Void>, Subscription {
-
-        private final Visit visit;
+        private final ChainRequest request;
         private final CoreSubscriber<? super Void> actual;
         private final GeneralDoor door;
         private @Nullable Subscription upstream;
 
-        Span(Visit visit, CoreSubscriber<? super Void> actual, GeneralDoor door) {
-            this.door = door;
-            this.visit = visit;
+        ChainSubscriber(ChainRequest request, CoreSubscriber<? super Void> actual, GeneralDoor door) {
+            this.request = request;
             this.actual = actual;
+            this.door = door;
         }
 
         @Override
@@ -211,16 +150,16 @@ public final class GeneralDoor {
 
         @Override
         public void onComplete() {
-            boolean wasActive = visit.inbound().isThere();
+            boolean wasPresent = request.inbound().isCallerPresent();
             actual.onComplete();
-            ended(wasActive, null);
+            chainEnded(wasPresent, null);
         }
 
         @Override
         public void onError(Throwable failure) {
-            boolean wasActive = visit.inbound().channel().isActive();
+            boolean wasPresent = request.inbound().channel().isActive();
             actual.onError(failure);
-            ended(wasActive, Reason.INTERNAL_ERROR);
+            chainEnded(wasPresent, Reason.INTERNAL_ERROR);
         }
 
         @Override
@@ -237,42 +176,44 @@ public final class GeneralDoor {
             if (s != null) {
                 s.cancel();
             }
-            visit.through();
-            if (visit.leaves()) {
-                door.left(visit);
+            request.leaveChain();
+            if (request.cancelWithoutExchange()) {
+                door.reportCallerLeft(request);
                 return;
             }
-            GeneralCaller caller = visit.caller();
+            GeneralCaller caller = request.caller();
             if (caller != null) {
-                if (!visit.inbound().isTunnel()) {
+                if (!request.inbound().isTunnel()) {
                     caller.exchange().callerLeft();
                 }
-                caller.release();
+                caller.releaseUnwrittenBody();
             }
         }
 
-        private void ended(boolean wasActive, @Nullable Reason why) {
-            visit.through();
-            // A connection that is kept alive would keep all of it alive; the next request's may stand there already.
-            visit.inbound().channel().attr(VISIT).compareAndSet(visit, null);
-            GeneralCaller caller = visit.caller();
+        /** The chain has ended; {@code failure} is null if it has completed. */
+        private void chainEnded(boolean wasPresent, @Nullable Reason failure) {
+            request.leaveChain();
+            // A kept-alive connection would keep the request in memory. It may belong to the next request
+            // already.
+            request.inbound().channel().attr(REQUEST).compareAndSet(request, null);
+            GeneralCaller caller = request.caller();
             if (caller == null) {
-                door.answered(visit);
-                visit.inbound().limitTaking();
+                door.reportAnswer(request);
+                request.inbound().limitReadTime();
                 return;
             }
-            caller.release();
+            caller.releaseUnwrittenBody();
             Exchange exchange = caller.exchange();
-            if (why == null
-                    && !wasActive
+            if (failure == null
+                    && !wasPresent
                     && exchange.isUnderWay()
-                    && !visit.inbound().isTunnel()) {
-                // WebFlux makes a silent end of a caller who left while the answer was written.
+                    && !request.inbound().isTunnel()) {
+                // WebFlux completes the chain when the caller leaves while the response is written.
                 exchange.callerLeft();
-            } else if (why != null || exchange.isUnderWay()) {
-                exchange.abandoned(why);
+            } else if (failure != null || exchange.isUnderWay()) {
+                exchange.abandoned(failure);
             } else {
-                visit.inbound().awaitFlush(exchange, wasActive);
+                request.inbound().reportFlush(exchange, wasPresent);
             }
         }
     }

@@ -7,16 +7,16 @@ import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
 /**
- * Spring Cloud Gateway's own routes, as it matches them itself.
+ * Spring Cloud Gateway's own routes, for its own match.
  *
- * @param routes the routes, in the order in which they are tried
- * @param weights the weights of those that share a group; Spring Cloud Gateway's own never forget a route that is gone, and
- *     would choose it
+ * @param routes the routes, in the order of the match
+ * @param weights the weights within route groups, for these routes only: Spring Cloud Gateway's own bean
+ *     keeps removed routes, and would choose them
  */
 public record GeneralRoutes(List<Route> routes, WeightCalculatorWebFilter weights) {
 
-    /** Draws lots among the routes of each group, for a request. */
-    Mono<Void> draw(ServerWebExchange exchange) {
+    /** Chooses one route of each weighted group at random, for a request. */
+    Mono<Void> chooseWeighted(ServerWebExchange exchange) {
         return weights.filter(exchange, ignored -> Mono.empty());
     }
 }

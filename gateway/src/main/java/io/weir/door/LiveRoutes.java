@@ -6,17 +6,18 @@ import org.springframework.cloud.gateway.route.RouteLocator;
 import reactor.core.publisher.Flux;
 
 /**
- * The routes that are in force, those of both doors on one object: what is swapped when the configuration changes.
+ * The current routes of both doors; a change of the configuration replaces them as a whole.
  *
- * <p>Spring Cloud Gateway takes its routes from here too. A request's are those that it found when it came in ({@link
- * RoutesOfVisit}), whatever has been swapped meanwhile, so that it never meets one door's new routes and the other's old ones.
+ * <p>Spring Cloud Gateway reads its routes from here too. A request keeps the routes that were current when
+ * it arrived (see {@link WeirRoutePredicateHandlerMapping}), so that it never uses new routes of one door and
+ * old routes of the other.
  */
 // Concurrency: one volatile reference to an immutable object.
 public final class LiveRoutes implements Supplier<Routes>, RouteLocator {
 
     private volatile Routes current;
 
-    /** The routes that a gateway starts with. */
+    /** Starts with these routes. */
     public LiveRoutes(Routes first) {
         current = first;
     }
@@ -26,7 +27,7 @@ public final class LiveRoutes implements Supplier<Routes>, RouteLocator {
         return current;
     }
 
-    /** Puts others in their place: requests that come in from now on go by these. */
+    /** Replaces the routes for requests that arrive from now on. */
     public void swap(Routes next) {
         current = next;
     }

@@ -17,7 +17,8 @@ import org.springframework.web.server.WebExceptionHandler;
 import reactor.core.publisher.Mono;
 
 /**
- * Answers in the vocabulary what fails on the way through Spring Cloud Gateway: the engine's refusals, and what its filters throw.
+ * Answers failures of Spring Cloud Gateway's chain with the gateway's reasons: the engine's refusals, and
+ * exceptions of filters.
  */
 public final class RefusalHandler implements WebExceptionHandler, Ordered {
 
@@ -25,57 +26,57 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
 
     private final GeneralDoor door;
 
-    /** The handler of a door. */
+    /** Creates the handler of a door. */
     public RefusalHandler(GeneralDoor door) {
         this.door = door;
     }
 
     @Override
     public int getOrder() {
-        // Before Spring Boot's, which would answer in a shape of its own.
+        // Before Spring Boot's handler, which would answer in its own form.
         return Ordered.HIGHEST_PRECEDENCE;
     }
 
     @Override
     public Mono<Void> handle(ServerWebExchange web, Throwable failure) {
-        GeneralDoor.Visit visit = door.visitOrNull(web);
-        if (visit == null) {
-            // On the management port, whose context has this handler from its parent.
+        ChainRequest request = door.requestOrNull(web);
+        if (request == null) {
+            // A request of the management port: its context inherits this handler.
             return Mono.error(failure);
         }
         ServerHttpResponse response = web.getResponse();
-        GeneralCaller caller = visit.caller();
-        if (failure instanceof TunnelEnded) {
+        GeneralCaller caller = request.caller();
+        if (failure instanceof TunnelClosedException) {
             return Mono.empty();
         }
         if (response.isCommitted()) {
             return Mono.error(failure);
         }
-        if (failure instanceof Refused refused) {
+        if (failure instanceof RefusalException refused) {
             if (caller == null) {
-                door.refused(visit, refused.refusal());
+                door.reportRefusal(request, refused.refusal());
             }
-            return write(web, visit.inbound(), refused.refusal());
+            return write(web, request.inbound(), refused.refusal());
         }
         Refusal refusal = refusal(failure);
         if (refusal == null) {
-            // A status that a filter chose, and that is no failure: a limiter's 429, an authorisation's 401.
+            // A filter chose this status, and it is no failure: a limiter's 429, an authorisation's 401.
             return Mono.error(failure);
         }
         if (refusal.reason() == Reason.INTERNAL_ERROR) {
             log.error(
                     "{} {} failed in a filter",
                     web.getRequest().getMethod(),
-                    visit.inbound().requestPath(),
+                    request.inbound().requestPath(),
                     failure);
         }
         if (caller == null) {
-            door.refused(visit, refusal);
+            door.reportRefusal(request, refusal);
         } else {
             Exchange exchange = caller.exchange();
             exchange.abandoned(refusal.reason());
         }
-        return write(web, visit.inbound(), refusal);
+        return write(web, request.inbound(), refusal);
     }
 
     private static @Nullable Refusal refusal(Throwable failure) {
@@ -94,9 +95,9 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         return Refusal.of(Reason.INTERNAL_ERROR, null);
     }
 
-    private static Mono<Void> write(ServerWebExchange web, Inbound inbound, Refusal refusal) {
+    private static Mono<Void> write(ServerWebExchange web, InboundRequest inbound, Refusal refusal) {
         ServerHttpResponse response = web.getResponse();
-        // What filters have put there belongs to an answer that does not come.
+        // The filters' fields belong to a response that is not sent.
         response.getHeaders().clear();
         ByteBuf body = inbound.writeRefusal(refusal);
         response.setRawStatusCode(inbound.response().status().code());

@@ -3,34 +3,40 @@ package io.weir.door;
 import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
-/** What access log and traces tell of a request beyond its exchange. Called on the request's event loop. */
+/**
+ * The facts of a request that access log and traces show beside its exchange. Called on the request's event
+ * loop.
+ */
 public interface RequestFacts {
 
-    /** The method as it came in. */
+    /** The method as received. */
     String requestMethod();
 
-    /** The head as it came in; empty if it was not decoded. */
+    /** The head as received; empty if it was not decoded. */
     HttpHeaders requestHeaders();
 
-    /** {@code http} or {@code https}, as far as trusted proxies tell it; empty if it is not known. */
+    /**
+     * The caller's scheme, from trusted proxies or the connection: {@code http} or {@code https}; empty if
+     * unknown.
+     */
     String scheme();
 
-    /** The normalised path, without the query, whose values may be secrets. */
+    /** The normalised path without the query, which may contain secrets. */
     String requestPath();
 
-    /** The id that was kept or made. */
+    /** The request's id, received or created. */
     String requestId();
 
     /** The trace id of a valid {@code traceparent}; null if there is none. */
     @Nullable
     String traceId();
 
-    /** The caller's address, as far as trusted proxies tell it. */
+    /** The caller's address, from trusted proxies or the connection. */
     String callerAddress();
 
     /** {@code compiled}, {@code general}, or {@code none} if no route was found. */
     String door();
 
-    /** {@code HTTP/1.1}, {@code HTTP/2.0}. */
+    /** The protocol, such as {@code HTTP/1.1} or {@code HTTP/2.0}. */
     String protocol();
 }

@@ -44,14 +44,25 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
- * Compiles Spring Cloud Gateway's route definitions, as far as their predicates and filters are the usual ones of an edge.
+ * Compiles Spring Cloud Gateway's route definitions whose predicates and filters are the usual ones of an
+ * edge proxy.
  *
- * <p>Their arguments are bound by Spring Cloud Gateway's own factories, so that they are read just as they are there. A factory that somebody
- * has replaced is not the usual one any more, and its routes take the general door.
+ * <p>Spring Cloud Gateway's own factories bind the arguments, so that both doors read them in the same way.
+ * If a user has replaced a factory, the routes that use it take the general door.
  */
 public final class RouteCompiler {
 
-    /** A definition compiled; {@code why} says why not, and is null if it is. */
+    /**
+     * The result of a compilation.
+     *
+     * @param matcher the predicates
+     * @param path the filters of the path, in order
+     * @param pathVariables whether a filter of the path uses the path's variables
+     * @param request the filters of the request's head, in order
+     * @param response the filters of the response's head, in order
+     * @param preserveHost whether the backend sees the caller's {@code Host}
+     * @param why the reason why the general door serves the route; null if the compiled door does
+     */
     public record Compilation(
             RouteMatcher matcher,
             List<CompiledRoute.PathFilter> path,
@@ -62,10 +73,10 @@ public final class RouteCompiler {
             @Nullable String why) {}
 
     /**
-     * A replacement that leaves a path a path: it has no {@code ?}, which begins a query, and nothing that has to be encoded. Group references are
-     * in it as Spring Cloud Gateway has them.
+     * A replacement whose result is a path: it has no {@code ?}, which would begin a query, and no character
+     * that must be encoded. Group references have Spring Cloud Gateway's form.
      */
-    private static final Pattern OF_A_PATH =
+    private static final Pattern PATH_REPLACEMENT =
             Pattern.compile("(?:[A-Za-z0-9/._~!&'()*+,;=:@-]|\\$\\\\?\\{\\w+}|\\$\\d)*");
 
     private static final Set<String> FRAMING = Set.of("content-length", "transfer-encoding");
@@ -78,10 +89,14 @@ public final class RouteCompiler {
     private final PathPatternParser parser = new PathPatternParser();
 
     /**
-     * A compiler for the factories that there are, by their names.
+     * Creates a compiler.
      *
+     * @param predicates the predicate factories, by name
+     * @param filters the filter factories, by name
+     * @param configuration binds the arguments
      * @param hostIncludesPort {@code spring.cloud.gateway.server.webflux.predicate.host.include-port}
-     * @param never why no route at all is to be compiled: something is set that Spring does to every request; null: nothing is
+     * @param never the reason why no route can be compiled: a setting that makes Spring change every request;
+     *     null if there is none
      */
     public RouteCompiler(
             Map<String, RoutePredicateFactory<?>> predicates,
@@ -96,30 +111,30 @@ public final class RouteCompiler {
         this.never = never;
     }
 
-    /** Compiles a route, with the default filters that come before its own of the same rank. */
+    /** Compiles a route; a default filter precedes the route's own filter of the same position. */
     public Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
         Draft draft = new Draft();
         if (never != null) {
-            // Nor is it matched here: what is set may match otherwise.
+            // The match is left to Spring Cloud Gateway too, because the setting may change it.
             draft.complete = false;
             draft.notCompiled(never);
             return draft.compilation();
         }
-        definition.getPredicates().forEach(predicate -> predicate(draft, predicate));
-        // As Spring Cloud Gateway sorts them: by position, the defaults first among equals.
+        definition.getPredicates().forEach(predicate -> addPredicate(draft, predicate));
+        // Spring Cloud Gateway's order: by position, and default filters first for equal positions.
         List<FilterDefinition> own = definition.getFilters();
         for (int i = 0; i < Math.max(defaults.size(), own.size()); i++) {
             if (i < defaults.size()) {
-                filter(draft, defaults.get(i));
+                addFilter(draft, defaults.get(i));
             }
             if (i < own.size()) {
-                filter(draft, own.get(i));
+                addFilter(draft, own.get(i));
             }
         }
         return draft.compilation();
     }
 
-    private void predicate(Draft draft, PredicateDefinition definition) {
+    private void addPredicate(Draft draft, PredicateDefinition definition) {
         RoutePredicateFactory<?> factory = predicates.get(definition.getName());
         if (factory == null) {
             throw new IllegalArgumentException("predicate: " + definition.getName() + " (expected: a known one)");
@@ -154,14 +169,14 @@ public final class RouteCompiler {
         return parser.parse(pattern);
     }
 
-    private void filter(Draft draft, FilterDefinition definition) {
+    private void addFilter(Draft draft, FilterDefinition definition) {
         GatewayFilterFactory<?> factory = filters.get(definition.getName());
         if (factory == null) {
             throw new IllegalArgumentException("filter: " + definition.getName() + " (expected: a known one)");
         }
         Object config = bind(factory, definition);
         Class<?> type = factory.getClass();
-        boolean known = pathFilter(draft, type, config) || headerFilter(draft, type, config);
+        boolean known = addPathFilter(draft, type, config) || addHeaderFilter(draft, type, config);
         if (!known && type == PreserveHostHeaderGatewayFilterFactory.class) {
             draft.preserveHost = true;
             known = true;
@@ -171,7 +186,7 @@ public final class RouteCompiler {
         }
     }
 
-    private static boolean pathFilter(Draft draft, Class<?> type, Object config) {
+    private static boolean addPathFilter(Draft draft, Class<?> type, Object config) {
         if (type == StripPrefixGatewayFilterFactory.class
                 && config instanceof StripPrefixGatewayFilterFactory.Config strip) {
             int parts = Math.max(0, strip.getParts());
@@ -192,28 +207,31 @@ public final class RouteCompiler {
                     (path, variables) -> absolute(template.expand(variables).getRawPath()));
         } else if (type == RewritePathGatewayFilterFactory.class
                 && config instanceof RewritePathGatewayFilterFactory.Config rewrite
-                && OF_A_PATH.matcher(String.valueOf(rewrite.getReplacement())).matches()) {
+                && PATH_REPLACEMENT
+                        .matcher(String.valueOf(rewrite.getReplacement()))
+                        .matches()) {
             Pattern pattern = Pattern.compile(String.valueOf(rewrite.getRegexp()));
             String replacement = String.valueOf(rewrite.getReplacement()).replace("$\\", "$");
-            draft.path.add((path, variables) -> unbroken(pattern.matcher(path).replaceAll(replacement)));
+            draft.path.add(
+                    (path, variables) -> encodeAgain(pattern.matcher(path).replaceAll(replacement)));
         } else {
             return false;
         }
         return true;
     }
 
-    private static boolean headerFilter(Draft draft, Class<?> type, Object config) {
+    private static boolean addHeaderFilter(Draft draft, Class<?> type, Object config) {
         if (config instanceof NameConfig removed
                 && type == RemoveResponseHeaderGatewayFilterFactory.class
                 && FRAMING.contains(String.valueOf(removed.getName()).toLowerCase(Locale.ROOT))) {
-            // Reactor Netty frames an answer anew then, and not in the same way for each way of writing.
+            // Reactor Netty would frame the response again, and differently for each way of writing.
             return false;
         }
         if (config instanceof NameValueConfig pair) {
             String name = pair.getName();
             String value = pair.getValue();
             if (name == null || value == null || value.contains("{")) {
-                // The value has the path's variables in it.
+                // The value contains the path's variables.
                 return false;
             }
             if (FRAMING.contains(name.toLowerCase(Locale.ROOT))) {
@@ -254,7 +272,7 @@ public final class RouteCompiler {
         return false;
     }
 
-    /** As Spring wants the path of a request that a filter has changed. */
+    /** Requires an absolute path, as Spring does for a request that a filter has changed. */
     private static String absolute(String path) {
         if (!path.startsWith("/")) {
             throw new IllegalArgumentException("path: " + path + " (expected: to begin with a slash)");
@@ -262,15 +280,15 @@ public final class RouteCompiler {
         return path;
     }
 
-    /** A regular expression may have taken an escape apart. */
-    private static String unbroken(String path) {
+    /** Encodes a path again, because a regular expression may have split an escape. */
+    private static String encodeAgain(String path) {
         String rewritten = absolute(path);
         return rewritten.indexOf('%') < 0
                 ? rewritten
                 : URI.create("backend://any" + rewritten).getRawPath();
     }
 
-    /** As Spring Cloud Gateway's StripPrefix does it. */
+    /** Spring Cloud Gateway's StripPrefix. */
     private static String stripPrefix(String path, int parts) {
         String[] segments = StringUtils.tokenizeToStringArray(path, "/");
         StringBuilder stripped = new StringBuilder("/");
@@ -302,7 +320,7 @@ public final class RouteCompiler {
                 .bind();
     }
 
-    /** A compilation in the making. */
+    /** Collects the parts of a compilation. */
     private static final class Draft {
         private final List<List<PathPattern>> paths = new ArrayList<>();
         private final List<Set<HttpMethod>> methods = new ArrayList<>();
@@ -328,7 +346,7 @@ public final class RouteCompiler {
                     List.copyOf(path),
                     pathVariables,
                     List.copyOf(request),
-                    // What a filter does to the answer comes after what those inside it do.
+                    // An outer filter changes the response after the filters inside it.
                     List.copyOf(response.reversed()),
                     preserveHost,
                     why);

@@ -1,5 +1,6 @@
 package io.weir.door;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -15,13 +16,14 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
 
 /**
- * A route's predicates, as far as they are the usual ones: Path, Host, Method, Header, Query, each read as Spring Cloud Gateway reads it. One thing
- * differs: a method that Spring has no constant for can match, which Spring Cloud Gateway compares by identity.
+ * A route's usual predicates: Path, Host, Method, Header, Query, each with the meaning of Spring Cloud
+ * Gateway. One difference: a method without a constant in Spring can match, because Spring Cloud Gateway
+ * compares methods by identity.
  *
  * @param paths alternatives for each Path predicate
  * @param methods alternatives for each Method predicate
- * @param others the rest
- * @param complete whether these are all of the route's predicates; otherwise a match means no more than "maybe"
+ * @param others the other predicates
+ * @param complete whether these are all predicates of the route; if not, a match means "maybe"
  */
 public record RouteMatcher(
         List<List<PathPattern>> paths,
@@ -48,9 +50,9 @@ public record RouteMatcher(
         return true;
     }
 
-    /** The variables of the patterns that match. */
+    /** The variables of the matching patterns. */
     Map<String, String> variables(PathContainer path) {
-        Map<String, String> variables = new java.util.HashMap<>();
+        Map<String, String> variables = new HashMap<>();
         for (List<PathPattern> alternatives : paths) {
             PathPattern match = firstMatch(alternatives, path);
             PathMatchInfo info = match == null ? null : match.matchAndExtract(path);

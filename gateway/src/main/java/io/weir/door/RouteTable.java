@@ -12,43 +12,43 @@ import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.web.util.pattern.PathPattern;
 
 /**
- * All routes in Spring Cloud Gateway's order, indexed by the path's first segment, so that a match costs the same with ten routes
- * as with ten thousand.
- *
- * <p>Immutable.
+ * All routes in Spring Cloud Gateway's order, indexed by the path's first segment: a match costs the same
+ * with ten routes and with ten thousand. Immutable.
  */
 public final class RouteTable {
 
     /**
      * One of the routes.
      *
-     * @param compiled the route, if the compiled door serves it
+     * @param matcher the predicates
+     * @param compiled the compiled route; null if the general door serves it
      */
     public record Entry(RouteMatcher matcher, @Nullable CompiledRoute compiled) {}
 
-    /** What a request matches. */
+    /** The result of a match. */
     sealed interface Match {}
 
-    /** A route of the compiled door's. */
+    /** A route of the compiled door. */
     record Compiled(CompiledRoute route) implements Match {}
 
-    /** A route of Spring Cloud Gateway's, or perhaps none. */
+    /** No compiled route. */
     enum Other implements Match {
-        /** For Spring Cloud Gateway to find out. */
+        /** Spring Cloud Gateway has to find the route. */
         GENERAL,
-        /** Nothing matches. */
+        /** No route matches. */
         NONE
     }
 
     private final List<Match> matches;
     private final List<Entry> entries;
-    /** Indices of the routes that a first segment may match, in order. */
+    /** By first segment: indices of the routes that may match, in order. */
     private final Map<String, int[]> bySegment;
-    /** Indices of the routes that any first segment may match. */
-    private final int[] anySegment;
+    /** Indices of the routes that may match any first segment. */
+    private final int[] forAnySegment;
 
     private final int[] all;
 
+    /** Indexes routes; the list is in the order of the match. */
     public RouteTable(List<Entry> entries) {
         this.entries = List.copyOf(entries);
         this.matches = entries.stream()
@@ -71,14 +71,17 @@ public final class RouteTable {
         }
         this.bySegment = new HashMap<>();
         indices.forEach((segment, list) -> bySegment.put(segment, array(list)));
-        this.anySegment = array(any);
+        this.forAnySegment = array(any);
         this.all = new int[entries.size()];
         for (int i = 0; i < all.length; i++) {
             all[i] = i;
         }
     }
 
-    /** The first route that matches; a general one that may match ends the search, since what follows it may not come first. */
+    /**
+     * The first route that matches. A general route that may match ends the search: later routes must not
+     * precede it.
+     */
     Match match(ServerHttpRequest request, String rawPath) {
         PathContainer path = PathContainer.parsePath(rawPath);
         for (int index : candidates(rawPath)) {
@@ -97,16 +100,19 @@ public final class RouteTable {
         int end = rawPath.indexOf('/', 1);
         String segment = end < 0 ? rawPath.substring(Math.min(1, rawPath.length())) : rawPath.substring(1, end);
         if (segment.indexOf('%') >= 0 || segment.indexOf(';') >= 0) {
-            // Patterns match the decoded segment without its parameters; the index knows the raw one.
+            // Patterns match the decoded segment without its parameters; the index has raw segments.
             return all;
         }
         int[] found = bySegment.get(segment);
-        return found == null ? anySegment : found;
+        return found == null ? forAnySegment : found;
     }
 
     private static final String ANY = "*";
 
-    /** The literal first segments that the predicates ask for; {@link #ANY} among them if one is a pattern or none is asked for. */
+    /**
+     * The literal first segments of the path predicates; {@link #ANY} if there is no path predicate, or for a
+     * pattern.
+     */
     private static Set<String> firstSegments(RouteMatcher matcher) {
         Set<String> segments = new LinkedHashSet<>();
         if (matcher.paths().isEmpty()) {

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
  * A route as the management endpoints show it.
  *
  * @param id the id of Spring Cloud Gateway's route
- * @param backend the name of the route's backend; null: the route leads to none
+ * @param backend the name of the route's backend; null if the route has none
  * @param door {@code compiled} or {@code general}
- * @param why why the route is not compiled; null if it is
+ * @param why the reason why the route is not compiled; null if it is compiled
  */
 public record RouteView(
         String id,

@@ -8,14 +8,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that was made of the configuration about routes and backends, on one immutable object that is swapped whole.
+ * All routes and backends of one configuration, as one immutable object that is replaced as a whole.
  *
- * @param table which route a request takes
- * @param byId the engine's routes
+ * @param table finds the route of a request
+ * @param byId the engine's routes, by id
  * @param backends the backends, by name
- * @param views what there is to tell of each route
+ * @param views the routes as the management endpoints show them
  * @param general Spring Cloud Gateway's own routes
- * @param visits the requests that came in by these and are still on their way through Spring Cloud Gateway to the engine
+ * @param requestsInChain counts the requests with these routes that are in Spring Cloud Gateway's filter
+ *     chain, before the engine
  */
 public record Routes(
         RouteTable table,
@@ -23,9 +24,9 @@ public record Routes(
         Map<String, Backend> backends,
         List<RouteView> views,
         GeneralRoutes general,
-        InFlightCounter visits) {
+        InFlightCounter requestsInChain) {
 
-    /** The engine's route with this id; null if there is none, or it leads to no backend. */
+    /** The engine's route with this id; null if there is none, or if the route has no backend. */
     @Nullable
     public Route route(String id) {
         return byId.get(id);

@@ -6,21 +6,21 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Passes a backend's trailers on. */
+/** Passes on a backend's trailers. */
 final class Trailers {
 
     private static final Logger log = LoggerFactory.getLogger(Trailers.class);
 
     private Trailers() {}
 
-    /** Adds those that may stand in a trailer; a field that may not (RFC 9110, section 6.5.1) is left out. */
-    static Consumer<HttpHeaders> into(HttpHeaders trailers) {
+    /** Adds the fields that a trailer section may contain; others (RFC 9110, section 6.5.1) are dropped. */
+    static Consumer<HttpHeaders> adding(HttpHeaders trailers) {
         return target -> {
             for (Map.Entry<String, String> field : trailers) {
                 try {
                     target.add(field.getKey(), field.getValue());
                 } catch (IllegalArgumentException e) {
-                    log.debug("Trailer left out: {}", field.getKey());
+                    log.debug("Trailer field {} dropped", field.getKey());
                 }
             }
         };

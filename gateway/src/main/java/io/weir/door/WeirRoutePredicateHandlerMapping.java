@@ -12,13 +12,15 @@ import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebHandler;
 import reactor.core.publisher.Mono;
 
-/** Spring Cloud Gateway's search for a route, among those that were in force when the request came in. */
+/**
+ * Spring Cloud Gateway's search for a route, among the routes that were in force when the request arrived.
+ */
 public final class WeirRoutePredicateHandlerMapping extends RoutePredicateHandlerMapping {
 
     private final GeneralDoor door;
     private final boolean hasCors;
 
-    /** The search among a visit's routes. */
+    /** Creates the mapping. */
     public WeirRoutePredicateHandlerMapping(
             GeneralDoor door,
             FilteringWebHandler handler,
@@ -31,30 +33,31 @@ public final class WeirRoutePredicateHandlerMapping extends RoutePredicateHandle
     }
 
     /**
-     * A preflight request is the backend's to answer, unless CORS is the gateway's business. Spring asks for its handler, and answers itself that
-     * there is one: so it is handled while it is asked for.
+     * Passes a CORS preflight request on to its backend, unless CORS is configured in the gateway. Spring
+     * answers a preflight request itself as soon as it has a handler, so the request is handled during the
+     * search.
      */
     @Override
     public Mono<Object> getHandler(ServerWebExchange exchange) {
-        if (hasCors || !CorsUtils.isPreFlightRequest(exchange.getRequest()) || door.visitOrNull(exchange) == null) {
+        if (hasCors || !CorsUtils.isPreFlightRequest(exchange.getRequest()) || door.requestOrNull(exchange) == null) {
             return super.getHandler(exchange);
         }
         return getHandlerInternal(exchange)
                 .cast(WebHandler.class)
-                .switchIfEmpty(Mono.error(() -> new Refused(Refusal.of(Reason.NO_ROUTE, null))))
+                .switchIfEmpty(Mono.error(() -> new RefusalException(Refusal.of(Reason.NO_ROUTE, null))))
                 .flatMap(handler -> handler.handle(exchange).thenReturn(handler));
     }
 
     @Override
     protected Mono<Route> lookupRoute(ServerWebExchange exchange) {
-        GeneralDoor.Visit visit = door.visitOrNull(exchange);
-        if (visit == null) {
-            // The management port asks all handlers of the gateway too.
+        ChainRequest request = door.requestOrNull(exchange);
+        if (request == null) {
+            // A request of the management port: its context inherits this mapping.
             return Mono.empty();
         }
-        Routes routes = visit.routes();
+        Routes routes = request.routes();
         return routes.general()
-                .draw(exchange)
+                .chooseWeighted(exchange)
                 .then(Mono.defer(() -> super.lookupRoute(exchange)))
                 .contextWrite(context -> context.put(Routes.class, routes));
     }

@@ -1,23 +1,25 @@
 /**
- * The two doors by which requests reach the engine.
+ * The two doors through which requests reach the engine.
  *
- * <p>Users write Spring Cloud Gateway routes. {@link io.weir.door.FrontDoor} stands in front of WebFlux's handler and looks for the first
- * route that matches, in Spring Cloud Gateway's order. If it is one whose predicates and filters are the usual ones of an edge, {@link
- * io.weir.door.RouteCompiler} has compiled it when the configuration was read, and it is served from there: one match, one pass over the head,
- * the engine. If it is not, or might be another one whose predicates only Spring Cloud Gateway can evaluate, the request goes
- * through Spring Cloud Gateway's chain as usual and enters the same engine at its end, in {@link io.weir.door.BackendRoutingFilter}, in place of
- * NettyRoutingFilter.
+ * <p>Users write Spring Cloud Gateway routes. {@link io.weir.door.FrontDoor} precedes WebFlux's handler and
+ * looks for the first route that matches, in Spring Cloud Gateway's order. If all predicates and filters of
+ * that route are the usual ones of an edge proxy, {@link io.weir.door.RouteCompiler} has compiled it when the
+ * configuration was read, and the compiled door serves it: one match, one pass over the head, the engine. The
+ * general door serves every other route, and every request for which only Spring Cloud Gateway can evaluate
+ * an earlier route's predicates: the request runs through Spring Cloud Gateway's filter chain, and enters the
+ * same engine at its end, in {@link io.weir.door.BackendRoutingFilter}, which replaces NettyRoutingFilter.
  *
- * <p>Why two: Spring Cloud Gateway copies the head several times, sorts filters and builds URIs for each request; measured, the
- * compiled door forwards more than twice as many requests a second. Why not only the compiled one: everything that
- * Spring Cloud Gateway can do is still there. The compiled door is a shortcut, not a second framework; one differential test suite holds
- * both to the same behaviour.
+ * <p>Why two doors: Spring Cloud Gateway copies the head several times, sorts filters and builds URIs for
+ * each request. In measurements, the compiled door forwards more than twice as many requests per second. Why
+ * not only the compiled door: users keep every feature of Spring Cloud Gateway. The compiled door is a
+ * shortcut, not a second framework; one differential test suite checks that both behave the same.
  *
- * <p>A response filter runs when the backend's head is there and before the body is written: the routing filter completes at the head, and
- * {@link io.weir.door.BackendAnswerFilter}, outside all route filters, writes the body. The gateway's own refusals pass no response filter, in
- * either door.
+ * <p>A response filter runs after the backend's head has arrived and before the body is written: the routing
+ * filter completes at the head, and {@link io.weir.door.BackendAnswerFilter}, outside all route filters,
+ * writes the body. In both doors, the gateway's own refusals pass no response filter.
  *
- * <p>Concurrency: routes, compiled and not, hang on one immutable {@link io.weir.door.Routes}, taken hold of once per request.
+ * <p>Concurrency: all routes, compiled and general, belong to one immutable {@link io.weir.door.Routes}. A
+ * request reads the reference once and keeps it.
  */
 @NullMarked
 package io.weir.door;

@@ -3,7 +3,10 @@ package io.weir.edge;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** A host and perhaps a port, as {@code Host}, {@code :authority} and absolute-form targets have it (RFC 3986, 3.2). */
+/**
+ * A host with an optional port, as in {@code Host}, {@code :authority} and absolute-form targets (RFC 3986,
+ * 3.2).
+ */
 final class Authority {
 
     private static final boolean[] HOST_CHARS = new boolean[128];
@@ -19,7 +22,10 @@ final class Authority {
 
     private Authority() {}
 
-    /** Whether it is a host, of a name's or an address's characters, without user information, and digits for a port. */
+    /**
+     * Whether the text is a host name or an address, optionally followed by a port of at most five digits,
+     * without user information.
+     */
     static boolean isValid(CharSequence authority) {
         int length = authority.length();
         if (length == 0) {
@@ -43,7 +49,7 @@ final class Authority {
         return length - hostEnd - 1 <= 5;
     }
 
-    /** The port's digits, or null. */
+    /** The port's digits; null if there is no port. */
     static @Nullable String port(String authority) {
         int colon = authority.lastIndexOf(':');
         if (colon < 0 || colon == authority.length() - 1 || authority.indexOf(']', colon) >= 0) {
@@ -61,7 +67,7 @@ final class Authority {
         return i;
     }
 
-    /** Behind the bracket that ends an address of IPv6, or -1. */
+    /** The index after the closing bracket of an IPv6 address; -1 if the address is malformed. */
     private static int literalEnd(CharSequence authority) {
         int length = authority.length();
         for (int i = 1; i < length; i++) {

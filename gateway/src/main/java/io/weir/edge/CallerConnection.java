@@ -9,49 +9,51 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller's connection: who guards it, and its one timer.
+ * One connection of a caller: its guard and its only timer.
  *
- * <p>The timer is lazy: to put its moment off, or to do without it, is to write a field; what was scheduled runs, finds that it came too
- * early, and is scheduled again for the rest. So a connection that is kept busy costs a task per keep-alive timeout, and no request costs any.
+ * <p>The timer is lazy: a later timeout, or none, only writes a field. The scheduled task runs, finds that it
+ * is too early, and schedules itself again for the rest. So a busy connection costs one task per keep-alive
+ * timeout, and no task per request.
  *
- * <p>Concurrency: confined to the connection's event loop, but for {@link #drain()}.
+ * <p>Concurrency: confined to the connection's event loop, except {@link #drain()}.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // What becomes of a write or a close, the channel tells.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class CallerConnection implements Runnable {
 
-    /** What holds a connection to the rules of the protocol that it speaks. On the connection's event loop. */
+    /** Enforces the rules of the connection's protocol. Called on the connection's event loop. */
     interface Guard {
 
-        /** The moment of {@link #expireIn} has come. */
-        void expired();
+        /** The time of {@link #setTimeout} has passed. */
+        void onTimeout();
 
-        /** The gateway is on its way out. */
+        /** The gateway is shutting down: close the connection as soon as that loses no request. */
         void drain();
     }
 
     private final Channel channel;
     private final EdgeRules rules;
     private final @Nullable SocketAddress remote;
-    private final long openedAt;
+    private final long openedAtNanos;
 
     private @Nullable Guard guard;
     private boolean armed;
-    private long dueAt;
+    private long dueAtNanos;
     private @Nullable ScheduledFuture<?> task;
-    private long taskAt;
+    private long taskAtNanos;
 
     CallerConnection(Channel channel, EdgeRules rules) {
         this.channel = channel;
         this.rules = rules;
         this.remote = channel.remoteAddress();
-        this.openedAt = now();
+        this.openedAtNanos = nowNanos();
     }
 
-    /** From now on, somebody else holds it to the rules; what was armed stays armed. */
-    void guardedBy(Guard next) {
+    /** Replaces the guard; a running timeout goes on. */
+    void setGuard(Guard next) {
         guard = next;
     }
 
+    /** The guard; null until TLS has negotiated the protocol. */
     @Nullable
     Guard guard() {
         return guard;
@@ -61,33 +63,32 @@ final class CallerConnection implements Runnable {
         return rules;
     }
 
-    long openedAt() {
-        return openedAt;
+    /** The time at which the connection was accepted, on the event loop's clock. */
+    long openedAtNanos() {
+        return openedAtNanos;
     }
 
-    /** Now, on the event loop's clock. */
-    long now() {
+    /** The time on the event loop's clock. */
+    long nowNanos() {
         return channel.eventLoop().ticker().nanoTime();
     }
 
-    void expireIn(long nanos) {
-        expireAt(now() + nanos);
-    }
-
-    void expireAt(long moment) {
+    /** Starts the timeout, or replaces the running one. */
+    void setTimeout(long nanos) {
+        long dueAt = nowNanos() + nanos;
         armed = true;
-        dueAt = moment;
+        dueAtNanos = dueAt;
         ScheduledFuture<?> scheduled = task;
         if (scheduled != null) {
-            if (taskAt - moment <= 0) {
+            if (taskAtNanos - dueAt <= 0) {
                 return;
             }
             scheduled.cancel(false);
         }
-        schedule(moment);
+        schedule(dueAt);
     }
 
-    void expireNever() {
+    void cancelTimeout() {
         armed = false;
     }
 
@@ -97,21 +98,21 @@ final class CallerConnection implements Runnable {
         if (!armed) {
             return;
         }
-        if (dueAt - now() > 0) {
-            schedule(dueAt);
+        if (dueAtNanos - nowNanos() > 0) {
+            schedule(dueAtNanos);
             return;
         }
         armed = false;
         Guard current = guard;
         if (current == null) {
-            // TLS has not been agreed on yet.
+            // The TLS handshake has stalled.
             channel.close();
         } else {
-            current.expired();
+            current.onTimeout();
         }
     }
 
-    /** The gateway is on its way out. From any thread. */
+    /** Tells the guard that the gateway is shutting down. Callable from any thread. */
     void drain() {
         channel.eventLoop().execute(() -> {
             Guard current = guard;
@@ -121,11 +122,12 @@ final class CallerConnection implements Runnable {
         });
     }
 
-    void refused(Reason reason, @Nullable String method, @Nullable String target, long nanos) {
-        rules.listener().refused(reason, method, target, remote, nanos);
+    /** Reports a refusal to the listener; see {@link EdgeListener#refused}. */
+    void reportRefusal(Reason reason, @Nullable String method, @Nullable String target, long waitedNanos) {
+        rules.listener().refused(reason, method, target, remote, waitedNanos);
     }
 
-    /** The connection is closed; it must not be held by what was scheduled. */
+    /** Cancels the scheduled task of a closed connection, which would keep the connection in memory. */
     void closed() {
         armed = false;
         Future<?> scheduled = task;
@@ -135,8 +137,8 @@ final class CallerConnection implements Runnable {
         }
     }
 
-    private void schedule(long moment) {
-        taskAt = moment;
-        task = channel.eventLoop().schedule(this, Math.max(0, moment - now()), TimeUnit.NANOSECONDS);
+    private void schedule(long momentNanos) {
+        taskAtNanos = momentNanos;
+        task = channel.eventLoop().schedule(this, Math.max(0, momentNanos - nowNanos()), TimeUnit.NANOSECONDS);
     }
 }

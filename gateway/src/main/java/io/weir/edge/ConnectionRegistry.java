@@ -7,8 +7,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** The callers' connections: how many there are, and how they are told that the gateway goes. Thread-safe. */
-@SuppressWarnings("FutureReturnValueIgnored") // What becomes of a write or a close, the channel tells.
+/**
+ * The open connections of callers: enforces their limit, and tells them of the gateway's shutdown.
+ * Thread-safe.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 public final class ConnectionRegistry {
 
     private final Set<CallerConnection> connections = ConcurrentHashMap.newKeySet();
@@ -20,32 +23,33 @@ public final class ConnectionRegistry {
         this.limit = limit;
     }
 
-    /** Connections now. */
+    /** The number of open connections. */
     public int open() {
         return open.get();
     }
 
-    /** Connections that there may be. */
+    /** The largest number of open connections. */
     public int limit() {
         return limit;
     }
 
-    /** Connections that were closed at once, since the start. */
+    /** The number of connections that were rejected over the limit since the start. */
     public long rejected() {
         return rejected.sum();
     }
 
     /**
-     * The gateway is on its way out: keep-alive connections that are idle are closed, callers of HTTP/2 are told to open no more streams. To be called
-     * once the drain says so; from then on, answers of HTTP/1.1 say {@code Connection: close} by themselves.
+     * Announces the shutdown: closes idle HTTP/1 connections, and tells HTTP/2 callers to open no new
+     * streams. Call it after the {@link io.weir.drain.Drain} has begun to close connections; from then on,
+     * HTTP/1 responses carry {@code Connection: close}.
      */
     public void drain() {
         connections.forEach(CallerConnection::drain);
     }
 
-    /** A connection was accepted; null: it is one too many, and closed. */
+    /** Registers an accepted connection; closes it and returns null if the limit is reached. */
     @Nullable
-    CallerConnection enter(Channel channel, EdgeRules rules) {
+    CallerConnection register(Channel channel, EdgeRules rules) {
         EdgeListener listener = rules.listener();
         if (open.incrementAndGet() > limit) {
             open.decrementAndGet();

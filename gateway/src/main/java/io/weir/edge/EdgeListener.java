@@ -4,10 +4,13 @@ import io.weir.outcome.Reason;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Told of what happens to callers before there is an exchange. Called on event loops; must not block. */
+/**
+ * Receives the events of callers' connections that belong to no exchange. Called on event loops; must not
+ * block.
+ */
 public interface EdgeListener {
 
-    /** Nobody listens. */
+    /** Ignores every event. */
     EdgeListener NONE = new EdgeListener() {
         @Override
         public void connectionOpened() {}
@@ -24,31 +27,33 @@ public interface EdgeListener {
                 @Nullable String method,
                 @Nullable String target,
                 @Nullable SocketAddress remote,
-                long nanos) {}
+                long waitedNanos) {}
     };
 
     /** A connection was accepted. */
     void connectionOpened();
 
-    /** A connection that had been accepted is closed. */
+    /** An accepted connection was closed. */
     void connectionClosed();
 
-    /** A connection was closed at once, since there are as many as there may be. */
+    /** A connection was closed at once, because the limit of connections is reached. */
     void connectionRejected(@Nullable SocketAddress remote);
 
     /**
-     * A request, or what was to become one, was refused where it was decoded; no exchange will tell of it. A violation of HTTP/2 is told
-     * as {@link Reason#BAD_REQUEST}, without a method.
+     * A request, or the beginning of one, was refused while it was decoded. No exchange reports it. A
+     * violation of HTTP/2 is reported as {@link Reason#BAD_REQUEST}, without a method.
      *
-     * @param method null where it was not understood
-     * @param target the request's target as it came, of any length and content; null where it was not understood
-     * @param remote who is connected
-     * @param nanos time that was spent waiting for it; 0 where none was
+     * @param reason why it was refused
+     * @param method the method; null if it could not be decoded
+     * @param target the request's target as received, of any length and content; null if it could not be
+     *     decoded
+     * @param remote the address of the peer
+     * @param waitedNanos the time spent waiting for the request; 0 if the refusal is not about time
      */
     void refused(
             Reason reason,
             @Nullable String method,
             @Nullable String target,
             @Nullable SocketAddress remote,
-            long nanos);
+            long waitedNanos);
 }

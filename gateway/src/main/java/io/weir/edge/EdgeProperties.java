@@ -10,28 +10,30 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * {@code weir.edge}: limits on callers, and what is believed of them.
+ * {@code weir.edge}: limits on callers, and the trust in their forwarded headers.
  *
- * @param maxConnections callers' connections at once; 1 to 10000000. Over it, new connections are closed at once.
+ * @param maxConnections callers' connections at once; 1 to 10000000. Over it, new connections are closed at
+ *     once.
  * @param maxUriLength length of the request line; 256B to 1MB; over it: 414.
  * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.
  * @param maxHeaderCount number of header fields; 1 to 10000; over it: 431.
- * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, never held, so it is a
- *     limit on the backends' behalf.
+ * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, never buffered,
+ *     so this limit protects the backends.
  * @param maxConcurrentStreams streams at once on an HTTP/2 connection; 1 to 10000.
- * @param headTimeout time for a request's head, from its first byte (or from the connection, for the first); 100ms to
- *     5m; over it: 408. Against callers who send a byte at a time.
- * @param bodyIdleTimeout an exchange whose request's body brings nothing for this long ends with {@code client-too-slow};
- *     100ms to 10m.
- * @param readIdleTimeout an exchange of whose answer the caller takes nothing for this long ends with {@code
+ * @param headTimeout time for a request's head, from its first byte (the first head: from the connection);
+ *     100ms to 5m; over it: 408. Protects against callers that send a byte at a time.
+ * @param bodyIdleTimeout if no byte of a request's body arrives for this long, the exchange ends with {@code
  *     client-too-slow}; 100ms to 10m.
- * @param keepAliveTimeout a connection that is idle between requests for this long is closed; 100ms to 1h. Longer than usual
- *     load balancers in front wait (60 s), so that they close first.
- * @param trustedProxies CIDRs whose forwarded headers ({@code X-Forwarded-*}, {@code Forwarded}) are believed; default:
- *     none.
- * @param allowEncodedSlashes whether {@code %2F} and {@code %5C} may stand in a path; they are refused otherwise, since gateway and backend
- *     may read them differently.
- * @param serverTiming whether answers carry {@code Server-Timing} with the queue's and the backend's time.
+ * @param readIdleTimeout if the caller reads no byte of the response for this long, the exchange ends with
+ *     {@code client-too-slow}; 100ms to 10m.
+ * @param keepAliveTimeout a connection that is idle between requests for this long is closed; 100ms to 1h.
+ *     Longer than the usual timeout of load balancers (60 s), so that they close first.
+ * @param trustedProxies CIDRs of proxies whose forwarded headers ({@code X-Forwarded-*}, {@code Forwarded})
+ *     are trusted; default: none.
+ * @param allowEncodedSlashes whether a path may contain {@code %2F} and {@code %5C}; they are refused
+ *     otherwise, because gateway and backend may read them differently.
+ * @param serverTiming whether responses carry {@code Server-Timing} with the time in the queue and in the
+ *     backend.
  */
 public record EdgeProperties(
         @DefaultValue("20000") @Min(1) @Max(10_000_000) int maxConnections,
@@ -57,7 +59,7 @@ public record EdgeProperties(
         @DefaultValue("false") boolean allowEncodedSlashes,
         @DefaultValue("false") boolean serverTiming) {
 
-    /** Copies the list. */
+    /** Copies the list of proxies. */
     public EdgeProperties {
         trustedProxies = List.copyOf(trustedProxies);
     }

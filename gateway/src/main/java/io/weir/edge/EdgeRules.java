@@ -4,31 +4,33 @@ import io.weir.drain.Drain;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What every connection is held to, as plain numbers.
+ * The limits of every caller's connection as plain numbers, and the shared objects of its handlers.
  *
  * @param maxUriLength bytes of a request line, or of {@code :path}
  * @param maxHeaderSize bytes of a header section
  * @param maxHeaderCount fields of a header section
- * @param headNanos time for a request's head
- * @param keepAliveNanos time between requests
+ * @param headTimeoutNanos time for a request's head
+ * @param keepAliveTimeoutNanos idle time between requests
+ * @param drain the progress of the gateway's shutdown
+ * @param listener receives connections and refusals
  */
 record EdgeRules(
         int maxUriLength,
         int maxHeaderSize,
         int maxHeaderCount,
-        long headNanos,
-        long keepAliveNanos,
+        long headTimeoutNanos,
+        long keepAliveTimeoutNanos,
         Drain drain,
         EdgeListener listener) {
 
-    /** Bytes of a body that nobody reads which are dropped; as many again while a connection lingers. */
+    /** Unread bytes of a body that are dropped; the same number again while a connection lingers. */
     static final int UNREAD_MAX_BYTES = 64 * 1024;
 
-    /** For how long a connection lingers, so that its caller can read the answer. */
+    /** The time for which a connection lingers, so that the caller can read the response. */
     static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** Between telling an HTTP/2 caller to open no more streams, and closing the connection: more than a round trip. */
-    static final long GOING_AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** The time between GOAWAY and the close of an HTTP/2 connection: more than a round trip. */
+    static final long GOAWAY_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     static EdgeRules of(EdgeProperties properties, Drain drain, EdgeListener listener) {
         return new EdgeRules(
@@ -42,12 +44,12 @@ record EdgeRules(
     }
 
     /**
-     * The size of a header list, as HTTP/2 counts it, that keeps all the other rules. What is larger is refused by the codec, which can
-     * only do that in its own words; what is smaller, by the guard.
+     * The largest header list, in HTTP/2's measure, that can satisfy all other limits. The codec refuses
+     * larger lists in its own form; the guard refuses smaller ones in the form of every other refusal.
      */
     long maxHeaderListSize() {
-        int perField = 32;
+        int bytesPerField = 32;
         int pseudoFields = 4;
-        return maxUriLength + (long) maxHeaderSize + (long) perField * (maxHeaderCount + pseudoFields) + 1024;
+        return maxUriLength + (long) maxHeaderSize + (long) bytesPerField * (maxHeaderCount + pseudoFields) + 1024;
     }
 }

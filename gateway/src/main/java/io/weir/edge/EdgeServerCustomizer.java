@@ -10,8 +10,8 @@ import reactor.netty.NettyPipeline;
 import reactor.netty.http.server.HttpServer;
 
 /**
- * Puts the gateway's limits and guards into the server that callers connect to. It must come after whatever else sets the decoder's or
- * HTTP/2's options, since Reactor Netty knows them as a whole only.
+ * Adds the gateway's limits and guards to the server for callers. It must run after every other customizer
+ * that sets options of the decoder or of HTTP/2, because Reactor Netty replaces those options as a whole.
  */
 public final class EdgeServerCustomizer implements NettyServerCustomizer {
 
@@ -20,10 +20,11 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
     private final ConnectionRegistry connections;
 
     /**
-     * The guard of one server.
+     * Creates the customizer of one server.
      *
+     * @param properties the limits
      * @param drain tells when connections are to be closed
-     * @param listener told of connections, and of what is refused before there is an exchange
+     * @param listener receives connections, and refusals of requests that have no exchange
      */
     public EdgeServerCustomizer(EdgeProperties properties, Drain drain, EdgeListener listener) {
         this.properties = properties;
@@ -50,17 +51,17 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
     }
 
     private void guard(Channel channel) {
-        CallerConnection connection = connections.enter(channel, rules);
+        CallerConnection connection = connections.register(channel, rules);
         if (connection == null) {
             return;
         }
-        connection.expireIn(rules.headNanos());
+        connection.setTimeout(rules.headTimeoutNanos());
         ChannelPipeline pipeline = channel.pipeline();
-        if (!Arrival.guard(pipeline, connection)) {
-            pipeline.addBefore(NettyPipeline.ReactiveBridge, null, new Arrival(connection));
+        if (!GuardInstaller.install(pipeline, connection)) {
+            pipeline.addBefore(NettyPipeline.ReactiveBridge, null, new GuardInstaller(connection));
         }
         if (pipeline.get(CleartextHttp2ServerUpgradeHandler.class) != null) {
-            pipeline.addFirst(new Http2Framer(connection));
+            pipeline.addFirst(new Http2Scanner(connection));
         }
     }
 }

@@ -12,13 +12,15 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells backends whom they are really talking to, in {@code X-Forwarded-*} and in {@code Forwarded} (RFC 7239).
+ * Writes the caller's address, scheme and host for backends, in {@code X-Forwarded-*} and in
+ * {@code Forwarded} (RFC 7239).
  *
- * <p>What a trusted proxy says is kept, and the proxy's own address appended. What anybody else says is dropped, {@code
- * X-Real-IP} and the rarer {@code X-Forwarded-*} included, and replaced by what the gateway knows itself.
+ * <p>Values from a trusted proxy are kept, and the proxy's address is appended. Values from any other peer
+ * are replaced by the gateway's own knowledge; {@code X-Real-IP} and the rarer {@code X-Forwarded-*} fields
+ * are removed.
  *
- * <p>Concurrency: immutable but for a cache of the texts of the callers seen last, whose entries are immutable and replaced
- * without coordination; losing a race costs a text made twice.
+ * <p>Concurrency: immutable except for a cache of the texts of recent callers. Its entries are immutable and
+ * replaced without coordination; after a lost race, one text is built twice.
  */
 public final class Forwarding {
 
@@ -28,7 +30,7 @@ public final class Forwarding {
     private static final AsciiString PORT = AsciiString.cached("x-forwarded-port");
     private static final AsciiString FORWARDED = AsciiString.cached("forwarded");
 
-    /** Believed by one framework or another, and never written by the gateway. */
+    /** Some frameworks trust these fields; the gateway never writes them. */
     private static final AsciiString[] OTHERS = {
         AsciiString.cached("x-forwarded-prefix"),
         AsciiString.cached("x-forwarded-ssl"),
@@ -42,16 +44,16 @@ public final class Forwarding {
     private static final int CACHED_CALLERS = 1024;
 
     private final TrustedProxies trusted;
-    private final AtomicReferenceArray<@Nullable Caller> callers = new AtomicReferenceArray<>(CACHED_CALLERS);
+    private final AtomicReferenceArray<@Nullable CallerText> callers = new AtomicReferenceArray<>(CACHED_CALLERS);
 
-    /** The texts for one caller, as it has asked for one host. */
-    private record Caller(
+    /** The texts for one caller that asks for one host. */
+    private record CallerText(
             InetAddress address, String scheme, String host, String addressText, String forwarded, String port) {}
 
     /**
-     * What to write for these trusted proxies.
+     * Reads the trusted proxies.
      *
-     * @throws IllegalArgumentException if one is malformed
+     * @throws IllegalArgumentException if one of their networks is malformed
      */
     public Forwarding(EdgeProperties properties) {
         this.trusted = TrustedProxies.of(properties.trustedProxies());
@@ -60,15 +62,15 @@ public final class Forwarding {
     /**
      * Writes the fields into the head that goes to the backend.
      *
-     * @param toBackend what goes to the backend: the caller's fields, copied
+     * @param toBackend the head for the backend: a copy of the caller's fields
      * @param fromCaller the caller's fields; may be the same object
-     * @param peer who is connected to the gateway
-     * @param scheme the connection's
-     * @param host what the caller asked for, of {@code Host} or the target; empty: nothing
+     * @param peer the address of the connection's other end
+     * @param scheme the connection's scheme
+     * @param host the host that the caller asks for, from {@code Host} or the target; empty if there is none
      */
     public void write(
             HttpHeaders toBackend, HttpHeaders fromCaller, InetSocketAddress peer, String scheme, String host) {
-        Caller caller = caller(peer, scheme, host);
+        CallerText caller = callerText(peer, scheme, host);
         if (trusted.contains(peer.getAddress())) {
             append(toBackend, fromCaller, caller);
             return;
@@ -88,8 +90,9 @@ public final class Forwarding {
     }
 
     /**
-     * The caller's address for logs: the peer's, or if that is trusted, the right-most of {@code X-Forwarded-For} (or {@code Forwarded})
-     * that is not. Whatever is there, this is an address: what is none ends the search at the one who passed it on.
+     * The caller's address for logs: the peer's address, or, if the peer is trusted, the right-most address
+     * in {@code X-Forwarded-For} (or {@code Forwarded}) that is not trusted. The result is always an address:
+     * an entry that is none ends the search, and the hop that has added it is the result.
      */
     public String callerAddress(HttpHeaders fromCaller, InetSocketAddress peer) {
         InetAddress nearest = peer.getAddress();
@@ -111,28 +114,28 @@ public final class Forwarding {
     }
 
     /**
-     * The caller's scheme: the connection's, or what a trusted proxy says.
+     * The caller's scheme: the connection's scheme, or the one that a trusted proxy has added.
      *
-     * @param scheme the connection's
+     * @param scheme the connection's scheme
      */
     public String callerScheme(HttpHeaders fromCaller, InetSocketAddress peer, String scheme) {
         if (!trusted.contains(peer.getAddress())) {
             return scheme;
         }
-        String told = fromCaller.get(PROTO);
-        if (told == null) {
+        String received = fromCaller.get(PROTO);
+        if (received == null) {
             String forwarded = fromCaller.get(FORWARDED);
-            told = forwarded == null ? null : parameter(elements(forwarded).get(0), "proto");
+            received = forwarded == null ? null : parameter(elements(forwarded).get(0), "proto");
         } else {
-            told = elements(told).get(0);
+            received = elements(received).get(0);
         }
-        if (told == null) {
+        if (received == null) {
             return scheme;
         }
-        return told.equalsIgnoreCase("https") ? "https" : told.equalsIgnoreCase("http") ? "http" : scheme;
+        return received.equalsIgnoreCase("https") ? "https" : received.equalsIgnoreCase("http") ? "http" : scheme;
     }
 
-    private static void append(HttpHeaders toBackend, HttpHeaders fromCaller, Caller caller) {
+    private static void append(HttpHeaders toBackend, HttpHeaders fromCaller, CallerText caller) {
         toBackend.set(FOR, joined(fromCaller, FOR, caller.addressText));
         toBackend.set(FORWARDED, joined(fromCaller, FORWARDED, caller.forwarded));
         String proto = keep(toBackend, fromCaller, PROTO, caller.scheme);
@@ -140,10 +143,13 @@ public final class Forwarding {
         keep(toBackend, fromCaller, PORT, portOf(host, proto));
     }
 
-    /** The first value of the caller's, or ours; none of both is written where it is empty. */
-    private static String keep(HttpHeaders toBackend, HttpHeaders fromCaller, AsciiString name, String ours) {
-        String theirs = fromCaller.get(name);
-        String value = theirs == null ? ours : theirs;
+    /**
+     * Writes the caller's first value, or the gateway's if there is none; removes the field if the value is
+     * empty.
+     */
+    private static String keep(HttpHeaders toBackend, HttpHeaders fromCaller, AsciiString name, String own) {
+        String received = fromCaller.get(name);
+        String value = received == null ? own : received;
         if (value.isEmpty()) {
             toBackend.remove(name);
         } else {
@@ -165,24 +171,27 @@ public final class Forwarding {
         return joined.append(last).toString();
     }
 
-    private Caller caller(InetSocketAddress peer, String scheme, String host) {
+    private CallerText callerText(InetSocketAddress peer, String scheme, String host) {
         InetAddress address = peer.getAddress();
         if (address == null) {
-            // A peer that a PROXY protocol told by name; it has no address to be known by.
-            return describe(InetAddress.getLoopbackAddress(), text(peer), scheme, host);
+            // A PROXY protocol header gave a name for the peer, so there is no address.
+            return build(InetAddress.getLoopbackAddress(), text(peer), scheme, host);
         }
         int hash = address.hashCode();
         int index = (hash ^ hash >>> 16) & (CACHED_CALLERS - 1);
-        Caller known = callers.get(index);
-        if (known != null && known.address.equals(address) && known.scheme.equals(scheme) && known.host.equals(host)) {
-            return known;
+        CallerText cached = callers.get(index);
+        if (cached != null
+                && cached.address.equals(address)
+                && cached.scheme.equals(scheme)
+                && cached.host.equals(host)) {
+            return cached;
         }
-        Caller made = describe(address, text(peer), scheme, host);
-        callers.set(index, made);
-        return made;
+        CallerText built = build(address, text(peer), scheme, host);
+        callers.set(index, built);
+        return built;
     }
 
-    private static Caller describe(InetAddress address, String text, String scheme, String host) {
+    private static CallerText build(InetAddress address, String text, String scheme, String host) {
         StringBuilder forwarded = new StringBuilder(64).append("for=");
         if (text.indexOf(':') >= 0) {
             forwarded.append("\"[").append(text).append("]\"");
@@ -194,10 +203,10 @@ public final class Forwarding {
             appendValue(forwarded, host);
         }
         forwarded.append(";proto=").append(scheme);
-        return new Caller(address, scheme, host, text, forwarded.toString(), portOf(host, scheme));
+        return new CallerText(address, scheme, host, text, forwarded.toString(), portOf(host, scheme));
     }
 
-    /** As a token where that will do, and quoted where not. */
+    /** Appends a value as a token, or quoted if it is no token. */
     private static void appendValue(StringBuilder out, String value) {
         boolean token = value.chars()
                 .allMatch(c -> (c >= '0' && c <= '9')
@@ -251,7 +260,7 @@ public final class Forwarding {
         return hops;
     }
 
-    /** What commas outside quotes part; at least one element. */
+    /** Splits a value at the commas outside of quotes; the result has at least one element. */
     private static List<String> elements(String value) {
         List<String> elements = new ArrayList<>(4);
         int from = 0;
@@ -294,7 +303,10 @@ public final class Forwarding {
         return quoted ? value.substring(1, value.length() - 1) : value;
     }
 
-    /** Of {@code 192.0.2.1}, {@code 192.0.2.1:5678}, {@code 2001:db8::1} or {@code [2001:db8::1]:5678}; null of anything else. */
+    /**
+     * Parses {@code 192.0.2.1}, {@code 192.0.2.1:5678}, {@code 2001:db8::1} or {@code [2001:db8::1]:5678};
+     * null for any other text.
+     */
     private static @Nullable InetAddress address(String hop) {
         String text = hop;
         if (text.startsWith("[")) {

@@ -9,21 +9,24 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * Removes what is meant for the next hop only (RFC 9110, 7.6.1), from requests and from answers alike.
+ * Removes hop-by-hop fields (RFC 9110, 7.6.1) from requests and responses.
  *
- * <p>{@code Connection} names further fields to remove. It is also a known way to make a proxy lose what it or another has put into a message: {@code Connection: Authorization} or
- * {@code Connection: X-Forwarded-For}. A sender must not name fields that are meant for all recipients (RFC 9110, 7.6.1), so such fields are kept when they are named:
- * those that frame a message, route it, say who asks, carry its deadline, identify it, or rule how it is cached. Everything else that is named goes.
+ * <p>{@code Connection} names further fields to remove. Attackers use that to make a proxy drop fields that
+ * it or another proxy has added: {@code Connection: Authorization}, or {@code Connection: X-Forwarded-For}. A
+ * sender must not name fields that are meant for all recipients (RFC 9110, 7.6.1). So such fields are kept
+ * although {@code Connection} names them: fields that frame or route a message, authenticate the caller,
+ * carry a deadline, identify the request, or control caches. Every other named field is removed.
  *
- * <p>{@code TE} stays if it says {@code trailers}, since trailers are passed on, and says nothing else then. {@code Expect} is dealt with by the gateway: it
- * is not passed on. {@code Proxy-Authorization} and {@code Proxy-Authenticate} are between a client and its own proxy, which this is not.
+ * <p>{@code TE} is reduced to {@code trailers}, because trailers are passed on; without that value it is
+ * removed. {@code Expect} is not passed on, because the gateway handles it. {@code Proxy-Authorization} and
+ * {@code Proxy-Authenticate} belong to a client and its forward proxy, and the gateway is none.
  */
 public final class HopByHop {
 
     private static final AsciiString KEEP_ALIVE = AsciiString.cached("keep-alive");
     private static final AsciiString PROXY_CONNECTION = AsciiString.cached("proxy-connection");
     private static final AsciiString HTTP2_SETTINGS = AsciiString.cached("http2-settings");
-    /** What Netty keeps of HTTP/2 in a request that it has translated. */
+    /** Netty adds these two to a request that it translates from HTTP/2. */
     private static final AsciiString X_HTTP2_SCHEME = HttpConversionUtil.ExtensionHeaderNames.SCHEME.text();
 
     private static final AsciiString X_HTTP2_STREAM_ID = HttpConversionUtil.ExtensionHeaderNames.STREAM_ID.text();
@@ -42,7 +45,7 @@ public final class HopByHop {
         X_HTTP2_STREAM_ID,
     };
 
-    /** Never removed for being named by {@code Connection}. */
+    /** Kept even if {@code Connection} names them. */
     private static final Set<String> END_TO_END = Set.of(
             "accept",
             "authorization",
@@ -79,7 +82,7 @@ public final class HopByHop {
 
     private HopByHop() {}
 
-    /** Removes them, in place. */
+    /** Removes the fields in place. */
     public static void strip(HttpHeaders headers) {
         if (headers.contains(HttpHeaderNames.CONNECTION)) {
             stripNamed(headers);

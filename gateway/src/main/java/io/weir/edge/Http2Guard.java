@@ -11,7 +11,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
-import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
 import io.netty.handler.codec.http2.DefaultHttp2GoAwayFrame;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
@@ -26,79 +25,61 @@ import io.netty.handler.codec.http2.Http2FrameStream;
 import io.netty.handler.codec.http2.Http2FrameStreamException;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
-import io.netty.handler.codec.http2.Http2LifecycleManager;
 import io.netty.handler.codec.http2.Http2Stream;
-import io.netty.handler.codec.http2.Http2StreamFrame;
-import io.netty.util.AsciiString;
 import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.io.IOException;
-import java.util.HashMap;
 import java.util.Iterator;
-import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Holds an HTTP/2 connection to the rules, between the codec and the streams.
+ * Enforces the edge's rules on an HTTP/2 connection, between the codec and the streams.
  *
- * <p>What the codec finds malformed, it answers by resetting the stream or closing the connection; that is told to the listener. What it lets pass and a request must not be, is
- * refused here in the shape of every other refusal. A body that nobody wants is dropped up to a limit, and then the stream is reset without an
- * error (RFC 9113, 8.1); a refusal that its caller does not take, with one.
+ * <p>The codec answers malformed input with a stream reset or by closing the connection; this handler reports
+ * that to the listener. Requests that the codec accepts but the rules forbid are refused here, in the same
+ * form as every other refusal. An unwanted body is dropped up to a limit; beyond it, the stream is reset
+ * without an error (RFC 9113, 8.1). If the caller does not take a refusal, its stream is reset with an error.
  *
  * <p>Concurrency: confined to the connection's event loop.
  */
-@SuppressWarnings("FutureReturnValueIgnored") // What becomes of a write or a close, the channel tells.
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
-
-    private static final AsciiString EMPTY = AsciiString.cached("");
 
     private final CallerConnection connection;
     private final EdgeRules rules;
     private final Http2FrameCodec codec;
-    /** Streams whose answer is complete and whose request is not, and those whose refusal the caller does not take. */
-    private final Map<Integer, Unread> unread = new HashMap<>();
+    private final UnfinishedStreams unfinished;
 
-    private boolean asked;
+    private boolean hasRequest;
     private boolean inHead;
-    private long headSince;
-    private long idleSince;
+    private long headSinceNanos;
+    private long idleSinceNanos;
     private boolean goingAway;
     private @Nullable ChannelHandlerContext ctx;
-
-    /** The body of a request that has been answered; or a refusal. */
-    private static final class Unread {
-
-        private final Http2FrameStream stream;
-        private final long since;
-        private long bytes;
-
-        Unread(Http2FrameStream stream, long since) {
-            this.stream = stream;
-            this.since = since;
-        }
-    }
 
     private Http2Guard(CallerConnection connection, Http2FrameCodec codec) {
         this.connection = connection;
         this.rules = connection.rules();
         this.codec = codec;
-        this.idleSince = connection.now();
+        this.unfinished = new UnfinishedStreams(rules.headTimeoutNanos());
+        this.idleSinceNanos = connection.nowNanos();
     }
 
-    /** Guards a connection whose pipeline has an HTTP/2 codec, and whose first byte is still to come. */
+    /** Guards a connection whose pipeline has an HTTP/2 codec, before its first byte. */
     static void install(ChannelPipeline pipeline, CallerConnection connection) {
         String codec = pipeline.context(Http2FrameCodec.class).name();
-        pipeline.addBefore(codec, null, new Http2Framer(connection));
+        pipeline.addBefore(codec, null, new Http2Scanner(connection));
         installAfter(codec, pipeline, connection);
     }
 
-    /** Guards a connection whose bytes are followed already. */
+    /** Guards a connection that has an {@link Http2Scanner} already. */
     static void installAfter(String handler, ChannelPipeline pipeline, CallerConnection connection) {
         Http2Guard guard = new Http2Guard(connection, pipeline.get(Http2FrameCodec.class));
         pipeline.addAfter(handler, null, guard);
-        connection.guardedBy(guard);
+        connection.setGuard(guard);
     }
 
     @Override
@@ -110,7 +91,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
                 streamClosed(stream.id());
             }
         });
-        codec.encoder().lifecycleManager(new Violations());
+        codec.encoder().lifecycleManager(new Http2Violations(codec, this::reportViolation));
     }
 
     // ---------------------------------------------------------------- requests
@@ -119,17 +100,18 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     public void channelRead(ChannelHandlerContext context, Object message) {
         if (message instanceof Http2HeadersFrame head && head.headers().method() != null) {
             onRequest(context, head);
-        } else {
-            if (message instanceof Http2StreamFrame frame && !unread.isEmpty()) {
-                onUnread(context, frame);
-            }
-            context.fireChannelRead(message);
+            return;
         }
+        if (message instanceof Http2DataFrame data
+                && unfinished.exceedsLimit(data.stream(), data.content().readableBytes())) {
+            abandon(context, data.stream());
+        }
+        context.fireChannelRead(message);
     }
 
     private void onRequest(ChannelHandlerContext context, Http2HeadersFrame head) {
-        asked = true;
-        Refusal bad = check(head.headers());
+        hasRequest = true;
+        Refusal bad = Http2RequestChecks.check(head.headers(), rules);
         if (bad != null) {
             refuse(context, head, bad);
         } else {
@@ -140,105 +122,15 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
     }
 
-    private @Nullable Refusal check(Http2Headers headers) {
-        CharSequence path = headers.path();
-        if (HttpMethod.CONNECT.asciiName().contentEquals(headers.method() == null ? EMPTY : headers.method())) {
-            return Refusal.of(Reason.BAD_REQUEST, "method: CONNECT (expected: one that is not meant for proxies)");
-        }
-        if (path == null || !isToken(headers.method()) || !HttpUtil.isEncodingSafeStartLineToken(path)) {
-            return Refusal.of(Reason.BAD_REQUEST, "request: malformed (expected: a method and a path)");
-        }
-        if (path.length() > rules.maxUriLength()) {
-            return Refusal.of(Reason.URI_TOO_LONG, "path: longer than " + rules.maxUriLength() + " bytes");
-        }
-        int fields = 0;
-        long size = 0;
-        for (Map.Entry<CharSequence, CharSequence> field : headers) {
-            CharSequence name = field.getKey();
-            if (name.charAt(0) != ':') {
-                fields++;
-                // As HTTP/1 would have it, with a colon, a space, and an end of line that does not count there.
-                size += name.length() + field.getValue().length() + 2;
-            }
-        }
-        if (fields > rules.maxHeaderCount()) {
-            return Refusal.of(
-                    Reason.HEADERS_TOO_LARGE,
-                    "fields: " + fields + " (expected: at most " + rules.maxHeaderCount() + ")");
-        }
-        if (size > rules.maxHeaderSize()) {
-            return Refusal.of(
-                    Reason.HEADERS_TOO_LARGE, "header section: larger than " + rules.maxHeaderSize() + " bytes");
-        }
-        return checkAuthority(headers);
-    }
-
-    /** One authority, wherever it stands; {@code Host} beside {@code :authority} must say the same. */
-    private static @Nullable Refusal checkAuthority(Http2Headers headers) {
-        CharSequence authority = headers.authority();
-        List<CharSequence> hosts = headers.getAll(HttpHeaderNames.HOST);
-        if (hosts.size() > 1) {
-            return Refusal.of(Reason.BAD_REQUEST, "host: more than one (expected: one)");
-        }
-        if (authority == null && hosts.isEmpty()) {
-            return Refusal.of(Reason.BAD_REQUEST, "host: missing (expected: one)");
-        }
-        CharSequence host = authority == null ? hosts.get(0) : authority;
-        if (!Authority.isValid(host)) {
-            return Refusal.of(Reason.BAD_REQUEST, "host: malformed (expected: a host, and perhaps a port)");
-        }
-        if (authority != null && !hosts.isEmpty() && !AsciiString.contentEqualsIgnoreCase(authority, hosts.get(0))) {
-            return Refusal.of(Reason.BAD_REQUEST, "host: another than :authority (expected: the same)");
-        }
-        return null;
-    }
-
-    private static boolean isToken(@Nullable CharSequence method) {
-        if (method == null) {
-            return false;
-        }
-        try {
-            HttpMethod.valueOf(method.toString());
-            return true;
-        } catch (IllegalArgumentException e) {
-            return false;
-        }
-    }
-
     private void refuse(ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad) {
         CharSequence method = head.headers().method();
         CharSequence path = head.headers().path();
-        connection.refused(
+        connection.reportRefusal(
                 bad.reason(), method == null ? null : method.toString(), path == null ? null : path.toString(), 0);
         Http2FrameStream stream = head.stream();
-        HttpHeaders fields = new DefaultHttpHeaders();
-        CharSequence type = head.headers().get(HttpHeaderNames.CONTENT_TYPE);
-        boolean grpc = type != null && type.toString().startsWith("application/grpc");
-        boolean bodiless = grpc || HttpMethod.HEAD.asciiName().contentEquals(method == null ? EMPTY : method);
-        ByteBuf body = Problem.body(bad, context.alloc());
-        HttpResponseStatus status;
-        if (grpc) {
-            status = HttpResponseStatus.OK;
-            Problem.writeGrpc(bad, fields);
-        } else {
-            status = bad.reason().status();
-            Problem.writeHead(bad, fields);
-            fields.setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
-        }
-        Http2Headers answer = new DefaultHttp2Headers().status(status.codeAsText());
-        Iterator<Map.Entry<CharSequence, CharSequence>> each = fields.iteratorCharSequence();
-        while (each.hasNext()) {
-            Map.Entry<CharSequence, CharSequence> field = each.next();
-            answer.add(field.getKey(), field.getValue());
-        }
-        ChannelFuture written = context.write(new DefaultHttp2HeadersFrame(answer, bodiless).stream(stream));
-        if (bodiless) {
-            body.release();
-        } else {
-            written = context.write(new DefaultHttp2DataFrame(body, true).stream(stream));
-        }
+        ChannelFuture written = writeRefusal(context, head, bad);
         if (!head.isEndStream()) {
-            // Not before: a reset overtakes what waits for the caller's window.
+            // After the response: a reset overtakes frames that wait for the caller's flow-control window.
             written.addListener(answered -> {
                 if (answered.isSuccess()) {
                     reset(context, stream, Http2Error.NO_ERROR);
@@ -247,21 +139,54 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         context.flush();
         if (!written.isDone()) {
-            unread.put(stream.id(), new Unread(stream, connection.now()));
-            arm();
+            unfinished.add(stream, connection.nowNanos());
+            updateTimeout();
         }
     }
 
-    // ---------------------------------------------------------------- answers, and bodies that nobody reads
+    /** Writes the response of a refusal; returns the future of its last frame. */
+    private static ChannelFuture writeRefusal(ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad) {
+        CharSequence method = head.headers().method();
+        CharSequence type = head.headers().get(HttpHeaderNames.CONTENT_TYPE);
+        boolean isGrpc = type != null && type.toString().startsWith("application/grpc");
+        boolean isHead = method != null && HttpMethod.HEAD.asciiName().contentEquals(method);
+        boolean hasBody = !isGrpc && !isHead;
+        ByteBuf body = Problem.body(bad, context.alloc());
+        HttpHeaders fields = new DefaultHttpHeaders();
+        HttpResponseStatus status;
+        if (isGrpc) {
+            status = HttpResponseStatus.OK;
+            Problem.writeGrpc(bad, fields);
+        } else {
+            status = bad.reason().status();
+            Problem.writeHead(bad, fields);
+            fields.setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes());
+        }
+        Http2Headers response = new DefaultHttp2Headers().status(status.codeAsText());
+        Iterator<Map.Entry<CharSequence, CharSequence>> each = fields.iteratorCharSequence();
+        while (each.hasNext()) {
+            Map.Entry<CharSequence, CharSequence> field = each.next();
+            response.add(field.getKey(), field.getValue());
+        }
+        Http2FrameStream stream = head.stream();
+        ChannelFuture written = context.write(new DefaultHttp2HeadersFrame(response, !hasBody).stream(stream));
+        if (hasBody) {
+            return context.write(new DefaultHttp2DataFrame(body, true).stream(stream));
+        }
+        body.release();
+        return written;
+    }
+
+    // ---------------------------------------------------------------- responses and unread bodies
 
     @Override
     public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
-        Http2FrameStream stream = endsStream(message);
+        Http2FrameStream stream = endedStream(message);
         if (stream != null && stream.state() == Http2Stream.State.OPEN) {
             context.write(message, promise.unvoid()).addListener(answered -> {
                 if (stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL) {
-                    unread.put(stream.id(), new Unread(stream, connection.now()));
-                    arm();
+                    unfinished.add(stream, connection.nowNanos());
+                    updateTimeout();
                 }
             });
         } else {
@@ -269,7 +194,8 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
     }
 
-    private static @Nullable Http2FrameStream endsStream(Object message) {
+    /** The stream whose response this frame completes; null if it completes none. */
+    private static @Nullable Http2FrameStream endedStream(Object message) {
         if (message instanceof Http2DataFrame data) {
             return data.isEndStream() ? data.stream() : null;
         }
@@ -279,22 +205,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         return null;
     }
 
-    private void onUnread(ChannelHandlerContext context, Http2StreamFrame frame) {
-        Http2FrameStream stream = frame.stream();
-        Unread body = stream == null ? null : unread.get(stream.id());
-        if (body == null || !(frame instanceof Http2DataFrame data)) {
-            return;
-        }
-        body.bytes += data.content().readableBytes();
-        if (body.bytes > EdgeRules.UNREAD_MAX_BYTES) {
-            giveUp(context, body);
-        }
-    }
-
-    private void giveUp(ChannelHandlerContext context, Unread body) {
-        unread.remove(body.stream.id());
-        boolean answered = body.stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL;
-        reset(context, body.stream, answered ? Http2Error.NO_ERROR : Http2Error.CANCEL);
+    private void abandon(ChannelHandlerContext context, Http2FrameStream stream) {
+        unfinished.remove(stream.id());
+        boolean isAnswered = stream.state() == Http2Stream.State.HALF_CLOSED_LOCAL;
+        reset(context, stream, isAnswered ? Http2Error.NO_ERROR : Http2Error.CANCEL);
     }
 
     private static void reset(ChannelHandlerContext context, Http2FrameStream stream, Http2Error error) {
@@ -302,179 +216,121 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void streamClosed(int id) {
-        unread.remove(id);
-        if (codec.connection().numActiveStreams() == 0) {
-            idleSince = connection.now();
-            arm();
+        unfinished.remove(id);
+        if (hasNoStreams()) {
+            idleSinceNanos = connection.nowNanos();
+            updateTimeout();
         }
     }
 
     // ---------------------------------------------------------------- time
 
-    /** Bytes have come, and been decoded as far as they go. */
-    void bytesRead(boolean nowInHead) {
+    /**
+     * The codec has decoded all bytes that have arrived; {@code nowInHead}: whether the last of them belong
+     * to a head.
+     */
+    void onBytesDecoded(boolean nowInHead) {
         if (nowInHead == inHead) {
             return;
         }
         inHead = nowInHead;
-        headSince = asked ? connection.now() : connection.openedAt();
-        arm();
+        headSinceNanos = hasRequest ? connection.nowNanos() : connection.openedAtNanos();
+        updateTimeout();
     }
 
-    /** Until the first request, the time from the connection on is running. */
-    private void arm() {
-        if (!asked) {
+    /**
+     * Sets the timeout to the earliest deadline. Until the first request, the connection's initial timeout
+     * stays.
+     */
+    private void updateTimeout() {
+        if (!hasRequest) {
             return;
         }
-        long now = connection.now();
-        long left = Long.MAX_VALUE;
+        long now = connection.nowNanos();
+        long nanos = unfinished.nanosUntilDeadline(now);
         if (inHead) {
-            left = headSince + rules.headNanos() - now;
+            nanos = Math.min(nanos, headSinceNanos + rules.headTimeoutNanos() - now);
         }
-        for (Unread body : unread.values()) {
-            left = Math.min(left, body.since + rules.headNanos() - now);
+        if (hasNoStreams()) {
+            nanos = Math.min(nanos, idleSinceNanos + idleTimeoutNanos() - now);
         }
-        if (codec.connection().numActiveStreams() == 0) {
-            left = Math.min(left, idleSince + idleNanos() - now);
-        }
-        if (left == Long.MAX_VALUE) {
-            connection.expireNever();
+        if (nanos == Long.MAX_VALUE) {
+            connection.cancelTimeout();
         } else {
-            connection.expireIn(Math.max(0, left));
+            connection.setTimeout(Math.max(0, nanos));
         }
     }
 
-    private long idleNanos() {
-        return goingAway ? EdgeRules.GOING_AWAY_NANOS : rules.keepAliveNanos();
+    private boolean hasNoStreams() {
+        return codec.connection().numActiveStreams() == 0;
+    }
+
+    private long idleTimeoutNanos() {
+        return goingAway ? EdgeRules.GOAWAY_GRACE_NANOS : rules.keepAliveTimeoutNanos();
     }
 
     @Override
-    public void expired() {
+    public void onTimeout() {
         ChannelHandlerContext context = context();
-        long now = connection.now();
-        if (inHead && now - headSince >= rules.headNanos()) {
-            connection.refused(Reason.CLIENT_TOO_SLOW, null, null, now - headSince);
-            // The codec closes the connection behind it.
+        long now = connection.nowNanos();
+        if (inHead && now - headSinceNanos >= rules.headTimeoutNanos()) {
+            connection.reportRefusal(Reason.CLIENT_TOO_SLOW, null, null, now - headSinceNanos);
+            // The codec closes the connection after this frame.
             context.writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.ENHANCE_YOUR_CALM));
             return;
         }
-        if (!asked || (codec.connection().numActiveStreams() == 0 && now - idleSince >= idleNanos())) {
+        if (!hasRequest || (hasNoStreams() && now - idleSinceNanos >= idleTimeoutNanos())) {
             if (goingAway) {
                 context.write(new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR));
             }
             context.close();
             return;
         }
-        for (Unread body : List.copyOf(unread.values())) {
-            if (now - body.since >= rules.headNanos()) {
-                giveUp(context, body);
-            }
-        }
-        arm();
+        unfinished.overdue(now).forEach(stream -> abandon(context, stream));
+        updateTimeout();
     }
 
-    /** New streams are not to be opened; those that are on their way, and those that are there, are served. */
+    /** Tells the caller to open no new streams; streams that are open or on their way are served. */
     @Override
     public void drain() {
         if (goingAway) {
             return;
         }
         goingAway = true;
-        if (codec.connection().numActiveStreams() == 0) {
-            idleSince = connection.now();
+        if (hasNoStreams()) {
+            idleSinceNanos = connection.nowNanos();
         }
         context().writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR).setExtraStreamIds(Integer.MAX_VALUE));
-        arm();
+        updateTimeout();
     }
 
     // ---------------------------------------------------------------- violations
 
-    /** The codec tells of what closes a connection, and of what ends a stream that is known. */
+    /** Handles errors of the codec: of the connection, and of streams that this handler knows. */
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         if (cause instanceof Http2FrameStreamException violation) {
-            // Whoever serves the stream finds it closed, and answers nothing.
+            // The handlers of the stream see it closed, and answer nothing.
             reset(context, violation.stream(), violation.error());
             return;
         }
         if (cause instanceof IOException) {
-            // The caller has reset its connection, as it may: that it is closed is told by its becoming inactive.
+            // The caller has reset its connection, which is no violation; the channel becomes inactive.
             return;
         }
-        Http2Exception ending = violation(cause);
-        if (ending == null) {
+        Http2Exception violation = Http2Violations.find(cause);
+        if (violation == null) {
             context.fireExceptionCaught(cause);
-        } else if (isCallersFault(ending.error().code())) {
-            connection.refused(Reason.BAD_REQUEST, null, null, 0);
+        } else if (Http2Violations.isCallersFault(violation.error().code())) {
+            reportViolation();
         }
     }
 
-    private static @Nullable Http2Exception violation(Throwable cause) {
-        for (Throwable each = cause; each != null; each = each.getCause()) {
-            if (each instanceof Http2Exception found) {
-                return found;
-            }
-        }
-        return null;
-    }
-
-    /** What is left are the gateway's own, and what happens in passing: a stream that is cancelled or refused, or just closed. */
-    private static boolean isCallersFault(long error) {
-        return error == Http2Error.PROTOCOL_ERROR.code()
-                || error == Http2Error.FLOW_CONTROL_ERROR.code()
-                || error == Http2Error.FRAME_SIZE_ERROR.code()
-                || error == Http2Error.COMPRESSION_ERROR.code()
-                || error == Http2Error.ENHANCE_YOUR_CALM.code();
-    }
-
-    /** Sees every reset that is written, those of streams that nobody but the codec has known included. */
-    private final class Violations implements Http2LifecycleManager {
-
-        @Override
-        public void closeStreamLocal(Http2Stream stream, ChannelFuture future) {
-            codec.closeStreamLocal(stream, future);
-        }
-
-        @Override
-        public void closeStreamRemote(Http2Stream stream, ChannelFuture future) {
-            codec.closeStreamRemote(stream, future);
-        }
-
-        @Override
-        public void closeStream(Http2Stream stream, ChannelFuture future) {
-            codec.closeStream(stream, future);
-        }
-
-        @Override
-        public ChannelFuture resetStream(
-                ChannelHandlerContext context, int streamId, long errorCode, ChannelPromise promise) {
-            if (isCallersFault(errorCode)) {
-                connection.refused(Reason.BAD_REQUEST, null, null, 0);
-            }
-            return codec.resetStream(context, streamId, errorCode, promise);
-        }
-
-        @Override
-        public ChannelFuture goAway(
-                ChannelHandlerContext context,
-                int lastStreamId,
-                long errorCode,
-                ByteBuf debugData,
-                ChannelPromise promise) {
-            return codec.goAway(context, lastStreamId, errorCode, debugData, promise);
-        }
-
-        @Override
-        public void onError(ChannelHandlerContext context, boolean outbound, Throwable cause) {
-            codec.onError(context, outbound, cause);
-        }
+    private void reportViolation() {
+        connection.reportRefusal(Reason.BAD_REQUEST, null, null, 0);
     }
 
     private ChannelHandlerContext context() {
-        ChannelHandlerContext context = ctx;
-        if (context == null) {
-            throw new IllegalStateException("guard: not in a pipeline (expected: in the one of its connection)");
-        }
-        return context;
+        return Objects.requireNonNull(ctx, "guard: not in a pipeline");
     }
 }

@@ -1,16 +1,19 @@
 package io.weir.edge;
 
-/** A request target that cannot be matched or passed on; the message is meant for the caller. */
+/** A request target that cannot be matched or passed on. The caller sees the message. */
 public final class MalformedTargetException extends IllegalArgumentException {
 
     private static final long serialVersionUID = 1;
     private static final int SHOWN_MAX_CHARS = 64;
 
-    MalformedTargetException(String what, CharSequence value, int until, String expected) {
-        super(what + ": " + excerpt(value, until) + " (expected: " + expected + ")");
+    MalformedTargetException(String part, CharSequence value, int until, String expected) {
+        super(part + ": " + excerpt(value, until) + " (expected: " + expected + ")");
     }
 
-    /** Costs more than the parsing, and says nothing: whoever sends such requests sends many. */
+    /**
+     * Leaves out the stack trace: it costs more than the parsing, and a caller that sends such requests sends
+     * many.
+     */
     @Override
     public synchronized Throwable fillInStackTrace() {
         return this;

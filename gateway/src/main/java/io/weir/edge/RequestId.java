@@ -5,10 +5,10 @@ import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** {@code X-Request-Id}, by which one request is found in every log that it has left its traces in. */
+/** {@code X-Request-Id}, which identifies a request in all logs. */
 public final class RequestId {
 
-    /** The field. */
+    /** The field name. */
     public static final AsciiString X_REQUEST_ID = AsciiString.cached("x-request-id");
 
     private static final int MAX_CHARS = 128;
@@ -16,10 +16,10 @@ public final class RequestId {
 
     private RequestId() {}
 
-    /** The caller's, if it is 1 to 128 visible characters of ASCII, and one for this request otherwise. */
+    /** The caller's id if it has 1 to 128 visible ASCII characters; a new one otherwise. */
     public static String of(HttpHeaders headers) {
-        String theirs = headers.get(X_REQUEST_ID);
-        return theirs != null && isUsable(theirs) ? theirs : make();
+        String received = headers.get(X_REQUEST_ID);
+        return received != null && isUsable(received) ? received : create();
     }
 
     private static boolean isUsable(String id) {
@@ -35,8 +35,8 @@ public final class RequestId {
         return true;
     }
 
-    /** 128 random bits: unique enough to find a request by, and no secret. */
-    private static String make() {
+    /** 128 random bits: unique enough to find a request, and not a secret. */
+    private static String create() {
         byte[] digits = new byte[32];
         ThreadLocalRandom random = ThreadLocalRandom.current();
         write(random.nextLong(), digits, 0);

@@ -4,20 +4,23 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a request asks for, as it is matched and passed on: the path in the one spelling that it can have, and the query untouched.
+ * A request's target as the gateway matches and forwards it: the path in its normalised spelling, and the
+ * query unchanged.
  *
- * <p>Gateway and backend must not read one path differently, or whoever is kept from {@code /admin} asks for
- * {@code /x/%2e%2e/admin}. So unreserved characters are decoded, hexadecimal digits are upper case, characters that a URI cannot have
- * ({@code "<>[]^`{|}}) are encoded, slashes are merged, and dot segments are removed (RFC 3986, 5.2.4 and 6.2.2), in this order of
- * effects: decode, merge, remove. What nobody means well is refused: {@code ..} above the root, dot segments with parameters ({@code
- * /..;/}, which servlet containers take for dot segments), malformed encoding, control characters, backslashes, raw characters that are not visible ASCII, and encoded slashes or
- * backslashes unless they are allowed; dot segments beside those are refused even then.
+ * <p>If gateway and backend read a path differently, a caller without access to {@code /admin} can ask for
+ * {@code /x/%2e%2e/admin}. So unreserved characters are decoded, hexadecimal digits become upper case,
+ * characters that a URI cannot contain ({@code "<>[]^`{|}}) are encoded, slashes are merged, and dot segments
+ * are removed (RFC 3986, 5.2.4 and 6.2.2), with effect in this order: decode, merge, remove. Targets that
+ * only attackers send are refused: {@code ..} above the root; dot segments with parameters ({@code /..;/},
+ * which servlet containers read as dot segments); malformed encoding; control characters; backslashes; raw
+ * characters that are not visible ASCII; encoded slashes or backslashes unless they are allowed. Dot segments
+ * beside encoded slashes are refused even then.
  *
- * <p>The query is passed on as it came, since signatures are made over it; only what would break a request line is refused. A
- * fragment, which has no business here, is dropped.
+ * <p>The query is forwarded unchanged, because signatures cover it; only characters that would break a
+ * request line are refused. A fragment is dropped.
  *
- * <p>Almost every target is in its one spelling already: a single scan finds that out and allocates nothing but this object, and the path where there is a
- * query.
+ * <p>Almost every target is normalised already. One scan detects that, and allocates nothing except this
+ * object, and the path if there is a query.
  */
 public final class RequestTarget {
 
@@ -60,10 +63,11 @@ public final class RequestTarget {
     }
 
     /**
-     * Reads the target of a request line, or {@code :path}.
+     * Parses the target of a request line, or {@code :path}.
      *
-     * @param rawTarget as it came: in origin-form, or in absolute-form
-     * @param allowEncodedSlashes whether {@code %2F} and {@code %5C} may stand in the path; they stay as they are then
+     * @param rawTarget the target as received, in origin-form or absolute-form
+     * @param allowEncodedSlashes whether the path may contain {@code %2F} and {@code %5C}; they stay
+     *     unchanged then
      * @throws MalformedTargetException if it cannot be matched or passed on
      */
     public static RequestTarget parse(String rawTarget, boolean allowEncodedSlashes) {
@@ -83,22 +87,25 @@ public final class RequestTarget {
         return parseOrigin(origin.startsWith("/") ? origin : "/" + origin, authority, allowEncodedSlashes);
     }
 
-    /** The path, in its one spelling; it begins with a slash. */
+    /** The normalised path; it begins with a slash. */
     public String path() {
         return path;
     }
 
-    /** The query as it came, without the question mark; null if there is none. */
+    /** The query as received, without the question mark; null if there is none. */
     public @Nullable String rawQuery() {
         return path.length() == pathAndQuery.length() ? null : pathAndQuery.substring(path.length() + 1);
     }
 
-    /** What the backend is asked for. */
+    /** The normalised path and the query, as the backend receives them. */
     public String pathAndQuery() {
         return pathAndQuery;
     }
 
-    /** The authority of a target in absolute-form, which wins over {@code Host}; null for any other. */
+    /**
+     * The authority of a target in absolute-form, which overrides {@code Host}; null for a target in
+     * origin-form.
+     */
     public @Nullable String authority() {
         return authority;
     }
@@ -127,7 +134,7 @@ public final class RequestTarget {
             char c = target.charAt(i);
             switch (c < 128 ? CLASSES[c] : REFUSED) {
                 case PLAIN -> i++;
-                case SLASH -> clean &= !needsWork(target, ++i);
+                case SLASH -> clean &= !needsNormalisation(target, ++i);
                 case PERCENT -> {
                     clean &= isPlainEscape(target, i);
                     i++;
@@ -156,7 +163,7 @@ public final class RequestTarget {
         return new RequestTarget(path, i == end ? path : path + target.substring(i, end), authority);
     }
 
-    /** Where the query ends: at a fragment, or with the target. */
+    /** The index of the end of the query: the start of a fragment, or the end of the target. */
     private static int queryEnd(String target, int from) {
         for (int i = from; i < target.length(); i++) {
             char c = target.charAt(i);
@@ -171,8 +178,8 @@ public final class RequestTarget {
         return target.length();
     }
 
-    /** Whether a segment may be a dot segment, or is empty, without being the last. */
-    private static boolean needsWork(String target, int segment) {
+    /** Whether a segment may be a dot segment, or is empty and not the last one. */
+    private static boolean needsNormalisation(String target, int segment) {
         if (segment == target.length()) {
             return false;
         }
@@ -187,7 +194,7 @@ public final class RequestTarget {
         return i == target.length() || "/?#;%".indexOf(target.charAt(i)) >= 0;
     }
 
-    /** Whether an escape stays as it is, whatever is allowed. */
+    /** Whether an escape is normalised already, with or without encoded slashes allowed. */
     private static boolean isPlainEscape(String target, int percent) {
         if (percent + 2 >= target.length()) {
             return false;
@@ -195,7 +202,7 @@ public final class RequestTarget {
         char high = target.charAt(percent + 1);
         char low = target.charAt(percent + 2);
         int value = hex(high) << 4 | hex(low);
-        // Lower-case digits are above upper-case ones.
+        // The ASCII codes of lower-case digits are larger than those of upper-case digits.
         return value >= 0x20
                 && high < 'a'
                 && low < 'a'
@@ -217,7 +224,7 @@ public final class RequestTarget {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     }
 
-    /** Brings a path that needs it into its one spelling, segment by segment. */
+    /** Normalises a path segment by segment. */
     private static final class Normalizer {
 
         private final String target;
@@ -236,11 +243,11 @@ public final class RequestTarget {
             int i = 0;
             boolean directory = true;
             while (i < end) {
-                // At a slash.
+                // The character at i is a slash.
                 int start = out.length();
                 out.append('/');
                 i = appendSegment(i + 1);
-                directory = removeIfNotNeeded(start, i);
+                directory = removeRedundantSegment(start, i);
             }
             if (directory && (out.isEmpty() || out.charAt(out.length() - 1) != '/')) {
                 out.append('/');
@@ -294,8 +301,11 @@ public final class RequestTarget {
             out.append('%').append(HEX[c >> 4]).append(HEX[c & 0xf]);
         }
 
-        /** Takes back an empty or a dot segment; returns whether what is left names a directory, as far as we know. */
-        private boolean removeIfNotNeeded(int start, int at) {
+        /**
+         * Removes an empty segment or a dot segment; returns whether it removed one, so that a slash must
+         * follow.
+         */
+        private boolean removeRedundantSegment(int start, int at) {
             int segment = start + 1;
             int length = out.length() - segment;
             refuseHiddenDots(segment, at);
@@ -313,7 +323,9 @@ public final class RequestTarget {
             return false;
         }
 
-        /** Dot segments for whoever ignores parameters, or decodes slashes before looking for dots. */
+        /**
+         * Refuses segments that are dot segments once parameters are ignored or encoded slashes are decoded.
+         */
         private void refuseHiddenDots(int segment, int at) {
             int part = segment;
             int nameEnd = -1;

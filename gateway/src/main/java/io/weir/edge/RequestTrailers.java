@@ -16,19 +16,20 @@ import org.jspecify.annotations.Nullable;
 import reactor.netty.NettyPipeline;
 
 /**
- * Keeps the fields behind a request's body, which Reactor Netty drops.
+ * Keeps a request's trailers, which Reactor Netty drops.
  *
- * <p>Behind its traffic handler, where one request comes after the other: on a connection of HTTP/1 for good, on a stream of HTTP/2 for a body of unknown length.
+ * <p>The handler follows Reactor Netty's traffic handler, which passes one request after the other. On an
+ * HTTP/1 connection it stays in the pipeline; on an HTTP/2 stream it is added for a body of unknown length.
  *
- * <p>Of a trailer's fields only those are passed on that nobody takes for a part of the head (RFC 9110, 6.5.1): none that frame a message, route it, say who asks or how long they
- * wait, or how the body is to be read.
+ * <p>It drops the trailer fields that a recipient may treat as a part of the head (RFC 9110, 6.5.1): fields
+ * that frame or route a message, authenticate the caller, carry a deadline, or say how to read the body.
  */
 public final class RequestTrailers extends ChannelInboundHandlerAdapter {
 
     private static final AttributeKey<@Nullable HttpHeaders> TRAILERS =
             AttributeKey.valueOf(RequestTrailers.class, "trailers");
 
-    private static final Set<String> LEFT_OUT = Set.of(
+    private static final Set<String> DROPPED = Set.of(
             "authorization",
             "cache-control",
             "connection",
@@ -62,17 +63,17 @@ public final class RequestTrailers extends ChannelInboundHandlerAdapter {
 
     private RequestTrailers() {}
 
-    /** Keeps the trailers of every request on a connection of HTTP/1. */
+    /** Keeps the trailers of every request on an HTTP/1 connection. */
     static ChannelInboundHandlerAdapter ofConnection() {
         return new RequestTrailers();
     }
 
-    /** Keeps those of a stream of HTTP/2, whose request's head has just come. */
+    /** Keeps the trailers of an HTTP/2 stream whose request head has just arrived. */
     public static void keep(Channel stream) {
         stream.pipeline().addBefore(NettyPipeline.ReactiveBridge, null, new RequestTrailers());
     }
 
-    /** What has come behind the body of the request that came last, as far as it is passed on. */
+    /** The trailers of the channel's latest request, without the dropped fields. */
     public static HttpHeaders of(Channel channel) {
         HttpHeaders trailers = channel.attr(TRAILERS).get();
         return trailers == null ? EmptyHttpHeaders.INSTANCE : trailers;
@@ -83,7 +84,7 @@ public final class RequestTrailers extends ChannelInboundHandlerAdapter {
         if (message instanceof LastHttpContent last) {
             HttpHeaders trailers = last.trailingHeaders();
             if (!trailers.isEmpty()) {
-                context.channel().attr(TRAILERS).set(passedOn(trailers));
+                context.channel().attr(TRAILERS).set(withoutDropped(trailers));
             }
         } else if (message instanceof HttpRequest && context.channel().hasAttr(TRAILERS)) {
             context.channel().attr(TRAILERS).set(null);
@@ -91,14 +92,14 @@ public final class RequestTrailers extends ChannelInboundHandlerAdapter {
         context.fireChannelRead(message);
     }
 
-    private static HttpHeaders passedOn(HttpHeaders trailers) {
-        HttpHeaders passed = new DefaultHttpHeaders();
+    private static HttpHeaders withoutDropped(HttpHeaders trailers) {
+        HttpHeaders kept = new DefaultHttpHeaders();
         for (Map.Entry<String, String> field : trailers) {
             String name = field.getKey().toLowerCase(Locale.ROOT);
-            if (!LEFT_OUT.contains(name) && !name.startsWith("if-") && !name.startsWith("x-forwarded")) {
-                passed.add(field.getKey(), field.getValue());
+            if (!DROPPED.contains(name) && !name.startsWith("if-") && !name.startsWith("x-forwarded")) {
+                kept.add(field.getKey(), field.getValue());
             }
         }
-        return passed;
+        return kept;
     }
 }

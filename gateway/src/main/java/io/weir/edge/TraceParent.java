@@ -5,10 +5,13 @@ import io.netty.util.AsciiString;
 import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 
-/** {@code traceparent} of W3C's trace context: read for the access log and for traces, and passed on as it is where no span takes its place. */
+/**
+ * {@code traceparent} of W3C's trace context. The access log and the traces read it; it is passed on
+ * unchanged unless a span replaces it.
+ */
 public final class TraceParent {
 
-    /** The field. */
+    /** The field name. */
     public static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");
 
     private static final int TRACE_ID = 3;
@@ -18,7 +21,7 @@ public final class TraceParent {
 
     private TraceParent() {}
 
-    /** The trace's id, 32 hexadecimal digits; null if there is no valid {@code traceparent}. */
+    /** The trace id, 32 hexadecimal digits; null if there is no valid {@code traceparent}. */
     public static @Nullable String traceId(HttpHeaders headers) {
         Iterator<String> values = headers.valueStringIterator(TRACEPARENT);
         if (!values.hasNext()) {

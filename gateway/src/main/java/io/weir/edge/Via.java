@@ -7,12 +7,14 @@ import io.netty.util.AsciiString;
 /** The gateway's entry in {@code Via} (RFC 9110, 7.6.3). */
 public final class Via {
 
-    /** The pseudonym, and the version that messages are relayed in: whatever came, it is read as HTTP/1.1. */
+    /**
+     * The protocol version and the gateway's pseudonym. Messages of every version are relayed as HTTP/1.1.
+     */
     static final AsciiString ENTRY = AsciiString.cached("1.1 weir");
 
     private Via() {}
 
-    /** Appends it to what other intermediaries have written. */
+    /** Appends the entry to those of other intermediaries. */
     public static void append(HttpHeaders headers) {
         headers.add(HttpHeaderNames.VIA, ENTRY);
     }

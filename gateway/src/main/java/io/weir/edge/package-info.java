@@ -1,63 +1,99 @@
 /**
- * The edge: what callers are held to before there is an exchange, and what is believed of them.
+ * The edge: the rules for callers' connections and requests before there is an exchange, and the trust in
+ * callers' own statements.
  *
- * <h2>What it protects against</h2>
+ * <h2>Threats</h2>
  *
  * <ul>
- *   <li><b>Requests that gateway and backend read differently</b> (smuggling, traversal): one spelling per path or a refusal, one {@code Host}, one
- *       framing, no folded fields, no bare carriage returns, no {@code CONNECT}. See {@link io.weir.edge.RequestTarget}.
- *   <li><b>Callers who hold connections</b>: a head that stalls or drips is refused by one deadline that no byte prolongs, idle connections are closed, and so is
- *       whatever is over the limit; a refusal that its caller does not take is broken off.
- *   <li><b>Callers who send what nobody reads</b>: 64 KiB of it are dropped, then the connection ends, in a way that still lets them read the answer.
- *   <li><b>Callers who lie about themselves</b>: forwarded headers are believed from trusted networks only. See {@link io.weir.edge.Forwarding}.
+ *   <li><b>Requests that gateway and backend read differently</b> (smuggling, traversal): a path has one
+ *       spelling or is refused; a request has one {@code Host} and one framing, no folded fields, no bare
+ *       carriage returns, and no {@code CONNECT}. See {@link io.weir.edge.RequestTarget}.
+ *   <li><b>Callers that occupy connections</b>: a head that stalls or drips is refused at one deadline that
+ *       no byte prolongs. Idle connections and connections over the limit are closed. A refusal that its
+ *       caller does not take is broken off.
+ *   <li><b>Callers that send unwanted bodies</b>: 64 KiB are dropped; then the connection ends, but the
+ *       caller can still read the response.
+ *   <li><b>Callers that forge their address</b>: forwarded headers are trusted from configured networks only.
+ *       See {@link io.weir.edge.Forwarding}.
  * </ul>
  *
- * <h2>Where it stands</h2>
+ * <h2>Pipelines</h2>
  *
  * <pre>
- *  HTTP/1:  TLS ► Http1Framer ► codec ► Http1Guard ► traffic handler ► LastAnswer ► Reactor Netty
- *  HTTP/2:  TLS ► Http2Framer ► codec ► Http2Guard ► streams ► Reactor Netty
+ *  HTTP/1:  TLS ► Http1Scanner ► codec ► Http1Guard ► traffic handler ► LastResponseHandler ► Reactor Netty
+ *  HTTP/2:  TLS ► Http2Scanner ► codec ► Http2Guard ► streams ► Reactor Netty
  * </pre>
  *
- * Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} puts handlers between its own. They are there because the server has no options for what they do:
- * it answers malformed requests by itself, without a body; its idle timeout is prolonged by any byte; its request timeout begins behind the head; it drops unread bodies without bound; and when a request's body turns out to be malformed,
- * it completes the answer that is half written. What is refused here has the shape of every other refusal, and is told to an {@link io.weir.edge.EdgeListener}, since no exchange will tell of it.
+ * Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers between
+ * its own. The server has no options for what the handlers do: it answers malformed requests itself, without
+ * a body; any byte prolongs its idle timeout; its request timeout starts after the head; it drops unread
+ * bodies without a bound; and when a request's body turns out to be malformed, it completes the half-written
+ * response. A refusal of the edge has the same form as every other refusal. It is reported to an
+ * {@link io.weir.edge.EdgeListener}, because no exchange reports it.
  *
- * <p>Two handlers per protocol, since two things are to be known. Only the bytes tell that a head has begun, and hide nothing of how it was written: the codec unfolds fields, and takes a carriage return for a space. Only behind the codec it
- * is known what a message is, and where it ends. The one in front does not parse what the codec parses: it follows the ends of lines and asks behind the codec how the body is framed, so that the two cannot disagree.
+ * <p>Each protocol needs two handlers. Only the bytes show that a head has begun, and how exactly it was
+ * written: the codec unfolds fields, and reads a carriage return as a space. Only the codec's output shows
+ * the kind of a message, and its end. The scanner does not repeat the codec's work: it follows the ends of
+ * lines, and reads the body's framing from the decoded request, so that scanner and codec cannot disagree.
+ *
+ * <p>{@link io.weir.edge.Http1RequestChecks} and {@link io.weir.edge.Http2RequestChecks} decide about a
+ * request, {@link io.weir.edge.Http1ConnectionState} about an HTTP/1 connection. The guards do the I/O.
  *
  * <h2>Decisions</h2>
  *
  * <ul>
- *   <li>A refusal is the last answer on its HTTP/1 connection, and keeps its place behind the answers to earlier requests. On HTTP/2 it ends its stream.
- *   <li>The head's deadline runs from the connection for the first head, TLS included, and from its first byte for later ones; while an answer is in progress, none runs. A connection on which
- *       no byte of a request has come is closed without a word: browsers open connections in advance, and show what they find there.
- *   <li>Timers are lazy: one task per connection, which re-arms itself. Reactor Netty's own idle timeout, a handler and a task for every request, stays off.
- *   <li>{@code ..} above the root is refused, not clamped: nobody means it well. Queries are left alone, since signatures are made over them.
- *   <li>Fields that are meant for everybody are kept even where {@code Connection} names them. See {@link io.weir.edge.HopByHop}.
- *   <li>Where {@code Connection: close} comes with a request that waits behind others, it is kept from Reactor Netty until that request is answered: its {@code HttpTrafficHandler} (1.3.8) keeps one
- *       {@code persistentConnection} for the connection, sets it from the request that it has read last, and drops what is queued once that is false.
- *   <li>A caller who shuts down its output has left. Half-closed connections would be the only sign of life of a caller that is gone, and the backend would
- *       work on for nobody.
- *   <li>A connection ends lingering where something unread may be under way: flushed, output shut down, up to 64 KiB dropped, then held without reading until the caller closes, for 2 s at most. Closed at once, it
- *       would be reset, and the answer lost with it.
- *   <li>While the gateway drains, {@code Connection: close} is said in front of Reactor Netty's traffic handler, so that it drops what is pipelined behind that answer. HTTP/2 callers get a
- *       GOAWAY that takes no stream away from them, and a second one, with the last stream served, when the connection closes.
- *   <li>An upgrade to HTTP/2 is understood on a connection's first request, if that has no body: Netty's handler for it would hold bodies, and answer {@code Expect} before there is a permit. It is removed after the first request.
- *   <li>HTTP/2's limit of header lists is the sum of the other limits, so that what is a little too large is refused here, in the vocabulary's shape, and only what is far too large by the codec, in its own.
+ *   <li>On HTTP/1, a refusal is the connection's last response, and keeps its place after the responses to
+ *       earlier requests. On HTTP/2, it ends its stream.
+ *   <li>The deadline of the first head starts with the connection and includes TLS; the deadline of a later
+ *       head starts with its first byte. No deadline runs while a response is in progress. A connection
+ *       without any byte of a request is closed without a response: browsers open connections in advance, and
+ *       would show the response.
+ *   <li>Timers are lazy: a connection has one task, which schedules itself again. Reactor Netty's own idle
+ *       timeout costs a handler and a task per request, and stays off.
+ *   <li>{@code ..} above the root is refused, not clamped, because only attackers send it. Queries are left
+ *       alone, because signatures cover them.
+ *   <li>End-to-end fields are kept even if {@code Connection} names them. See {@link io.weir.edge.HopByHop}.
+ *   <li>{@code Connection: close} in a request that waits behind others is hidden from Reactor Netty until
+ *       that request is answered. Its {@code HttpTrafficHandler} (1.3.8) has one {@code persistentConnection}
+ *       flag per connection, sets it from the request that it has read last, and drops the queued requests
+ *       once the flag is false.
+ *   <li>A caller that shuts down its output counts as gone. A half-closed connection would be the only sign
+ *       of life of a caller that has left, and the backend would work for nothing.
+ *   <li>A connection lingers when input may be unread: it is flushed, its output is shut down, up to 64 KiB
+ *       of input are dropped, and then it is kept unread until the caller closes it, for at most 2 s. An
+ *       immediate close would reset the connection, and the response would be lost.
+ *   <li>During a drain, {@code Connection: close} is set before Reactor Netty's traffic handler sees the
+ *       response, so that the traffic handler drops the requests that are pipelined behind it. HTTP/2 callers
+ *       get a GOAWAY that cancels no stream, and a second one with the last served stream when the connection
+ *       closes.
+ *   <li>An upgrade to HTTP/2 is accepted in a connection's first request, if the request has no body: Netty's
+ *       upgrade handler would aggregate bodies, and would answer {@code Expect} before there is a permit. The
+ *       handler is removed after the first request.
+ *   <li>HTTP/2's limit of header lists is the sum of the other limits. So the guard refuses slightly larger
+ *       lists in the form of every other refusal, and the codec refuses only much larger ones in its own
+ *       form.
+ *   <li>{@link io.weir.edge.TrustedProxies} does not use Netty's {@code IpSubnetFilterRule} (4.2.18). That
+ *       rule compares an IPv6 address to the mask as well as to the network, and so matches any address whose
+ *       prefix bits are all ones: {@code fd00::/8} would trust {@code ff02::1}. It also resolves host names
+ *       at start, ignores bits beyond the prefix length, and computes with {@code BigInteger} for each IPv6
+ *       request. The parser of addresses is Netty's.
  * </ul>
  *
  * <h2>Concurrency</h2>
  *
- * Everything about a connection is confined to its event loop. {@link io.weir.edge.ConnectionRegistry} is shared: a concurrent set and an atomic count.
+ * The state of a connection is confined to its event loop. {@link io.weir.edge.ConnectionRegistry} is shared:
+ * a concurrent set and an atomic count.
  *
  * <h2>Limitations</h2>
  *
  * <ul>
- *   <li>A violation of HTTP/2 that the codec finds has no method and no target, and a header list that it finds too large is told as a bad request, though the caller is answered 431.
- *   <li>A body whose chunks are malformed ends in a 400 of the edge's; the exchange, if it had begun, ends as one whose caller left. If its answer had begun, the connection is reset.
- *   <li>More pipelined requests in one read than Netty's codec holds end the connection behind the next answer.
- *   <li>An HTTP/2 body that nobody reads is counted from the moment when its answer is flushed.
+ *   <li>The codec reports a violation of HTTP/2 without a method and a target. A header list that is too
+ *       large for the codec is reported as a bad request, although the caller receives 431.
+ *   <li>A malformed chunked body ends in a 400 from the edge; its exchange, if it has begun, ends as if the
+ *       caller had left. If the response has begun, the connection is reset.
+ *   <li>If one read contains more pipelined requests than Netty's codec holds, the connection ends after the
+ *       next response.
+ *   <li>An unread HTTP/2 body is counted from the flush of its response.
  *   <li>HTTP/3 and the PROXY protocol are not guarded.
  * </ul>
  */

@@ -2,85 +2,93 @@ package io.weir.engine;
 
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.engine.Decision.AskFallback;
+import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Step;
 import io.weir.fallback.Fallback;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an exchange has in place of a refusal, once, on a route with a fallback: a static answer, or another backend's. It holds a permit of the
- * fallback's to the end of the exchange.
+ * The fallback in use, in place of a refusal: a static answer, or the answer of another backend. At most one
+ * per exchange. It holds a permit of the fallback until the exchange ends.
  */
 final class ActiveFallback {
 
-    private static final byte[] NOTHING = {};
+    private static final byte[] EMPTY = {};
 
     private final Exchange exchange;
     private final Fallback fallback;
-    private @Nullable Refusal insteadOf;
+    private @Nullable Refusal originalRefusal;
 
     private ActiveFallback(Exchange exchange, Fallback fallback) {
         this.exchange = exchange;
         this.fallback = fallback;
     }
 
-    /** Null if there is none for this reason, or none is free. */
+    /** Takes a permit of the route's fallback. Null: none covers this reason, or its limit is reached. */
     static @Nullable ActiveFallback take(Exchange exchange, Reason why) {
-        Fallback fallback = exchange.route().fallback();
+        Fallback fallback = exchange.record().route().fallback();
         return fallback != null && fallback.covers(why) && fallback.limit().tryAcquire()
                 ? new ActiveFallback(exchange, fallback)
                 : null;
     }
 
-    /** Gives the answer, or asks for it. */
-    void begin(Reason why, @Nullable String what) {
-        exchange.detail = what;
-        Backend other = exchange.route().fallbackBackend();
+    /** Decides how the fallback replaces the refusal. */
+    Decision begin(Refuse refuse, long now) {
+        ExchangeRecord record = exchange.record();
+        record.detail = refuse.detail();
+        Backend other = record.route().fallbackBackend();
         if (fallback.isStatic() || other == null) {
-            exchange.reason = why;
-            exchange.fellBack = true;
-            exchange.fallbackReason = why;
-            answer();
-            return;
+            record.reason = refuse.reason();
+            record.fallbackReason = refuse.reason();
+            return Step.ANSWER_FALLBACK;
         }
-        insteadOf = Refusals.of(why, what, exchange.backend(), exchange.engine());
-        if (isTooLate()) {
-            exchange.refuse(why, what);
-            return;
+        originalRefusal = Refusals.of(refuse, record.backend(), exchange.engine());
+        if (isTooLate(now)) {
+            return refuse;
         }
-        exchange.fellBack = true;
-        exchange.fallbackReason = why;
-        exchange.enter(other);
+        record.fallbackReason = refuse.reason();
+        return new AskFallback(other);
     }
 
-    private void answer() {
-        long now = exchange.now();
-        byte[] body = HttpMethod.HEAD.equals(exchange.caller().method()) ? NOTHING : fallback.body();
-        exchange.status = fallback.status();
-        exchange.answerBytes = body.length;
-        // It may be given because the deadline has passed; then it has the time that any caller has to take an answer.
-        exchange.budget().extend(now, exchange.engine().limits().readIdleNanos());
-        exchange.flush(now);
-        exchange.caller().answer(fallback.status(), fallback.headers(), Unpooled.wrappedBuffer(body));
+    /** Whether the other backend has no time left, or cannot receive the request's body any more. */
+    private boolean isTooLate(long now) {
+        return exchange.timer().leftNanos(now) <= 0
+                || (exchange.record().caller().hasBody() && exchange.record().attempts() > 0);
     }
 
-    /** Whether another backend has no time left, or cannot be given the request's body any more. */
-    private boolean isTooLate() {
-        return exchange.budget().leftNanos(exchange.now()) <= 0
-                || (exchange.caller().hasBody() && exchange.attempts() > 0);
-    }
-
-    /** What the caller is told if the other backend comes to nothing, too. */
-    Refusal insteadOf() {
-        Refusal refusal = insteadOf;
+    /** The refusal that the caller gets if the other backend fails or refuses, too. */
+    Refusal originalRefusal() {
+        Refusal refusal = originalRefusal;
         if (refusal == null) {
-            throw new IllegalStateException("a static answer comes to nothing (expected: another backend's)");
+            throw new IllegalStateException("a static fallback was refused (expected: the fallback of a backend)");
         }
         return refusal;
     }
 
-    /** Gives the permit back, once. */
-    void end() {
+    /** Sends the static answer to the caller. */
+    void answer() {
+        exchange.record().caller().answer(fallback.status(), fallback.headers(), Unpooled.wrappedBuffer(body()));
+    }
+
+    /** The status of the static answer. */
+    int status() {
+        return fallback.status();
+    }
+
+    /** The size of the static answer's body for this request. */
+    int bodyBytes() {
+        return body().length;
+    }
+
+    private byte[] body() {
+        return HttpMethod.HEAD.equals(exchange.record().caller().method()) ? EMPTY : fallback.body();
+    }
+
+    /** Returns the permit. Called once. */
+    void release() {
         fallback.limit().release();
     }
 }

@@ -1,34 +1,33 @@
 package io.weir.engine;
 
+import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Step;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exchange's way into a backend: past its breaker, which is only looked at, through the route's own limit and the backend's
- * bulkhead, if need be with a wait in line. What it took on the way it holds until {@link #end}.
+ * The admission of an exchange to a backend: a look at the breaker, the route's own limit, then the backend's
+ * bulkhead, with a wait in its queue if necessary. It holds the permits until {@link #release}.
  *
- * <p>It is its own place in the line. Confined to the exchange's event loop, but for {@link #granted()}.
+ * <p>The admission is its own place in the queue. Confined to the exchange's event loop, except {@link
+ * #granted()}.
  */
-final class Admission extends QueueingBulkhead.Waiter implements Runnable {
-
-    private static final long NEVER = Long.MAX_VALUE;
-    private static final String ROUTE_FULL = "the route is at its limit";
-    private static final String TOO_LATE = "too little time is left to wait for a permit";
+final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, Runnable {
 
     private final Exchange exchange;
     private final Backend backend;
     private final QueueingBulkhead bulkhead;
 
-    private boolean wouldBeOpen;
-    private boolean waits;
+    private boolean wouldRefuseCounted;
+    private boolean isQueued;
     private boolean holdsPermit;
     private boolean holdsRoutePermit;
-    private boolean asked;
-    private @Nullable BulkheadTrial trial;
+    private boolean isPermitUsed;
+    private @Nullable BulkheadDryRun dryRun;
     private long queuedAt;
-    private long askedAt;
+    private long firstAttemptAt;
 
     Admission(Exchange exchange, Backend backend) {
         this.exchange = exchange;
@@ -36,64 +35,63 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
         this.bulkhead = exchange.isStream() ? backend.streams() : backend.bulkhead();
     }
 
-    /** Asks for a permit. */
-    void begin(long now) {
+    /** Requests the permits. Called once. */
+    Decision request(long now) {
         if (!backend.breaker().permits(now) && isRefusedByBreaker()) {
-            exchange.refuse(Reason.CIRCUIT_OPEN, null);
-        } else if (!takeRoutePermit()) {
-            exchange.refuse(Reason.BULKHEAD_FULL, ROUTE_FULL);
-        } else if (isCountedOnly() || bulkhead.tryAcquire()) {
-            holdsPermit = true;
-            admitted(now);
-        } else {
-            // The route's permit is not held while waiting for the backend's: it would keep the route's other backend
-            // idle.
-            releaseRoutePermit();
-            lineUp(now);
+            return Refuse.CIRCUIT_OPEN;
         }
+        if (!tryAcquireRoutePermit()) {
+            return Refuse.ROUTE_FULL;
+        }
+        if (acquireDryRun() || bulkhead.tryAcquire()) {
+            holdsPermit = true;
+            return admit(now);
+        }
+        // A waiting exchange does not hold the route's permit: the route's fallback backend would be idle
+        // meanwhile.
+        releaseRoutePermit();
+        return enterQueue(now);
     }
 
-    private void lineUp(long now) {
-        if (backend.maxWaitNanos() <= 0 && !exchange.isStream()) {
-            exchange.refuse(Reason.BULKHEAD_FULL, null);
-            return;
+    private Decision enterQueue(long now) {
+        if (backend.settings().maxWaitNanos() <= 0 && !exchange.isStream()) {
+            return Refuse.BULKHEAD_FULL;
         }
         if (spareNanos(now) <= 0) {
-            exchange.refuse(Reason.DEADLINE_EXCEEDED, TOO_LATE);
-            return;
+            return Refuse.TOO_LITTLE_TIME;
         }
-        waits = true;
+        isQueued = true;
         queuedAt = now;
-        switch (bulkhead.enter(this)) {
-            case GRANTED -> run();
+        return switch (bulkhead.enter(this)) {
+            case GRANTED -> permitGranted();
             case FULL -> {
-                waits = false;
-                exchange.refuse(Reason.BULKHEAD_FULL, null);
+                isQueued = false;
+                yield Refuse.BULKHEAD_FULL;
             }
-            case QUEUED -> exchange.queued(now);
-        }
+            case QUEUED -> Step.QUEUE;
+        };
     }
 
-    /** Whether the breaker's no is one; if it is only tried out, it is counted, once. */
+    /** Whether a refusal of the breaker is enforced. A refusal that is not enforced is counted, once. */
     boolean isRefusedByBreaker() {
-        if (backend.enforcement().circuitBreaker()) {
+        if (backend.settings().enforcement().circuitBreaker()) {
             return true;
         }
-        if (!wouldBeOpen) {
-            wouldBeOpen = true;
+        if (!wouldRefuseCounted) {
+            wouldRefuseCounted = true;
             backend.observer().wouldRefuse(Reason.CIRCUIT_OPEN);
         }
         return false;
     }
 
-    /** Takes a permit in any case, if the bulkhead is only tried out. */
-    private boolean isCountedOnly() {
-        QueueingBulkhead tried = backend.enforcement().trial();
-        if (tried == null) {
+    /** Acquires a permit in any case if the bulkhead is not enforced. */
+    private boolean acquireDryRun() {
+        QueueingBulkhead counting = backend.dryRunBulkhead();
+        if (counting == null) {
             return false;
         }
         if (!exchange.isStream()) {
-            trial = BulkheadTrial.begin(tried, backend, exchange.loop());
+            dryRun = BulkheadDryRun.begin(counting, backend, exchange.loop());
         } else if (bulkhead.tryAcquire()) {
             return true;
         } else {
@@ -104,121 +102,133 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
 
     @Override
     protected void granted() {
-        // Always later, even on this event loop: the one who releases is in the middle of its own end.
+        // Always a separate task, even on this event loop: the exchange that released the permit is still
+        // ending.
         try {
             exchange.loop().execute(this);
         } catch (RejectedExecutionException e) {
-            // The gateway has stopped, and its event loops with it: the permit goes to the next one.
+            // The gateway and its event loops have stopped: the permit goes to the next waiter.
             bulkhead.release();
         }
     }
 
-    /** The permit has come. */
+    /** The granted permit has reached the exchange's event loop. */
     @Override
     public void run() {
-        if (!waits) {
+        if (isQueued) {
+            exchange.apply(permitGranted());
+        } else {
+            // The admission ended while the permit was on its way.
             bulkhead.release();
-            return;
         }
+    }
+
+    private Decision permitGranted() {
         long now = exchange.now();
         holdsPermit = true;
-        waitIsOver(now, true);
-        if (takeRoutePermit()) {
-            admitted(now);
-        } else {
-            exchange.refuse(Reason.BULKHEAD_FULL, ROUTE_FULL);
-        }
+        endWait(now, true);
+        return tryAcquireRoutePermit() ? admit(now) : Refuse.ROUTE_FULL;
     }
 
-    private void admitted(long now) {
-        long left = exchange.budget().leftNanos(now);
+    private Decision admit(long now) {
+        long left = exchange.timer().leftNanos(now);
         if (left <= 0) {
-            exchange.refuse(Reason.DEADLINE_EXCEEDED, null);
-            return;
+            return Refuse.DEADLINE_EXCEEDED;
         }
-        backend.observer().dispatched(exchange.queueNanos(), left);
+        long queueNanos = exchange.record().queueNanos();
+        backend.observer().dispatched(queueNanos, left);
+        backend.serviceTime().recordWait(queueNanos);
         backend.retryBudget().deposit();
-        exchange.dispatch(this, now);
+        return Step.ADMIT;
     }
 
-    /** The backend is about to be asked. */
-    void asks(long now) {
-        if (!asked) {
-            asked = true;
-            askedAt = now;
+    /** An attempt is about to use the permit. */
+    void attemptStarts(long now) {
+        if (!isPermitUsed) {
+            isPermitUsed = true;
+            firstAttemptAt = now;
         }
     }
 
-    /** Time since the backend was first asked, while the permit is held. */
-    long askedNanos(long now) {
-        return asked && holdsPermit ? now - askedAt : 0;
+    @Override
+    public long backendNanos(long now) {
+        return isPermitUsed && holdsPermit ? now - firstAttemptAt : 0;
     }
 
-    /** Time to the next thing that is due. */
-    long dueNanos(long now) {
-        return waits ? Math.min(queuedAt + backend.maxWaitNanos() - now, spareNanos(now)) : NEVER;
+    @Override
+    public long dueNanos(long now) {
+        return isQueued ? Math.min(waitLeftNanos(now), spareNanos(now)) : NEVER;
     }
 
-    /** Something may be due. */
-    void check(long now) {
+    @Override
+    public Decision check(long now) {
+        if (!isQueued) {
+            return Step.WAIT;
+        }
         if (spareNanos(now) <= 0) {
-            leaveLine(Reason.DEADLINE_EXCEEDED, TOO_LATE);
-        } else if (queuedAt + backend.maxWaitNanos() - now <= 0) {
-            leaveLine(Reason.QUEUE_TIMEOUT, null);
+            return leaveQueue(Refuse.TOO_LITTLE_TIME);
         }
+        return waitLeftNanos(now) <= 0 ? leaveQueue(Refuse.QUEUE_TIMEOUT) : Step.WAIT;
     }
 
-    /** What a waiter has left beyond what the backend needs: with less its permit would be wasted. */
+    private Decision leaveQueue(Refuse refuse) {
+        // If the waiter cannot leave, its permit is already on its way and will be used.
+        return leave() ? refuse : Step.WAIT;
+    }
+
+    private long waitLeftNanos(long now) {
+        return queuedAt + backend.settings().maxWaitNanos() - now;
+    }
+
+    /** Time left beyond the backend's service time. A permit for a waiter with less time would be wasted. */
     private long spareNanos(long now) {
-        return exchange.budget().leftNanos(now) - backend.observer().uncongestedNanos();
+        return exchange.timer().leftNanos(now) - backend.serviceTime().uncongestedNanos();
     }
 
-    private void leaveLine(Reason why, @Nullable String what) {
-        if (waits && leave()) {
-            exchange.refuse(why, what);
-        }
-        // Else the permit is on its way here: then it is used.
-    }
-
-    /** Gives back everything that it holds. */
-    void end(long now) {
-        if (waits) {
-            // A wait that brought no permit counts too. If one is on its way here, its arrival finds nobody waiting and
-            // gives it back.
-            waitIsOver(now, false);
+    @Override
+    public void release(@Nullable Reason why, long now) {
+        if (isQueued) {
+            // A wait without a permit counts too. If a permit is on its way, run() gives it back.
+            endWait(now, false);
             leave();
         }
         releaseRoutePermit();
-        BulkheadTrial tried = trial;
-        if (tried != null) {
-            trial = null;
-            tried.end();
+        BulkheadDryRun counted = dryRun;
+        if (counted != null) {
+            dryRun = null;
+            counted.end();
         }
         if (holdsPermit) {
-            if (asked) {
-                exchange.backendNanos += now - askedAt;
-                if (!exchange.isStream()) {
-                    backend.observer().served(now - askedAt);
-                }
+            if (isPermitUsed) {
+                recordUse(now - firstAttemptAt);
             }
             holdsPermit = false;
             bulkhead.release();
         }
     }
 
-    private void waitIsOver(long now, boolean permitted) {
-        waits = false;
-        exchange.queueNanos += now - queuedAt;
-        ExchangeTrace trace = exchange.trace();
+    private void recordUse(long nanos) {
+        exchange.record().backendNanos += nanos;
+        if (!exchange.isStream()) {
+            backend.observer().served(nanos);
+            backend.serviceTime().recordServed(nanos);
+        }
+    }
+
+    private void endWait(long now, boolean permitted) {
+        isQueued = false;
+        ExchangeRecord record = exchange.record();
+        record.queueNanos += now - queuedAt;
+        ExchangeTrace trace = record.trace();
         if (trace != null) {
             trace.waited(queuedAt, now, permitted);
         }
     }
 
-    private boolean takeRoutePermit() {
-        QueueingBulkhead limit = exchange.route().limit();
-        if (limit == null || exchange.fellBack()) {
-            // A fallback has a limit of its own.
+    private boolean tryAcquireRoutePermit() {
+        QueueingBulkhead limit = exchange.record().route().limit();
+        if (limit == null || exchange.record().fellBack()) {
+            // A fallback has its own limit.
             return true;
         }
         holdsRoutePermit = limit.tryAcquire();
@@ -226,7 +236,7 @@ final class Admission extends QueueingBulkhead.Waiter implements Runnable {
     }
 
     private void releaseRoutePermit() {
-        QueueingBulkhead limit = exchange.route().limit();
+        QueueingBulkhead limit = exchange.record().route().limit();
         if (holdsRoutePermit && limit != null) {
             holdsRoutePermit = false;
             limit.release();

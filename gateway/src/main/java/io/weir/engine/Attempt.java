@@ -1,22 +1,19 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
-import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.weir.deadline.CallerTimeout;
+import io.weir.engine.Decision.BreakOff;
+import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Retry;
+import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
 import io.weir.health.Breaker.Permission;
 import io.weir.instance.Failures;
 import io.weir.outcome.Reason;
-import io.weir.retry.RetryPolicy;
 import java.net.ProtocolException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -27,419 +24,375 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * One try of an exchange at its backend: what the backend does, and what follows from it. Each of its doings is judged first, for the
- * breaker, and then goes to the exchange: on to the caller, into another try, or into a refusal.
+ * One attempt to get an answer from a backend. Each event of the backend is reported to the breaker first, as
+ * {@link BreakerEvidence}; then the attempt passes the answer on to the caller, or returns a {@link
+ * Decision}: another attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout}
+ * knows its time-outs.
  *
- * <p>How the backend is asked is its subclasses' business. Everything is called on the exchange's event loop.
+ * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
+ * otherwise.
  */
-abstract class Attempt {
+abstract non-sealed class Attempt implements ExchangePhase {
 
-    /** Makes the attempts of an engine's exchanges. */
-    interface Maker {
+    /** Creates the attempts of an engine's exchanges. */
+    interface Factory {
 
         /**
-         * An attempt that has not {@linkplain #start() started}.
+         * An attempt that is not {@linkplain #start() started}.
          *
-         * @param permission the breaker's, which it gives back
+         * @param admission the permits that the attempt uses
+         * @param permission the breaker's permission, which the attempt returns
          */
-        Attempt make(Exchange exchange, Permission permission, long now);
+        Attempt create(Exchange exchange, Admission admission, Permission permission, long now);
     }
 
-    /** A whole answer is taken before it is passed on if it is no larger: it costs one write, and can still turn into a 504. */
-    private static final int WHOLE_ANSWER_MAX_BYTES = 8192;
-
     private static final int LAST_STATUS = 999;
-    private static final long NEVER = Long.MAX_VALUE;
-    private static final long NO_REPEAT = -1;
-    private static final int NOT_WHOLE = -1;
-
-    /** How often, at the most, it is seen whether the caller still holds up the backend's time. */
-    private static final long STANDING_STILL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-
     private static final Logger log = LoggerFactory.getLogger(Attempt.class);
 
     final Exchange exchange;
     final Backend backend;
 
-    private final Verdict verdict;
+    private final Admission admission;
+    private final BreakerEvidence evidence;
     private final long startedAt;
-    private boolean answering;
-    private int status;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
-    /** Written before the attempt is under way, and so before a connection's event loop reads it. */
-    private @Nullable Consumer<HttpHeaders> context;
+    /** Written before the request is sent, and so before a connection's event loop reads it. */
+    private @Nullable Consumer<HttpHeaders> traceContext;
 
-    /** What is written to the backend could not be made up: the backend has no part in that. */
-    private volatile boolean ownFailure;
+    /** The gateway could not build the request's head. The backend is not at fault. */
+    private volatile boolean isOwnFailure;
 
-    Attempt(Exchange exchange, Permission permission, long now) {
+    Attempt(Exchange exchange, Admission admission, Permission permission, long now) {
         this.exchange = exchange;
-        this.backend = exchange.backend();
-        this.verdict = new Verdict(backend.breaker(), permission);
+        this.backend = exchange.record().backend();
+        this.admission = admission;
+        this.evidence = new BreakerEvidence(backend.breaker(), permission);
         this.startedAt = now;
     }
 
-    /** An attempt over the network, as the caller asks for. */
-    static Attempt overNetwork(Exchange exchange, Permission permission, long now) {
+    /** An attempt over the network. */
+    static Attempt overNetwork(Exchange exchange, Admission admission, Permission permission, long now) {
         return exchange.isWebSocket()
-                ? new WebSocketAttempt(exchange, permission, now)
-                : new HttpAttempt(exchange, permission, now);
+                ? new WebSocketAttempt(exchange, admission, permission, now)
+                : new HttpAttempt(exchange, admission, permission, now);
     }
 
-    // ---------------------------------------------------------------- how the backend is asked
-
-    /** Asks for a connection. */
+    /** Acquires a connection and sends the request. */
     abstract void start();
 
     /**
-     * Takes the whole of the answer's body, which is small or empty: {@link #answeredWhole} follows.
+     * Aggregates the answer's body; {@link #aggregated} follows.
      *
-     * @param maxBytes bytes that it can have; what comes beyond them is no part of it
+     * @param maxBytes the declared size of the body; further bytes are dropped
      */
-    void collect(int maxBytes) {
+    void aggregate(int maxBytes) {
         throw new IllegalStateException("no answer has begun");
     }
 
-    /** The answer's body as it comes; {@link #complete} follows. */
+    /** The answer's body as it arrives; {@link #complete} follows. */
     Publisher<ByteBuf> relay() {
         throw new IllegalStateException("no answer has begun");
     }
 
     /**
-     * Takes note of what an answer that has begun is broken off for, before it is cancelled.
-     *
-     * @return whether the end of it will tell the caller, too
-     */
-    boolean tellsCaller(Reason why) {
-        return false;
-    }
-
-    /**
-     * Ends it, whatever it is at: nothing more is told to the exchange, and its connection is closed, or given back if
-     * the answer was complete.
+     * Cancels the attempt in any state: no further event follows. The connection is closed unless it is
+     * reusable.
      */
     abstract void cancel();
 
-    /** Whether there is a connection, so that the backend may have seen something of the request. */
-    abstract boolean connected();
+    /** Whether a connection is established, so that the backend may have received a part of the request. */
+    abstract boolean isConnected();
 
     /**
-     * Sees to it that nothing of the request is sent any more, if nothing has been: the connection may come at this moment, on an event loop of its own.
+     * Prevents the request from being sent, if nothing of it has been sent. The connection may be established
+     * concurrently on its own event loop.
      *
-     * @return whether the backend has not seen, and will not see, anything of it
+     * @return whether the backend has received nothing of the request, and will receive nothing
      */
     abstract boolean withdraw();
 
-    /** The caller's time in it up to a moment: spent on bringing the request's body, and on taking the answer's. */
+    /** Time, up to now, that the caller needed to send its body and to read the answer. */
     abstract long callerNanos(long now);
 
-    /** Whether the caller is waited for, to bring more of the request's body. */
-    abstract boolean waitsForUpload();
+    /** Whether the gateway waits for more of the request's body. */
+    abstract boolean isWaitingForUpload();
 
-    /** Since when nothing has moved, in either direction; {@link Long#MIN_VALUE} if nothing ever has. */
+    /** The last moment at which bytes moved in either direction; {@link Long#MIN_VALUE}: never. */
     abstract long lastMovedNanos();
 
-    /** Bytes of the answer's body that have come in. */
+    /** Bytes received of the answer's body. */
     abstract long answerBytes();
 
-    /** Whether the caller holds the answer up. */
-    abstract boolean heldUpByCaller();
+    /** Whether the caller holds up the answer. */
+    abstract boolean isHeldUpByCaller();
 
-    /** The path and query to ask for, of which the trace is told. */
+    // ---------------------------------------------------------------- the request
+
+    /** Starts the attempt. Fails at once if a filter of the route cannot build the request. */
+    final Decision begin() {
+        try {
+            start();
+            return Step.WAIT;
+        } catch (RuntimeException e) {
+            isOwnFailure = true;
+            return fail(e);
+        }
+    }
+
+    /** The path and query of the request. Reports the attempt to the trace. */
     final String target() {
-        Caller caller = exchange.caller();
+        Caller caller = exchange.record().caller();
         String target = caller.target();
-        ExchangeTrace trace = exchange.trace();
+        ExchangeTrace trace = exchange.record().trace();
         if (trace != null) {
-            context = trace.attempted(backend, caller.method().name(), target, startedAt);
+            traceContext = trace.attempted(backend, caller.method().name(), target, startedAt);
         }
         return target;
     }
 
-    /** The head that goes to the backend. */
+    /** Writes the request's head. On the connection's event loop. */
     final void writeHead(HttpHeaders toBackend) {
         try {
-            exchange.caller().writeHead(toBackend, backend);
-            CallerTimeout.write(toBackend, Math.max(1, exchange.budget().leftNanos(exchange.now())));
-            if (context != null) {
-                context.accept(toBackend);
+            exchange.record().caller().writeHead(toBackend, backend);
+            CallerTimeout.write(toBackend, Math.max(1, exchange.timer().leftNanos(exchange.now())));
+            if (traceContext != null) {
+                traceContext.accept(toBackend);
             }
         } catch (RuntimeException e) {
-            ownFailure = true;
+            isOwnFailure = true;
             throw e;
         }
     }
 
-    /** Asks, and fails if not even that works, such as with a route's filter that does not fit this request. */
-    final void begin() {
-        try {
-            start();
-        } catch (RuntimeException e) {
-            ownFailure = true;
-            failed(e);
-        }
-    }
+    // ---------------------------------------------------------------- events of the backend
 
-    // ---------------------------------------------------------------- what the backend does
-
-    /** The answer's head came. */
-    final void headReceived(int code, HttpHeaders headers) {
-        if (code < HttpResponseStatus.OK.code() || code > LAST_STATUS) {
-            // A 101 among them, which nobody has asked for: passed on, it would make the caller's connection something
-            // else.
-            failed(new ProtocolException("status " + code + " (expected: a final one of three digits)"));
+    /** The answer's head has arrived. */
+    final void headReceived(int status, HttpHeaders headers) {
+        if (status < HttpResponseStatus.OK.code() || status > LAST_STATUS) {
+            // An unrequested 101, for example. Passed on, it would change the protocol of the caller's
+            // connection.
+            failed(new ProtocolException("status " + status + " (expected: a final one of three digits)"));
             return;
         }
         long now = exchange.now();
-        traceAnswered(code);
-        BackendFailure failure = Failure.ofHead(backend, code, headers);
-        RetryPolicy retry = exchange.route().retry();
-        long backoff = retry != null && retry.retries(code) ? backoffToRepeat(retry, now) : NO_REPEAT;
-        if (backoff != NO_REPEAT) {
-            judge(failure, now);
-            exchange.repeat(backoff, null, now);
+        traceAnswered(status);
+        BackendFailure failure = BackendFailures.ofHead(backend, status, headers);
+        Retry retry = RetryDecider.afterStatus(this, status, now);
+        if (retry != null) {
+            report(failure, now);
+            exchange.apply(retry);
             return;
         }
-        status = code;
         head = headers;
         if (failure != null || exchange.hasOpenEnd()) {
-            judge(failure, now);
+            report(failure, now);
         }
-        int whole = wholeBytes(code, headers);
-        if (whole != NOT_WHOLE) {
-            exchange.status = code;
-            collect(whole);
+        int bytes = BodyAggregator.bytesToAggregate(exchange, status, headers);
+        if (bytes != BodyAggregator.NOT_AGGREGATED) {
+            exchange.record().status = status;
+            aggregate(bytes);
         } else {
-            answering = true;
-            exchange.begun(code, now);
-            exchange.caller().begin(code, headers, relay());
+            exchange.answerBegins(this, status, now);
+            exchange.record().caller().begin(status, headers, relay());
         }
     }
 
-    /** The bytes of a body that is taken whole. An answer that can have none may come with one all the same, over HTTP/2: nobody is passed that. */
-    private int wholeBytes(int code, HttpHeaders headers) {
-        if (HttpMethod.HEAD.equals(exchange.caller().method())
-                || code == HttpResponseStatus.NO_CONTENT.code()
-                || code == HttpResponseStatus.NOT_MODIFIED.code()) {
-            return 0;
-        }
-        long bytes = ContentLength.of(headers);
-        boolean small = bytes == 0 || (!exchange.hasOpenEnd() && bytes > 0 && bytes <= WHOLE_ANSWER_MAX_BYTES);
-        return small ? (int) bytes : NOT_WHOLE;
-    }
-
-    /** A small answer is complete. */
-    final void answeredWhole(ByteBuf body, HttpHeaders trailers) {
+    /** The aggregated answer is complete. */
+    final void aggregated(ByteBuf body, HttpHeaders trailers) {
         complete(trailers);
-        exchange.caller().answer(status, head, body);
+        exchange.record().caller().answer(exchange.record().status(), head, body);
     }
 
-    /** The answer's last byte came; the caller may not have it yet. */
+    /** The answer's last byte has arrived. The caller may not have all of it yet. */
     final void complete(HttpHeaders trailers) {
         long now = exchange.now();
-        judge(Failure.ofGrpcStatus(backend, trailers), now);
-        exchange.backendDone(answerBytes(), now);
+        report(BackendFailures.ofGrpcStatus(backend, trailers), now);
+        exchange.answerComplete(this, answerBytes(), now);
         if (!trailers.isEmpty()) {
-            exchange.caller().trailers(trailers);
+            exchange.record().caller().trailers(trailers);
         }
     }
 
-    /** The backend broke off in the middle of an answer that the caller has seen the beginning of. */
-    final void broke(Throwable failure) {
-        verdict.failed(backendNanos(exchange.now()), Failure.of(Reason.CONNECTION_LOST));
-        exchange.breakOff(Reason.CONNECTION_LOST, Failures.describe(failure));
+    /** The connection failed after a part of the answer went to the caller. */
+    final void answerBroken(Throwable failure) {
+        evidence.failed(backendOnlyNanos(exchange.now()), BackendFailures.of(Reason.CONNECTION_LOST));
+        exchange.apply(new BreakOff(Reason.CONNECTION_LOST, Failures.describe(failure)));
     }
 
-    /** It came to nothing before its answer had begun for the caller. */
+    /** The attempt failed before the caller received anything. */
     final void failed(Throwable failure) {
-        Reason why = ownFailure ? Reason.INTERNAL_ERROR : Failures.reason(failure, connected());
-        failed(why, Failures.describe(failure), failure);
+        exchange.apply(fail(failure));
     }
 
-    private void failed(Reason why, String what, @Nullable Throwable failure) {
+    private Decision fail(Throwable failure) {
+        if (isOwnFailure || Failures.reason(failure, isConnected()) == Reason.INTERNAL_ERROR) {
+            log.error("Request to backend {} failed inside the gateway", backend.name(), failure);
+            return new Refuse(Reason.INTERNAL_ERROR, Failures.describe(failure));
+        }
+        return fail(Failures.reason(failure, isConnected()), Failures.describe(failure));
+    }
+
+    private Decision fail(Reason reason, @Nullable String detail) {
         long now = exchange.now();
-        if (why == Reason.INTERNAL_ERROR) {
-            log.error("Exchange with {} failed in the gateway itself", backend.name(), failure);
-        } else {
-            verdict.failed(backendNanos(now), Failure.of(why));
-        }
-        RetryPolicy retry = exchange.route().retry();
-        long backoff = retry != null && why != Reason.INTERNAL_ERROR ? backoffToRepeat(retry, now) : NO_REPEAT;
-        if (backoff != NO_REPEAT) {
-            exchange.repeat(backoff, why, now);
-        } else {
-            exchange.refuse(why, what);
-        }
-    }
-
-    /**
-     * How long to wait for the next one, which is taken from the retry budget; {@link #NO_REPEAT}: none may follow. There is none which the deadline would not let begin: of what
-     * is known already the caller is told now.
-     */
-    private long backoffToRepeat(RetryPolicy retry, long now) {
-        Caller caller = exchange.caller();
-        if (answering || !retry.allows(exchange.attempts(), caller.method(), !withdraw(), caller.hasBody())) {
-            return NO_REPEAT;
-        }
-        long backoff = retry.backoffNanos(exchange.attempts(), exchange.engine().random());
-        if (exchange.budget().leftNanos(now) <= backoff) {
-            return NO_REPEAT;
-        }
-        boolean allowed = backend.retryBudget().tryWithdraw(now);
-        backend.observer().retried(allowed);
-        return allowed ? backoff : NO_REPEAT;
+        evidence.failed(backendOnlyNanos(now), BackendFailures.of(reason));
+        Retry retry = RetryDecider.afterFailure(this, reason, now);
+        return retry != null ? retry : new Refuse(reason, detail);
     }
 
     /** The backend has opened a WebSocket. */
     final void tunnelOpened(
             @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         long now = exchange.now();
-        traceAnswered(HttpResponseStatus.SWITCHING_PROTOCOLS.code());
-        verdict.succeeded(backendNanos(now));
-        answering = true;
-        exchange.tunnel = true;
-        exchange.begun(HttpResponseStatus.SWITCHING_PROTOCOLS.code(), now);
-        exchange.caller().upgrade(subprotocol, tunnel);
+        int status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
+        traceAnswered(status);
+        evidence.succeeded(backendOnlyNanos(now));
+        exchange.tunnelBegins(this, status, now);
+        exchange.record().caller().upgrade(subprotocol, tunnel);
     }
 
-    /** The backend answered a WebSocket's handshake over HTTP/2 with something else: that is its answer. Its body is lost. */
-    final void answeredWithoutUpgrade(HttpResponse answer) {
-        long now = exchange.now();
-        int code = answer.status().code();
-        traceAnswered(code);
-        judge(backend.failureStatuses().get(code) ? Failure.ofStatus(code) : null, now);
-        cancel();
-        exchange.status = code;
-        exchange.backendDone(answerBytes(), now);
-        HttpHeaders headers = new DefaultHttpHeaders().set(answer.headers());
-        headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
-        exchange.caller().answer(code, headers, Unpooled.EMPTY_BUFFER);
-    }
-
-    private void traceAnswered(int code) {
-        ExchangeTrace trace = exchange.trace();
+    final void traceAnswered(int status) {
+        ExchangeTrace trace = exchange.record().trace();
         if (trace != null) {
-            trace.answered(code);
+            trace.answered(status);
         }
     }
 
     /** The request's body is too large, or the caller broke off while sending it. */
     final void uploadFailed(Throwable failure) {
         if (!exchange.isUnderWay()) {
-            // The answer was complete before the request was.
+            // The backend completed its answer before the request was complete.
             return;
         }
         if (failure instanceof Relay.TooLarge) {
-            verdict.endedByCaller(backendNanos(exchange.now()));
+            endedByCaller(exchange.now());
             exchange.cutShort(Reason.PAYLOAD_TOO_LARGE, failure.getMessage());
         } else {
-            exchange.left();
+            exchange.leave();
         }
     }
 
-    // ---------------------------------------------------------------- its time
+    // ---------------------------------------------------------------- time
 
-    /** Time to the next thing that is due. */
-    final long dueNanos(long now) {
-        long due = backendDueNanos(now);
-        if (answering) {
-            return exchange.hasOpenEnd() ? Math.min(due, backend.streamIdleNanos() - stoodStillNanos(now)) : due;
-        }
-        if (!connected()) {
-            due = Math.min(due, startedAt + backend.connectTimeoutNanos() - now);
-        }
-        if (waitsForUpload()) {
-            due = Math.min(due, exchange.engine().limits().bodyIdleNanos() - (now - lastMovedNanos()));
-        }
-        return due;
+    @Override
+    public long dueNanos(long now) {
+        return AttemptTimeout.dueNanos(this, now);
     }
 
-    /** Of what counts the backend's own time, which stands still while the caller is waited for: until it goes on, it is not looked at all the time. */
-    private long backendDueNanos(long now) {
-        long backendNanos = backendNanos(now);
-        long due = verdict.nanosToWatch(backendNanos);
-        if (!answering) {
-            due = Math.min(due, answerTimeLeft(backendNanos));
+    @Override
+    public Decision check(long now) {
+        AttemptTimeout timeout = AttemptTimeout.expired(this, now);
+        if (timeout == null) {
+            evidence.countIfSlow(backendOnlyNanos(now));
+            return Step.WAIT;
         }
-        return waitsForUpload() || heldUpByCaller() ? Math.max(due, STANDING_STILL_NANOS) : due;
-    }
-
-    /** Something may be due. */
-    final void check(long now) {
-        if (answering) {
-            if (exchange.hasOpenEnd() && stoodStillNanos(now) >= backend.streamIdleNanos()) {
-                exchange.breakOff(Reason.DEADLINE_EXCEEDED, "the stream stands still");
-                return;
-            }
-        } else if (!connected() && startedAt + backend.connectTimeoutNanos() - now <= 0) {
-            failed(Reason.CONNECT_TIMEOUT, "no connection in time", null);
-            return;
-        } else if (answerTimeLeft(backendNanos(now)) <= 0) {
-            failed(Reason.DEADLINE_EXCEEDED, "no answer within the attempt's time", null);
-            return;
-        } else if (waitsForUpload()
-                && now - lastMovedNanos() >= exchange.engine().limits().bodyIdleNanos()) {
+        if (timeout == AttemptTimeout.UPLOAD_IDLE) {
             endedByCaller(now);
-            exchange.refuse(Reason.CLIENT_TOO_SLOW, "the body stands still");
-            return;
+            return new Refuse(timeout.reason(), timeout.detail());
         }
-        verdict.watch(backendNanos(now));
+        return fail(timeout.reason(), timeout.detail());
     }
 
-    private long stoodStillNanos(long now) {
-        long moved = lastMovedNanos();
-        return now - (moved == Long.MIN_VALUE ? startedAt : moved);
+    /** Time until {@link #checkAnswering} has something to do. */
+    final long dueNanosAnswering(long now) {
+        return AttemptTimeout.dueNanosAnswering(this, now);
     }
 
-    private long answerTimeLeft(long backendNanos) {
-        RetryPolicy retry = exchange.route().retry();
-        return retry == null || retry.attemptTimeoutNanos() == NEVER
-                ? NEVER
-                : retry.attemptTimeoutNanos() - backendNanos;
-    }
-
-    // ---------------------------------------------------------------- what it says about the backend
-
-    /** Whether it is the caller's doing if the deadline passes now, before the answer has begun. */
-    final boolean isHeldUpByUpload(long now) {
-        return waitsForUpload() && !hadEnough(now);
-    }
-
-    /** The deadline has passed in the backend's time. */
-    final void missedDeadline(long now) {
-        if (hadEnough(now)) {
-            verdict.failed(backendNanos(now), Failure.of(Reason.DEADLINE_EXCEEDED));
+    /** Decides by the time that has passed since the answer began. */
+    final Decision checkAnswering(long now) {
+        if (AttemptTimeout.isStreamIdle(this, now)) {
+            return new BreakOff(AttemptTimeout.STREAM_IDLE.reason(), AttemptTimeout.STREAM_IDLE.detail());
         }
+        evidence.countIfSlow(backendOnlyNanos(now));
+        return Step.WAIT;
     }
 
-    /** The caller ends it, or is too slow for it. */
-    final void endedByCaller(long now) {
-        verdict.endedByCaller(backendNanos(now));
+    @Override
+    public Reason expiryReason(long now) {
+        return isWaitingForUpload() && !isBackendAtFault(now) ? Reason.CLIENT_TOO_SLOW : Reason.DEADLINE_EXCEEDED;
     }
 
-    /** Ends it, whatever it is at. If it has not been judged, it says nothing. */
-    final void end() {
-        verdict.ignored();
-        cancel();
-    }
-
-    private void judge(@Nullable BackendFailure failure, long now) {
-        if (failure != null) {
-            verdict.failed(backendNanos(now), failure);
-        } else {
-            verdict.succeeded(backendNanos(now));
+    @Override
+    public Decision expire(long now) {
+        if (expiryReason(now) == Reason.CLIENT_TOO_SLOW) {
+            endedByCaller(now);
+            return Refuse.UPLOAD_TOO_SLOW;
         }
+        deadlinePassed(now);
+        return Refuse.DEADLINE_EXCEEDED;
     }
 
-    private boolean hadEnough(long now) {
-        return verdict.hadEnough(
-                backendNanos(now),
-                exchange.budget().deadline(),
-                exchange.route().deadlineNanos());
+    final long startedAt() {
+        return startedAt;
     }
 
-    /** The backend's own time in it: none where the caller holds up both directions at once. */
-    private long backendNanos(long now) {
+    /** Time for which only the backend was waited for: zero while the caller holds up both directions. */
+    final long backendOnlyNanos(long now) {
         return Math.max(0, now - startedAt - callerNanos(now));
+    }
+
+    @Override
+    public long backendNanos(long now) {
+        return admission.backendNanos(now);
+    }
+
+    // ---------------------------------------------------------------- evidence for the breaker
+
+    final BreakerEvidence evidence() {
+        return evidence;
+    }
+
+    /** The deadline has passed while the gateway waited for the backend. */
+    final void deadlinePassed(long now) {
+        if (isBackendAtFault(now)) {
+            evidence.failed(backendOnlyNanos(now), BackendFailures.of(Reason.DEADLINE_EXCEEDED));
+        }
+    }
+
+    @Override
+    public final void endedByCaller(long now) {
+        evidence.endedByCaller(backendOnlyNanos(now));
+    }
+
+    private boolean isBackendAtFault(long now) {
+        return evidence.isBackendAtFault(
+                backendOnlyNanos(now),
+                exchange.timer().deadline(),
+                exchange.record().route().deadlineNanos());
+    }
+
+    final void report(@Nullable BackendFailure failure, long now) {
+        if (failure != null) {
+            evidence.failed(backendOnlyNanos(now), failure);
+        } else {
+            evidence.succeeded(backendOnlyNanos(now));
+        }
+    }
+
+    final Admission admission() {
+        return admission;
+    }
+
+    @Override
+    public final void release(@Nullable Reason why, long now) {
+        // The caller received none of the answer's bytes; do not count them.
+        release(0, why, now);
+    }
+
+    /** Ends the attempt and returns its permits. */
+    final void release(long answerBytes, @Nullable Reason why, long now) {
+        end(answerBytes, why, now);
+        admission.release(why, now);
+    }
+
+    /**
+     * Ends the attempt in any state and keeps its permits. Without an outcome so far, it is no evidence.
+     *
+     * @param answerBytes bytes of the answer that went to the caller
+     */
+    final void end(long answerBytes, @Nullable Reason why, long now) {
+        exchange.record().answerBytes = answerBytes;
+        evidence.ignored();
+        cancel();
+        exchange.record().traceAttemptEnded(why, now);
     }
 }

@@ -4,52 +4,37 @@ import io.weir.health.Breaker;
 import io.weir.instance.Pool;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
-import java.net.URI;
-import java.util.BitSet;
-import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One backend and its compartment: everything that a request needs to know about it, on one immutable object.
+ * One backend: its settings and its live compartment. The record is immutable; the parts of the compartment
+ * are thread-safe and change while exchanges use them. A reload creates a new record and keeps every part
+ * whose settings stay the same, together with its state.
  *
- * @param name its name
- * @param uri where it is
- * @param authority its {@code Host}
- * @param deadlineNanos time for an exchange
- * @param maxWaitNanos time in the bulkhead's queue
- * @param connectTimeoutNanos time for a connection
- * @param streamIdleNanos time that a stream may stand still
- * @param bulkhead the cap on calls, with its queue
- * @param streams the cap on streams, without a queue
- * @param breaker its circuit breaker
- * @param pool its connections
- * @param retryBudget how many retries it bears
- * @param failureStatuses its statuses that are failures
- * @param failureGrpcStatuses its gRPC statuses that are failures
- * @param enforcement which of its protections refuse
- * @param observer its meters
+ * @param settings the configured part
+ * @param bulkhead the limit on concurrent calls, with its queue
+ * @param streams the limit on concurrent streams, without a queue
+ * @param dryRunBulkhead the bulkhead that counts in place of {@code bulkhead} where the latter is not
+ *     enforced; null: the bulkhead is enforced
+ * @param breaker the circuit breaker
+ * @param pool the connections
+ * @param retryBudget the retries that the backend can bear
+ * @param serviceTime the estimate of the time that a call takes
+ * @param observer receives measurements; never an input of a decision
  */
 public record Backend(
-        String name,
-        URI uri,
-        String authority,
-        long deadlineNanos,
-        long maxWaitNanos,
-        long connectTimeoutNanos,
-        long streamIdleNanos,
+        BackendSettings settings,
         QueueingBulkhead bulkhead,
         QueueingBulkhead streams,
+        @Nullable QueueingBulkhead dryRunBulkhead,
         Breaker breaker,
         Pool pool,
         RetryBudget retryBudget,
-        BitSet failureStatuses,
-        BitSet failureGrpcStatuses,
-        Enforcement enforcement,
+        ServiceTimeEstimate serviceTime,
         BackendObserver observer) {
 
-    /** The set as bits, which a request tests without allocating. */
-    public static BitSet bits(Set<Integer> statuses) {
-        BitSet bits = new BitSet();
-        statuses.forEach(bits::set);
-        return bits;
+    /** The backend's name. */
+    public String name() {
+        return settings.name();
     }
 }

@@ -2,12 +2,10 @@ package io.weir.engine;
 
 import io.weir.outcome.Reason;
 
-/**
- * What a backend's meters and live figures are fed with. Called on event loops; must not block.
- */
+/** Receives the measurements of one backend. Called on event loops; must not block. */
 public interface BackendObserver {
 
-    /** Nobody watches. */
+    /** Ignores every measurement. */
     BackendObserver NONE = new BackendObserver() {
         @Override
         public void dispatched(long queueNanos, long leftNanos) {}
@@ -20,25 +18,22 @@ public interface BackendObserver {
 
         @Override
         public void wouldRefuse(Reason reason) {}
-
-        @Override
-        public long uncongestedNanos() {
-            return 0;
-        }
     };
 
-    /** A call got its permit after this wait, with this budget left. */
+    /**
+     * A call received its permit.
+     *
+     * @param queueNanos time that the call waited in the queue
+     * @param leftNanos time left until the exchange's deadline
+     */
     void dispatched(long queueNanos, long leftNanos);
 
-    /** A call gave its permit back, after this time with the backend. */
+    /** A call released its permit, this time after it was sent to the backend. */
     void served(long backendNanos);
 
-    /** A retry was wanted, and the budget allowed it or not. */
+    /** An exchange asked the retry budget for a retry. */
     void retried(boolean allowed);
 
-    /** An exchange went on that would have been refused if the protection were enforced. */
+    /** A protection that is not enforced would have refused the exchange for this reason. */
     void wouldRefuse(Reason reason);
-
-    /** The time that the backend takes for a call when it is not congested; 0 while it is not known. */
-    long uncongestedNanos();
 }

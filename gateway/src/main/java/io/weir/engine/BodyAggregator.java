@@ -6,29 +6,37 @@ import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 
 /**
- * Gathers the body of a small answer, which is passed on when it is whole.
+ * Aggregates the body of a small answer, which goes to the caller as a whole.
  *
- * <p>Concurrency: on the connection's event loop, but for {@link #stop} and {@link #bytes}.
+ * <p>Concurrency: confined to the connection's event loop, except {@link #stop} and {@link #bytes}.
  */
 final class BodyAggregator implements CoreSubscriber<Object> {
+
+    /** The answer is not aggregated, but passes on as it arrives. */
+    static final int NOT_AGGREGATED = -1;
+
+    /** An answer of at most this size is aggregated: it costs one write, and can still become a 504. */
+    private static final int MAX_AGGREGATED_BYTES = 8192;
 
     private final HttpAttempt attempt;
     private final int maxBytes;
     private final EventLoop connectionLoop;
     private volatile @Nullable Subscription upstream;
-    private @Nullable ByteBuf gathered;
+    private @Nullable ByteBuf aggregated;
     private volatile long bytes;
     private volatile boolean stopped;
 
     /**
-     * Nothing is gathered yet.
+     * An aggregator without content.
      *
-     * @param maxBytes bytes that the body can have; what comes beyond them is dropped
+     * @param maxBytes the declared size of the body; further bytes are dropped
      */
     BodyAggregator(HttpAttempt attempt, int maxBytes, EventLoop connectionLoop) {
         this.attempt = attempt;
@@ -36,7 +44,22 @@ final class BodyAggregator implements CoreSubscriber<Object> {
         this.connectionLoop = connectionLoop;
     }
 
-    /** Bytes that have come in. */
+    /**
+     * The size of a body that is aggregated; {@link #NOT_AGGREGATED}: the body passes on as it arrives. An
+     * HTTP/2 answer that must not have a body may have one; it is dropped.
+     */
+    static int bytesToAggregate(Exchange exchange, int status, HttpHeaders headers) {
+        if (HttpMethod.HEAD.equals(exchange.record().caller().method())
+                || status == HttpResponseStatus.NO_CONTENT.code()
+                || status == HttpResponseStatus.NOT_MODIFIED.code()) {
+            return 0;
+        }
+        long bytes = ContentLength.of(headers);
+        boolean small = bytes == 0 || (!exchange.hasOpenEnd() && bytes > 0 && bytes <= MAX_AGGREGATED_BYTES);
+        return small ? (int) bytes : NOT_AGGREGATED;
+    }
+
+    /** Bytes received so far. */
     long bytes() {
         return bytes;
     }
@@ -58,20 +81,20 @@ final class BodyAggregator implements CoreSubscriber<Object> {
             return;
         }
         bytes = soFar;
-        ByteBuf before = gathered;
+        ByteBuf before = aggregated;
         if (before == null) {
-            gathered = buffer.retain();
+            aggregated = buffer.retain();
         } else if (before instanceof CompositeByteBuf composite) {
             composite.addComponent(true, buffer.retain());
         } else {
-            gathered =
+            aggregated =
                     buffer.alloc().compositeBuffer().addComponent(true, before).addComponent(true, buffer.retain());
         }
     }
 
     @Override
     public void onComplete() {
-        ByteBuf body = take();
+        ByteBuf body = takeBody();
         if (stopped) {
             body.release();
             return;
@@ -87,39 +110,41 @@ final class BodyAggregator implements CoreSubscriber<Object> {
 
     @Override
     public void onError(Throwable failure) {
-        take().release();
-        attempt.run(() -> attempt.failed(failure));
+        takeBody().release();
+        attempt.runOnExchangeLoop(() -> attempt.failed(failure));
     }
 
     private void deliver(ByteBuf body, HttpHeaders trailers) {
         if (attempt.isCancelled()) {
             body.release();
         } else {
-            attempt.answeredWhole(body, trailers);
+            attempt.aggregated(body, trailers);
         }
     }
 
-    /** Cancels, on the connection's event loop, so that no buffer is gathered and released at once. */
+    /**
+     * Cancels on the connection's event loop, so that a buffer is never added and released at the same time.
+     */
     void stop() {
         stopped = true;
         if (connectionLoop.inEventLoop()) {
-            stopNow();
+            cancel();
         } else {
-            connectionLoop.execute(this::stopNow);
+            connectionLoop.execute(this::cancel);
         }
     }
 
-    private void stopNow() {
+    private void cancel() {
         Subscription s = upstream;
         if (s != null) {
             s.cancel();
         }
-        take().release();
+        takeBody().release();
     }
 
-    private ByteBuf take() {
-        ByteBuf body = gathered;
-        gathered = null;
+    private ByteBuf takeBody() {
+        ByteBuf body = aggregated;
+        aggregated = null;
         return body == null ? Unpooled.EMPTY_BUFFER : body;
     }
 }

@@ -14,8 +14,9 @@ import reactor.netty.http.websocket.WebsocketOutbound;
 /**
  * The caller's side of an exchange, as a door presents it to the engine.
  *
- * <p>Everything is called on the event loop of {@link #channel()}, the exchange's own. Of {@link #begin}, {@link #answer} and {@link
- * #refuse} one is called, once; {@link #reset} may be called after {@link #begin}.
+ * <p>All methods are called on the event loop of {@link #channel()}, which is the exchange's. Exactly one of
+ * {@link #begin}, {@link #answer}, {@link #refuse} and {@link #upgrade} is called, once, unless the caller
+ * leaves before. {@link #reset} may be called after it.
  */
 public interface Caller {
 
@@ -25,50 +26,58 @@ public interface Caller {
     /** The request's method. */
     HttpMethod method();
 
-    /** The request's head as it came in. */
+    /** The request's head as it was received. */
     HttpHeaders headers();
 
     /** Whether the request has a body. */
     boolean hasBody();
 
-    /** The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link OwnedBuffer}s; subscribed once. */
+    /**
+     * The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link
+     * OwnedBuffer}s. Subscribed once.
+     */
     Publisher<?> body();
 
-    /** The fields behind the request's body; read when the body has ended. */
+    /** The request's trailers; read after the end of the body. */
     HttpHeaders requestTrailers();
 
-    /** The path and query to ask the backend for; called once the exchange has its permit. */
+    /** The path and query of the request to the backend; called after the exchange has its permit. */
     String target();
 
-    /** Writes the head that goes to the backend, without {@code X-Request-Timeout}; called for each attempt. */
+    /**
+     * Writes the head of the request to the backend, without {@code X-Request-Timeout}; called for each
+     * attempt.
+     */
     void writeHead(HttpHeaders toBackend, Backend backend);
 
     /**
-     * The backend's answer begins, and goes on in {@code body}. When its last byte is flushed to the caller, {@link Exchange#flushed()}
-     * follows; if it cannot be written, {@link Exchange#callerLeft()}.
+     * Sends the head of the backend's answer, and its body as it arrives. {@link Exchange#flushed()} follows
+     * when the last byte is flushed to the caller; {@link Exchange#callerLeft()} follows if the answer cannot
+     * be written.
      */
     void begin(int status, HttpHeaders headers, Publisher<ByteBuf> body);
 
-    /** The whole of the backend's answer; the callee owns the body. As {@link #begin} otherwise. */
+    /** Sends a complete answer. The callee owns the body. The same events follow as for {@link #begin}. */
     void answer(int status, HttpHeaders headers, ByteBuf body);
 
-    /** The gateway's own answer. */
+    /** Sends the gateway's own answer. */
     void refuse(Refusal refusal);
 
     /** Whether the caller asks for a WebSocket. */
     boolean asksForWebSocket();
 
     /**
-     * The backend has opened a WebSocket: opens the caller's. When the tunnel has ended, {@link Exchange#tunnelClosed()} follows.
+     * Opens the caller's WebSocket after the backend's. {@link Exchange#tunnelClosed()} follows when the
+     * tunnel has ended.
      *
-     * @param subprotocol what the backend has chosen; null: none
-     * @param tunnel passes frames, given the caller's two directions
+     * @param subprotocol the backend's choice; null: none
+     * @param tunnel passes frames between the backend and the caller's two directions
      */
     void upgrade(@Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel);
 
-    /** Breaks off an answer that has begun, so that nobody mistakes half of it for the whole. */
+    /** Breaks off an answer that has begun, so that its receiver cannot take it for complete. */
     void reset();
 
-    /** Fields to add after the body; read when the body has ended. */
+    /** Sets the answer's trailers; read after the end of the body. */
     void trailers(HttpHeaders trailers);
 }

@@ -3,15 +3,15 @@ package io.weir.engine;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 
-/** What a head says of its body's length. */
+/** Reads the declared length of a body. */
 final class ContentLength {
 
-    /** It says nothing, or no number. */
+    /** The head declares no length, or not a number. */
     static final long UNKNOWN = -1;
 
     private ContentLength() {}
 
-    /** Bytes; {@link #UNKNOWN} if it does not say. */
+    /** The declared bytes; {@link #UNKNOWN} without a declaration. */
     static long of(HttpHeaders head) {
         String length = head.get(HttpHeaderNames.CONTENT_LENGTH);
         if (length == null) {

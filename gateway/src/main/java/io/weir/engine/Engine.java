@@ -2,8 +2,8 @@ package io.weir.engine;
 
 import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
+import io.weir.engine.Decision.Refuse;
 import io.weir.health.Breaker.Permission;
-import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,7 +12,10 @@ import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What all exchanges share: the clock, the gateway's own limits, and who is in flight. Thread-safe. */
+/**
+ * The state that all exchanges share: the clock, the gateway's own limits, and the exchanges in flight.
+ * Thread-safe.
+ */
 public final class Engine {
 
     private final LongSupplier nanoClock;
@@ -20,29 +23,29 @@ public final class Engine {
     private final Drain drain;
     private final OverloadGuard overload;
     private final Limits limits;
-    private final Attempt.Maker attempts;
+    private final Attempt.Factory attempts;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
-    private final Map<EventLoop, InFlightExchanges> rosters = new ConcurrentHashMap<>();
+    private final Map<EventLoop, InFlightExchanges> inFlightByLoop = new ConcurrentHashMap<>();
 
     /**
-     * An engine with nothing in flight.
+     * An engine without exchanges.
      *
-     * @param nanoClock {@link System#nanoTime} but for tests
-     * @param random from 0 to 1
+     * @param nanoClock {@link System#nanoTime} except in tests
+     * @param random values from 0 to 1
      */
     public Engine(LongSupplier nanoClock, DoubleSupplier random, Drain drain, OverloadGuard overload, Limits limits) {
         this(nanoClock, random, drain, overload, limits, Attempt::overNetwork);
     }
 
-    /** An engine that asks its backends otherwise. */
+    /** An engine with other attempts than those over the network. */
     Engine(
             LongSupplier nanoClock,
             DoubleSupplier random,
             Drain drain,
             OverloadGuard overload,
             Limits limits,
-            Attempt.Maker attempts) {
+            Attempt.Factory attempts) {
         this.nanoClock = nanoClock;
         this.random = random;
         this.drain = drain;
@@ -51,7 +54,7 @@ public final class Engine {
         this.attempts = attempts;
     }
 
-    /** Exchanges in flight, waiting or dispatched, streams included. */
+    /** Exchanges in flight, queued or dispatched, streams included. */
     public int inFlight() {
         return inFlight.get();
     }
@@ -61,17 +64,17 @@ public final class Engine {
         return streams.get();
     }
 
-    /** Ends every stream, so that none holds up the exit. */
+    /** Ends every stream, so that no stream delays the exit. */
     public void closeStreams() {
-        rosters.values().forEach(roster -> roster.end(Exchange::isStream));
+        inFlightByLoop.values().forEach(exchanges -> exchanges.shutDown(Exchange::isStream));
     }
 
-    /** Ends everything that is in flight: who has no answer yet is told why, who has half of one is reset. */
+    /** Ends every exchange: refuses the unanswered ones and resets the answers that have begun. */
     public void endAll() {
-        rosters.values().forEach(roster -> roster.end(exchange -> true));
+        inFlightByLoop.values().forEach(exchanges -> exchanges.shutDown(exchange -> true));
     }
 
-    /** Now, on the clock that deadlines are told by. */
+    /** The current time on the clock of all deadlines. */
     public long nanoTime() {
         return nanoClock.getAsLong();
     }
@@ -88,38 +91,42 @@ public final class Engine {
         return limits;
     }
 
-    Attempt attempt(Exchange exchange, Permission permission, long now) {
-        return attempts.make(exchange, permission, now);
+    Attempt attempt(Exchange exchange, Admission admission, Permission permission, long now) {
+        return attempts.create(exchange, admission, permission, now);
     }
 
-    /** An exchange begins; {@link #ended} must follow, whatever this returns. Null: it may go on. On its event loop. */
+    /**
+     * Registers an exchange that starts; {@link #deregister} must follow, whatever this returns. On its event
+     * loop.
+     *
+     * @return the gateway's own refusal; null: the exchange may proceed
+     */
     @Nullable
-    Reason began(Exchange exchange) {
+    Refuse register(Exchange exchange) {
         int now = inFlight.incrementAndGet();
         if (exchange.isStream()) {
             streams.incrementAndGet();
         }
-        // Before it is asked whether the gateway drains: who is not on the roster when that is read through, is refused
-        // here.
-        roster(exchange).add(exchange);
+        // Before the drain is checked: an exchange that a shutdown of all exchanges misses is refused here.
+        inFlightOnLoopOf(exchange).add(exchange);
         if (drain.isRefusing()) {
-            return Reason.SHUTTING_DOWN;
+            return Refuse.SHUTTING_DOWN;
         }
-        return overload.isOverloaded(now) ? Reason.GATEWAY_OVERLOADED : null;
+        return overload.isOverloaded(now) ? Refuse.GATEWAY_OVERLOADED : null;
     }
 
-    /** An exchange is over. On its event loop. */
-    void ended(Exchange exchange) {
-        roster(exchange).remove(exchange);
+    /** Deregisters an exchange that has ended. On its event loop. */
+    void deregister(Exchange exchange) {
+        inFlightOnLoopOf(exchange).remove(exchange);
         inFlight.decrementAndGet();
         if (exchange.isStream()) {
             streams.decrementAndGet();
         }
     }
 
-    private InFlightExchanges roster(Exchange exchange) {
-        EventLoop loop = exchange.caller().channel().eventLoop();
-        InFlightExchanges roster = rosters.get(loop);
-        return roster != null ? roster : rosters.computeIfAbsent(loop, InFlightExchanges::new);
+    private InFlightExchanges inFlightOnLoopOf(Exchange exchange) {
+        EventLoop loop = exchange.loop();
+        InFlightExchanges known = inFlightByLoop.get(loop);
+        return known != null ? known : inFlightByLoop.computeIfAbsent(loop, InFlightExchanges::new);
     }
 }

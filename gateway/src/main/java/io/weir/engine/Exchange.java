@@ -1,469 +1,450 @@
 package io.weir.engine;
 
+import io.netty.channel.EventLoop;
+import io.weir.engine.Decision.AskFallback;
+import io.weir.engine.Decision.BreakOff;
+import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Retry;
+import io.weir.engine.Decision.Step;
+import io.weir.engine.ExchangePhase.Unheld;
 import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller's request on its way: the state machine that the whole product is about.
+ * One caller's request on its way through the gateway: the state machine at the centre of the product.
  *
  * <pre>
- *           refused                       refused
- *  NEW ──► (permit free?) ── no ──► QUEUED ──► DISPATCHED ──► ANSWERING ──► FLUSHING ──► DONE
- *             └── yes ─────────────────────────▲   │  ▲ head         last byte   flushed
- *                                              └───┘ RETRYING                of backend
+ *  CREATED ──► Admission ──────► Attempt ───────────► Answering ──────────► Flushing ──► DONE
+ *              (may queue)  permit │ ▲ │  answer's head           last byte     ▲   flushed
+ *                                  ▼ │ └──── a small answer is complete ────────┘
+ *                                Backoff
  * </pre>
  *
- * <p>What it holds, and gives back exactly once: by its {@link Admission} its route's permit and its backend's, or a place in the
- * queue, until the backend's last byte or the end; by its {@link Attempt} the breaker's permission, until the verdict, and a connection; its fallback's
- * permit; the timer of its {@link ExchangeTimer}.
+ * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to {@code
+ * Admission} at another backend, or to {@code Flushing} with a static answer. An answer that has begun can
+ * only be completed or broken off.
  *
- * <p>Concurrency: confined to the event loop of the caller's connection. Everything that happens elsewhere, a permit granted, an answer
- * on a connection of another event loop, hops to it first, and whoever arrives late finds {@code DONE} and gives back what it brings. {@link #callerLeft},
- * {@link #flushed}, {@link #tunnelClosed} and {@link #shutDown} may be called from any thread. There is no lock and no atomic in here.
+ * <p>The exchange holds one {@link ExchangePhase} at a time. The phase owns everything that the exchange
+ * holds from the backend's compartment, and gives it back exactly once. Two things outlive a phase: the
+ * {@link ExchangeTimer}, and the {@link ActiveFallback} with its permit. The parts of an exchange return
+ * {@link Decision}s; {@link #apply} is the only place that carries them out.
+ *
+ * <p>Concurrency: confined to the event loop of the caller's connection. An event of another thread, such as
+ * a granted permit or an answer on a connection of another event loop, hops to this event loop first; an
+ * event that arrives after the end finds {@code DONE} and gives back its own resources. {@link #callerLeft},
+ * {@link #flushed}, {@link #tunnelClosed} and {@link #shutDown} may be called from any thread. The class uses
+ * neither locks nor atomics.
+ *
+ * <p>The class is longer than others, and stays whole: one file shows every transition and the single end.
  */
-public final class Exchange extends Account {
+public final class Exchange {
 
-    private enum Phase {
-        /** Nobody has begun it: it holds nothing, and nobody knows of it. */
-        UNBORN,
-        NEW,
-        QUEUED,
-        DISPATCHED,
-        RETRYING,
-        ANSWERING,
-        FLUSHING,
-        DONE
-    }
+    private final ExchangeRecord record;
+    private final Engine engine;
+    private final EventLoop loop;
+    private final ExchangeTimer timer;
+    private final boolean webSocket;
+    private boolean tunnel;
 
-    private final ExchangeTimer budget;
-
-    // The roster's.
+    // The links of InFlightExchanges.
     @Nullable
     Exchange previous;
 
     @Nullable
     Exchange next;
 
-    private Phase phase = Phase.UNBORN;
-    /** Its caller left, or its door was through with it, before it had begun. */
-    private boolean forsaken;
-
-    private @Nullable Admission admission;
-    private @Nullable Attempt attempt;
-    private @Nullable SlowReaderDetector delivery;
-    private long retryAt;
-    private @Nullable ActiveFallback standby;
+    private ExchangePhase phase = Unheld.CREATED;
+    /** The fallback in use; at most one per exchange. */
+    private @Nullable ActiveFallback fallback;
 
     /**
-     * An exchange that has not begun.
+     * An exchange that is not {@linkplain #start started}.
      *
-     * @param arrivedAt when the request's head was decoded, on the engine's clock
+     * @param arrivedAt the moment at which the request's head was decoded, on the engine's clock
      */
     public Exchange(Engine engine, Route route, Caller caller, long arrivedAt) {
-        super(engine, route, caller, arrivedAt);
-        this.budget = new ExchangeTimer(this);
+        this.engine = engine;
+        this.record = new ExchangeRecord(route, caller, arrivedAt);
+        this.loop = caller.channel().eventLoop();
+        this.webSocket = caller.asksForWebSocket();
+        this.timer = new ExchangeTimer(this);
     }
 
     // ---------------------------------------------------------------- towards the backend
 
-    /** Begins. On the exchange's event loop. */
+    /** Starts the exchange. Called once, on the exchange's event loop. */
     public void start() {
-        phase = Phase.NEW;
-        route.usage().began();
-        trace = route.observer().began(this);
-        Reason closed = engine.began(this);
-        if (forsaken) {
-            // Told of as any other, and nobody is asked.
-            left();
+        boolean cancelled = phase == Unheld.CANCELLED_BEFORE_START;
+        phase = Unheld.STARTED;
+        record.route().inFlight().begin();
+        record.trace = record.route().observer().began(record);
+        Refuse refused = engine.register(this);
+        if (cancelled) {
+            // Observers see the exchange like any other; no backend is asked.
+            leave();
             return;
         }
-        if (closed != null) {
-            refuse(closed, null);
-            return;
-        }
+        apply(refused == null ? checkRequest() : refused);
+    }
+
+    /** Refuses a request that cannot be passed on; otherwise requests a permit. */
+    private Decision checkRequest() {
+        Caller caller = record.caller();
         try {
-            budget.shorten(caller.headers());
+            timer.shorten(caller.headers());
         } catch (IllegalArgumentException e) {
-            refuse(Reason.BAD_REQUEST, e.getMessage());
-            return;
+            return new Refuse(Reason.BAD_REQUEST, e.getMessage());
         }
         if (caller.hasBody()
                 && ContentLength.of(caller.headers()) > engine.limits().maxBodyBytes()) {
-            refuse(Reason.PAYLOAD_TOO_LARGE, null);
-            return;
+            return Refuse.PAYLOAD_TOO_LARGE;
         }
-        enter(backend);
+        return requestPermit(record.backend());
     }
 
-    /** Asks for a permit of a backend's, that of the route or of its fallback. */
-    void enter(Backend to) {
-        backend = to;
-        phase = Phase.NEW;
-        Admission asked = new Admission(this, to);
-        admission = asked;
-        asked.begin(engine.nanoTime());
-    }
-
-    /** It waits for a permit. */
-    void queued(long now) {
-        phase = Phase.QUEUED;
-        arm(now);
-    }
-
-    /** It has its permit: asks the backend, for the first time or once more. */
-    void dispatch(Admission by, long now) {
-        Permission permission = backend.breaker().acquire(now);
-        if (permission == Permission.REFUSED && by.isRefusedByBreaker()) {
-            refuse(Reason.CIRCUIT_OPEN, null);
-            return;
-        }
-        by.asks(now);
-        attempts++;
-        phase = Phase.DISPATCHED;
-        Attempt begun = engine.attempt(this, permission, now);
-        attempt = begun;
-        begun.begin();
-        if (phase == Phase.DISPATCHED) {
-            arm(now);
+    /** Carries out a decision, and the decisions that follow from it. */
+    void apply(Decision first) {
+        Decision decision = first;
+        while (decision != Step.WAIT) {
+            decision = switch (decision) {
+                case Step.ADMIT -> startAttempt();
+                case Step.QUEUE -> awaitPermit();
+                case Step.ANSWER_FALLBACK -> answerFallback();
+                case Step.WAIT -> Step.WAIT;
+                case Retry retry -> backOff(retry);
+                case AskFallback fallbackBackend -> requestPermit(fallbackBackend.backend());
+                case Refuse refuse -> refuse(refuse);
+                case BreakOff breakOff -> breakOff(breakOff);
+            };
         }
     }
 
-    /**
-     * The attempt came to nothing, and another follows.
-     *
-     * @param backoffNanos the time until then
-     * @param why null: for its answer
-     */
-    void repeat(long backoffNanos, @Nullable Reason why, long now) {
-        endAttempt(why, now);
-        phase = Phase.RETRYING;
-        retryAt = now + backoffNanos;
-        arm(now);
+    /** Requests a permit of the route's backend, or of the fallback's. */
+    private Decision requestPermit(Backend backend) {
+        record.backend = backend;
+        Admission admission = new Admission(this, backend);
+        phase = admission;
+        return admission.request(now());
+    }
+
+    private Decision awaitPermit() {
+        armTimer(now());
+        return Step.WAIT;
+    }
+
+    /** Starts an attempt with the permits of the current admission. */
+    private Decision startAttempt() {
+        long now = now();
+        Admission admission = currentAdmission();
+        Permission permission = record.backend().breaker().acquire(now);
+        if (permission == Permission.REFUSED && admission.isRefusedByBreaker()) {
+            return Refuse.CIRCUIT_OPEN;
+        }
+        admission.attemptStarts(now);
+        record.attempts++;
+        Attempt attempt = engine.attempt(this, admission, permission, now);
+        phase = attempt;
+        Decision decision = attempt.begin();
+        if (phase == attempt && decision == Step.WAIT) {
+            armTimer(now);
+        }
+        return decision;
+    }
+
+    private Admission currentAdmission() {
+        return switch (phase) {
+            case Admission admission -> admission;
+            case Backoff backoff -> backoff.admission();
+            default -> throw new IllegalStateException("phase: " + phase + " (expected: one that holds a permit)");
+        };
+    }
+
+    /** Ends the attempt and keeps its permits until the next one. */
+    private Decision backOff(Retry retry) {
+        long now = now();
+        if (!(phase instanceof Attempt attempt)) {
+            throw new IllegalStateException("phase: " + phase + " (expected: an attempt)");
+        }
+        attempt.end(0, retry.failure(), now);
+        phase = new Backoff(attempt.admission(), now + retry.backoffNanos());
+        armTimer(now);
+        return Step.WAIT;
     }
 
     // ---------------------------------------------------------------- towards the caller
 
-    /** The answer goes on to the caller, from here on as it comes. */
-    void begun(int code, long now) {
-        status = code;
-        phase = Phase.ANSWERING;
-        delivery = new SlowReaderDetector(caller.channel(), engine.limits().readIdleNanos(), now);
-        arm(now);
+    /** The caller gets the backend's status now, and the answer's body as it arrives. */
+    void answerBegins(Attempt attempt, int status, long now) {
+        record.status = status;
+        phase = new Answering(attempt, new SlowReaderDetector(this, now));
+        armTimer(now);
     }
 
-    /** The backend is through with its answer; the caller may not have it yet. */
-    void backendDone(long bytes, long now) {
-        answerBytes = bytes;
-        attempt = null;
-        traceEnded(null, now);
-        leaveBackend(now);
-        flush(now);
+    /** The backend has opened a WebSocket; the tunnel has no deadline. */
+    void tunnelBegins(Attempt attempt, int status, long now) {
+        tunnel = true;
+        answerBegins(attempt, status, now);
     }
 
-    /** All of the answer is there, and is flushed to the caller. */
-    void flush(long now) {
-        phase = Phase.FLUSHING;
-        SlowReaderDetector begun = delivery;
-        if (begun != null) {
-            begun.restart(now);
-        } else {
-            delivery = new SlowReaderDetector(caller.channel(), engine.limits().readIdleNanos(), now);
+    /** The attempt received the last byte of its answer. The caller may not have all of it yet. */
+    void answerComplete(Attempt attempt, long bytes, long now) {
+        SlowReaderDetector reader =
+                phase instanceof Answering answering ? answering.reader() : new SlowReaderDetector(this, now);
+        record.answerBytes = bytes;
+        record.traceAttemptEnded(null, now);
+        attempt.admission().release(null, now);
+        flush(reader, now);
+    }
+
+    private Decision answerFallback() {
+        ActiveFallback active = fallback;
+        if (active == null) {
+            throw new IllegalStateException("no fallback is active");
         }
-        arm(now);
+        long now = now();
+        timer.extend(now, engine.limits().readIdleNanos());
+        record.status = active.status();
+        record.answerBytes = active.bodyBytes();
+        flush(new SlowReaderDetector(this, now), now);
+        active.answer();
+        return Step.WAIT;
     }
 
-    // ---------------------------------------------------------------- what others do
+    private void flush(SlowReaderDetector reader, long now) {
+        reader.restart(now);
+        phase = new Flushing(reader);
+        armTimer(now);
+    }
 
-    /** The caller is gone, or its answer could not be written. From any thread. */
+    // ---------------------------------------------------------------- events from outside
+
+    /** The caller has left, or its answer could not be written. From any thread. */
     public void callerLeft() {
         if (loop.inEventLoop()) {
-            left();
+            leave();
         } else {
-            loop.execute(this::left);
+            loop.execute(this::leave);
         }
     }
 
-    /** The caller is gone. */
-    void left() {
-        close(Reason.CLIENT_CLOSED, Reason.CLIENT_CLOSED.status().code());
+    /** The caller has left. */
+    void leave() {
+        cancel(Reason.CLIENT_CLOSED, Reason.CLIENT_CLOSED.status().code());
     }
 
     /**
-     * The door is through with the exchange, whatever the engine still waits for: filters took what they wanted of the answer, or failed. On the
-     * exchange's event loop.
+     * The door ends the exchange, whatever the engine still waits for: its filters need no more of the
+     * answer, or have failed. On the exchange's event loop.
      *
-     * @param why null if the answer is complete as far as the door goes
+     * @param why null: the door considers the answer complete
      */
     public void abandoned(@Nullable Reason why) {
-        close(why, why == null ? status : why.status().code());
+        cancel(why, why == null ? record.status() : why.status().code());
     }
 
-    /** Nobody waits for an answer any more. */
-    private void close(@Nullable Reason why, int code) {
-        if (phase == Phase.UNBORN) {
-            forsaken = true;
-        } else if (phase != Phase.DONE) {
-            Attempt current = attempt;
-            if (current != null) {
-                current.endedByCaller(engine.nanoTime());
-            }
-            end(why, null, code);
+    /** Nothing more is sent to the caller. */
+    private void cancel(@Nullable Reason why, int status) {
+        if (phase == Unheld.CREATED) {
+            phase = Unheld.CANCELLED_BEFORE_START;
+        } else if (isStarted()) {
+            phase.endedByCaller(now());
+            end(why, null, status);
         }
     }
 
     /** The answer's last byte is flushed to the caller. From any thread. */
     public void flushed() {
         if (loop.inEventLoop()) {
-            allFlushed();
+            endFlushed();
         } else {
-            loop.execute(this::allFlushed);
+            loop.execute(this::endFlushed);
         }
     }
 
-    private void allFlushed() {
-        if (phase == Phase.FLUSHING) {
-            end(reason, detail, status);
+    private void endFlushed() {
+        if (phase instanceof Flushing) {
+            end(record.reason(), record.detail(), record.status());
         }
     }
 
     /** Both sides of the tunnel are closed. From any thread. */
     public void tunnelClosed() {
         loop.execute(() -> {
-            if (phase != Phase.DONE) {
-                end(null, null, status);
+            if (isStarted()) {
+                end(null, null, record.status());
             }
         });
     }
 
-    /** Ends it because the gateway stops. From any thread. */
+    /** The gateway stops: ends the exchange unless its answer is already complete. From any thread. */
     public void shutDown() {
         loop.execute(() -> {
             if (isUnderWay()) {
-                cutShort(Reason.SHUTTING_DOWN, null);
+                apply(phase.cutShort(Reason.SHUTTING_DOWN, null));
             }
         });
+    }
+
+    /**
+     * Ends the exchange before the backend's answer is complete: refuses, or resets an answer that has begun.
+     */
+    void cutShort(Reason why, @Nullable String detail) {
+        apply(phase.cutShort(why, detail));
     }
 
     // ---------------------------------------------------------------- time
 
-    /** Sees to it that it is looked after when the next thing is due. */
-    private void arm(long now) {
-        long due = budget.dueNanos(now, isBounded());
-        Admission asked = admission;
-        if (asked != null) {
-            due = Math.min(due, asked.dueNanos(now));
-        }
-        Attempt current = attempt;
-        if (current != null) {
-            due = Math.min(due, current.dueNanos(now));
-        }
-        SlowReaderDetector begun = delivery;
-        if (begun != null) {
-            due = Math.min(due, begun.dueNanos(now));
-        }
-        if (phase == Phase.RETRYING) {
-            due = Math.min(due, retryAt - now);
-        }
-        budget.arm(now, due);
+    /** Arms the timer for the next moment at which something is due. */
+    private void armTimer(long now) {
+        timer.arm(now, Math.min(timer.dueNanos(now, isBounded()), phase.dueNanos(now)));
     }
 
-    /** Something may be due. */
+    /** The timer has fired: something may be due. */
     void timePassed() {
-        if (phase == Phase.DONE) {
+        if (!isStarted()) {
             return;
         }
-        long now = engine.nanoTime();
-        if (isBounded() && budget.leftNanos(now) <= 0) {
-            expire(now);
+        long now = now();
+        if (isBounded() && timer.leftNanos(now) <= 0) {
+            apply(phase.expire(now));
             return;
         }
-        if (budget.wouldHaveExpired(now) && isBounded()) {
-            backend.observer().wouldRefuse(expiryReason(now));
+        if (timer.wouldHaveExpired(now) && isBounded()) {
+            record.backend().observer().wouldRefuse(phase.expiryReason(now));
         }
-        check(now);
-        if (phase != Phase.DONE) {
-            arm(now);
+        apply(phase.check(now));
+        if (isStarted()) {
+            armTimer(now);
         }
     }
 
-    private void check(long now) {
-        Admission asked = admission;
-        Attempt current = attempt;
-        SlowReaderDetector begun = delivery;
-        if (begun != null && begun.standsStill(bytesPassed(current), isHeldUp(current), now)) {
-            if (current != null) {
-                current.endedByCaller(now);
-            }
-            breakOff(Reason.CLIENT_TOO_SLOW, "the answer is not taken");
-        } else if (current != null) {
-            current.check(now);
-        } else if (phase == Phase.QUEUED && asked != null) {
-            asked.check(now);
-        } else if (phase == Phase.RETRYING && asked != null && retryAt - now <= 0) {
-            dispatch(asked, now);
-        }
-    }
-
-    /** Whether the deadline spans what it is at: of an answer with an open end, only what comes before it. */
+    /**
+     * Whether the deadline applies to the current phase: of an answer with an open end, only to the time
+     * before it.
+     */
     private boolean isBounded() {
-        return !hasOpenEnd() || (phase != Phase.ANSWERING && phase != Phase.FLUSHING);
-    }
-
-    /** The deadline has passed. */
-    private void expire(long now) {
-        Reason why = expiryReason(now);
-        Attempt current = attempt;
-        if (current != null) {
-            if (why == Reason.CLIENT_TOO_SLOW) {
-                current.endedByCaller(now);
-            } else {
-                current.missedDeadline(now);
-            }
-        }
-        switch (phase) {
-            case DISPATCHED -> refuse(why, why == Reason.CLIENT_TOO_SLOW ? "the body did not arrive in time" : null);
-            case ANSWERING -> breakOff(why, null);
-            case FLUSHING -> breakOff(why, "the answer is not taken");
-            default -> refuse(why, null);
-        }
-    }
-
-    /** Whose time a deadline ran out in. */
-    private Reason expiryReason(long now) {
-        Attempt current = attempt;
-        SlowReaderDetector begun = delivery;
-        boolean callers =
-                switch (phase) {
-                    case DISPATCHED -> current != null && current.isHeldUpByUpload(now);
-                    case ANSWERING -> begun != null && begun.waitsForCaller(isHeldUp(current));
-                    case FLUSHING -> true;
-                    default -> false;
-                };
-        return callers ? Reason.CLIENT_TOO_SLOW : Reason.DEADLINE_EXCEEDED;
-    }
-
-    private static boolean isHeldUp(@Nullable Attempt current) {
-        return current != null && current.heldUpByCaller();
-    }
-
-    private long bytesPassed(@Nullable Attempt current) {
-        return current == null ? answerBytes : current.answerBytes();
+        return !hasOpenEnd() || !phase.isDelivering();
     }
 
     // ---------------------------------------------------------------- the end
 
-    /** Ends it before the backend is through: who has no answer yet is told why, who has half of one is reset. */
-    void cutShort(Reason why, @Nullable String what) {
-        if (phase == Phase.ANSWERING) {
-            breakOff(why, what);
-        } else {
-            refuse(why, what);
+    /** The gateway answers by itself, unless a fallback takes over. */
+    private Decision refuse(Refuse refuse) {
+        long now = now();
+        ExchangePhase left = phase;
+        phase = Unheld.STARTED;
+        left.release(refuse.reason(), now);
+        ActiveFallback active = fallback;
+        if (active != null) {
+            answerRefusal(active.originalRefusal(), record.detail());
+            return Step.WAIT;
         }
+        ActiveFallback taken = ActiveFallback.take(this, refuse.reason());
+        if (taken != null) {
+            fallback = taken;
+            return taken.begin(refuse, now);
+        }
+        answerRefusal(Refusals.of(refuse, record.backend(), engine), refuse.detail());
+        return Step.WAIT;
     }
 
-    /** The gateway answers by itself, or the fallback does. Nothing has been answered yet. */
-    void refuse(Reason why, @Nullable String what) {
-        long now = engine.nanoTime();
-        endAttempt(why, now);
-        leaveBackend(now);
-        ActiveFallback before = standby;
-        if (before == null) {
-            ActiveFallback found = ActiveFallback.take(this, why);
-            standby = found;
-            if (found != null) {
-                found.begin(why, what);
-                return;
-            }
-        }
-        Refusal refusal = before != null ? before.insteadOf() : Refusals.of(why, what, backend, engine);
-        end(
-                refusal.reason(),
-                before != null ? detail : what,
-                refusal.reason().status().code());
-        caller.refuse(refusal);
+    private void answerRefusal(Refusal refusal, @Nullable String detail) {
+        end(refusal.reason(), detail, refusal.reason().status().code());
+        record.caller().refuse(refusal);
     }
 
     /** Breaks off an answer that has begun. */
-    void breakOff(Reason why, @Nullable String what) {
-        Attempt broken = attempt;
-        boolean told = broken != null && broken.tellsCaller(why);
-        end(why, what, status);
-        if (!told) {
-            caller.reset();
+    private Decision breakOff(BreakOff breakOff) {
+        boolean callerSideCloses = phase.closesCallerSide(breakOff.reason());
+        end(breakOff.reason(), breakOff.detail(), record.status());
+        if (!callerSideCloses) {
+            record.caller().reset();
         }
+        return Step.WAIT;
     }
 
-    private void end(@Nullable Reason why, @Nullable String what, int code) {
-        if (phase == Phase.DONE) {
-            throw new IllegalStateException("an exchange ends once");
+    private void end(@Nullable Reason why, @Nullable String detail, int status) {
+        if (phase == Unheld.DONE) {
+            throw new IllegalStateException("the exchange has ended already (expected: one end)");
         }
-        long now = engine.nanoTime();
-        // First, since the end of a tunnel comes back here by way of the door.
-        phase = Phase.DONE;
-        endAttempt(why, now);
-        leaveBackend(now);
-        endedAt = now;
-        reason = why;
-        detail = what;
-        status = code;
-        ActiveFallback taken = standby;
-        if (taken != null) {
-            taken.end();
+        long now = now();
+        ExchangePhase left = phase;
+        // Before the release: closing a tunnel calls back into the exchange through the door.
+        phase = Unheld.DONE;
+        left.release(why, now);
+        record.end(why, detail, status, now);
+        ActiveFallback active = fallback;
+        if (active != null) {
+            active.release();
         }
-        budget.end();
-        engine.ended(this);
+        timer.cancel();
+        engine.deregister(this);
+        ExchangeTrace trace = record.trace();
         if (trace != null) {
-            trace.ended(this);
+            trace.ended(record);
         }
-        route.observer().ended(this);
-        route.usage().ended();
+        record.route().observer().ended(record);
+        record.route().inFlight().end();
     }
 
-    private void endAttempt(@Nullable Reason why, long now) {
-        Attempt current = attempt;
-        if (current != null) {
-            attempt = null;
-            // What had come of an answer that the caller has seen nothing of was for nobody.
-            answerBytes = delivery == null ? 0 : current.answerBytes();
-            current.end();
-            traceEnded(why, now);
-        }
+    // ---------------------------------------------------------------- facts
+
+    /** The facts of the exchange; final after its end. */
+    public ExchangeRecord record() {
+        return record;
     }
 
-    private void traceEnded(@Nullable Reason why, long now) {
-        if (trace != null) {
-            trace.attemptEnded(why, now);
-        }
-    }
-
-    private void leaveBackend(long now) {
-        Admission held = admission;
-        if (held != null) {
-            held.end(now);
-        }
-    }
-
-    // ---------------------------------------------------------------- what it is at
-
-    /** Whether the backend is still asked, or answers. On the exchange's event loop. */
+    /** Whether the backend's answer is still incomplete. On the exchange's event loop. */
     public boolean isUnderWay() {
-        return phase != Phase.FLUSHING && phase != Phase.DONE;
+        return !isOver() && !(phase instanceof Flushing);
     }
 
-    /** Whether it has ended: what is still written, nobody but the door looks after. On the exchange's event loop. */
+    /**
+     * Whether the exchange has ended; bytes that are still being written are left to the door. On its event
+     * loop.
+     */
     public boolean isOver() {
-        return phase == Phase.DONE;
+        return phase == Unheld.DONE;
     }
 
-    /** Time with the backend up to now, while it answers. */
+    private boolean isStarted() {
+        return phase != Unheld.CREATED && phase != Unheld.CANCELLED_BEFORE_START && phase != Unheld.DONE;
+    }
+
+    /** Time with backends so far, the current one included. */
     public long backendNanosSoFar() {
-        Admission held = admission;
-        return held == null ? backendNanos : backendNanos + held.askedNanos(engine.nanoTime());
+        return record.backendNanos() + phase.backendNanos(now());
     }
 
-    ExchangeTimer budget() {
-        return budget;
+    Engine engine() {
+        return engine;
+    }
+
+    EventLoop loop() {
+        return loop;
+    }
+
+    ExchangeTimer timer() {
+        return timer;
+    }
+
+    long now() {
+        return engine.nanoTime();
+    }
+
+    boolean isWebSocket() {
+        return webSocket;
+    }
+
+    /** Whether the exchange counts as a stream: its route is one, or the request asks for a WebSocket. */
+    boolean isStream() {
+        return webSocket || record.route().mode() == Mode.STREAM;
+    }
+
+    /** Whether the answer may last as long as it moves: a stream, or an open WebSocket. */
+    boolean hasOpenEnd() {
+        return tunnel || record.route().mode() == Mode.STREAM;
     }
 }

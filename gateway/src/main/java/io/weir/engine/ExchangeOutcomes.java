@@ -9,40 +9,40 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of an exchange, in one word out of a bounded list: the {@link Reason}'s where the gateway answered by
- * itself, {@code fallback} where the fallback did, and else the class of the backend's status.
+ * The outcome of an exchange as one word of a bounded list: the word of the {@link Reason} if the gateway
+ * answered by itself, {@code fallback} if the fallback answered, else the class of the backend's status.
  *
- * <p>It is the {@code outcome} tag of {@code weir.requests}, the {@code outcome} of the access log, and {@code weir.outcome} of
- * a span.
+ * <p>The word is the {@code outcome} tag of {@code weir.requests}, the {@code outcome} of the access log, and
+ * {@code weir.outcome} of a span.
  */
 public final class ExchangeOutcomes {
 
     /** The fallback answered. */
     public static final String FALLBACK = "fallback";
 
-    /** The backend's status is of no class that HTTP knows. */
+    /** The backend's status belongs to no class of HTTP. */
     public static final String OTHER = "other";
 
-    /** Whose doing an outcome is: what the dashboard colours it by. */
+    /** The party that caused an outcome. The dashboard colours outcomes by it. */
     public enum Kind {
-        /** The backend's answer, and not an error of its. */
+        /** The backend answered, without an error of its own. */
         ANSWERED,
-        /** The caller's: its request was wrong, or it left. */
+        /** The caller's request was wrong, or the caller left. */
         CALLER,
-        /** A fallback stood in. */
+        /** The fallback answered. */
         FALLBACK,
-        /** Refused to protect the backend or the gateway. */
+        /** The gateway refused, to protect the backend or itself. */
         SHED,
-        /** The backend failed, or the gateway did. */
+        /** The backend or the gateway failed. */
         FAILED;
 
-        /** As it is shown. */
+        /** The word that is displayed. */
         @JsonValue
         public String word() {
             return name().toLowerCase(Locale.ROOT);
         }
 
-        /** Whether a caller did not get what the backend is there for. */
+        /** Whether the caller did not get an answer although its request was valid. */
         public boolean isTrouble() {
             return this == SHED || this == FAILED;
         }
@@ -52,30 +52,30 @@ public final class ExchangeOutcomes {
     private static final int FALLBACK_INDEX = REASONS;
     private static final int OTHER_INDEX = REASONS + 1;
     private static final int LAST_CLASS = 5;
-    private static final List<String> WORDS = List.copyOf(collect());
+    private static final List<String> WORDS = List.copyOf(allWords());
     private static final List<Kind> KINDS =
             WORDS.stream().map(ExchangeOutcomes::kind).toList();
 
     private ExchangeOutcomes() {}
 
-    /** All words. */
+    /** All words, in a fixed order. */
     public static List<String> words() {
         return WORDS;
     }
 
-    /** The word for an exchange that is over. */
-    public static String of(Exchange exchange) {
+    /** The word of an exchange that has ended. */
+    public static String of(ExchangeRecord exchange) {
         return WORDS.get(index(exchange));
     }
 
-    /** Where the exchange's word stands among {@link #words()}. */
-    public static int index(Exchange exchange) {
+    /** The index of the exchange's word in {@link #words()}. */
+    public static int index(ExchangeRecord exchange) {
         return index(exchange.reason(), exchange.fellBack(), exchange.route().fallback(), exchange.status());
     }
 
     /**
-     * A static fallback keeps the reason that led to it. Another backend's does not: there a reason is what became of
-     * that one, or of the caller.
+     * The index of the word. With a static fallback, the reason is that of the replaced refusal; with a
+     * fallback backend, it is the reason that this backend or the caller ended the exchange for.
      */
     static int index(@Nullable Reason reason, boolean fellBack, @Nullable Fallback fallback, int status) {
         if (fellBack && (reason == null || (fallback != null && fallback.isStatic() && fallback.covers(reason)))) {
@@ -84,19 +84,19 @@ public final class ExchangeOutcomes {
         return reason != null ? index(reason) : index(status);
     }
 
-    /** Where the reason's word stands among {@link #words()}. */
-    @SuppressWarnings("EnumOrdinal") // An index into an array that lives as long as the enum, never stored.
+    /** The index of the reason's word in {@link #words()}. */
+    @SuppressWarnings("EnumOrdinal") // An index into an array of the same process; never stored.
     public static int index(Reason reason) {
         return reason.ordinal();
     }
 
-    /** Where the word for a backend's status stands among {@link #words()}. */
+    /** The index of the word of a backend's status in {@link #words()}. */
     public static int index(int status) {
         int statusClass = status / 100;
         return statusClass >= 1 && statusClass <= LAST_CLASS ? OTHER_INDEX + statusClass : OTHER_INDEX;
     }
 
-    /** Whose doing the outcome is that stands there among {@link #words()}. */
+    /** The party that caused the outcome with this index in {@link #words()}. */
     public static Kind kind(int index) {
         return KINDS.get(index);
     }
@@ -125,7 +125,7 @@ public final class ExchangeOutcomes {
         };
     }
 
-    private static List<String> collect() {
+    private static List<String> allWords() {
         List<String> words = new ArrayList<>();
         for (Reason reason : Reason.values()) {
             words.add(reason.word());

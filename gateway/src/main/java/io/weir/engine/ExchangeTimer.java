@@ -8,40 +8,46 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The time that an exchange has: its deadline, and the one timer that comes no later than the next thing that is due.
+ * The deadline of an exchange, and its only timer. The timer fires no later than the next moment at which
+ * something is due.
  *
- * <p>Where the deadline is not enforced but counted, it is told when it would have ended the exchange, and another one, far away, does: nothing is
- * held for ever.
+ * <p>A deadline that is not enforced is only counted, at the moment at which it would have ended the
+ * exchange. A second deadline of {@value #UNENFORCED_MINUTES} minutes ends the exchange, so that nothing is
+ * held forever.
  */
 final class ExchangeTimer implements Runnable {
 
-    private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(10);
+    private static final long UNENFORCED_MINUTES = 10;
+    private static final long UNENFORCED_NANOS = TimeUnit.MINUTES.toNanos(UNENFORCED_MINUTES);
 
     private final Exchange exchange;
     private Deadline deadline;
-    private boolean wouldExpire;
-    private @Nullable ScheduledFuture<?> timer;
-    private long timerDueAt;
+    private boolean countsExpiry;
+    private @Nullable ScheduledFuture<?> scheduled;
+    private long scheduledAt;
 
     ExchangeTimer(Exchange exchange) {
         this.exchange = exchange;
-        this.wouldExpire = !exchange.route().backend().enforcement().deadline();
-        this.deadline = Deadline.of(exchange.arrivedAtNanos(), ownNanos(), CallerTimeout.NONE);
+        this.countsExpiry = !isEnforced();
+        this.deadline = Deadline.of(exchange.record().arrivedAtNanos(), configuredNanos(), CallerTimeout.NONE);
     }
 
     /**
-     * Makes it as short as the caller wishes.
+     * Shortens the deadline to the time that the caller grants.
      *
-     * @throws IllegalArgumentException if the caller's wish is malformed
+     * @throws IllegalArgumentException if the caller's time-out is malformed
      */
     void shorten(HttpHeaders head) {
-        long wish = CallerTimeout.read(head);
-        if (wish != CallerTimeout.NONE) {
-            deadline = Deadline.of(exchange.arrivedAtNanos(), ownNanos(), wish);
+        long callerNanos = CallerTimeout.read(head);
+        if (callerNanos != CallerTimeout.NONE) {
+            deadline = Deadline.of(exchange.record().arrivedAtNanos(), configuredNanos(), callerNanos);
         }
     }
 
-    /** Gives time for an answer that may be given because there was none left. */
+    /**
+     * Grants time for a fallback's answer, which is often given because the deadline has passed. The caller
+     * then has the same time to read it as any other caller.
+     */
     void extend(long now, long nanos) {
         deadline = new Deadline(now + nanos, false);
     }
@@ -50,66 +56,69 @@ final class ExchangeTimer implements Runnable {
         return deadline;
     }
 
-    /** What is left; zero or negative: it has passed. */
+    /** Time left until the deadline; zero or negative: the deadline has passed. */
     long leftNanos(long now) {
         return deadline.leftNanos(now);
     }
 
-    /** Whether a deadline that only counts has just passed. True once. */
+    /** Whether a deadline that is only counted has passed since the last call. True once. */
     boolean wouldHaveExpired(long now) {
-        if (wouldExpire && wouldExpireInNanos(now) <= 0) {
-            wouldExpire = false;
+        if (countsExpiry && countedExpiryNanos(now) <= 0) {
+            countsExpiry = false;
             return true;
         }
         return false;
     }
 
     /**
-     * Time to the next thing that is due.
+     * Time until the deadline.
      *
-     * @param bounded whether the deadline spans what the exchange is at
+     * @param isBounded whether the deadline applies to the exchange's current phase
      */
-    long dueNanos(long now, boolean bounded) {
-        long due = bounded ? leftNanos(now) : Long.MAX_VALUE;
-        return wouldExpire ? Math.min(due, wouldExpireInNanos(now)) : due;
+    long dueNanos(long now, boolean isBounded) {
+        long due = isBounded ? leftNanos(now) : Long.MAX_VALUE;
+        return countsExpiry ? Math.min(due, countedExpiryNanos(now)) : due;
     }
 
-    /** Sees to it that {@link Exchange#timePassed} is called no later than then. */
+    /** Ensures that {@link Exchange#timePassed} is called no later than in this time. */
     void arm(long now, long dueNanos) {
         long dueAt = now + dueNanos;
-        ScheduledFuture<?> running = timer;
-        if (running != null) {
-            if (timerDueAt - dueAt <= 0) {
-                // It comes early enough, and is armed anew then.
+        ScheduledFuture<?> earlier = scheduled;
+        if (earlier != null) {
+            if (scheduledAt - dueAt <= 0) {
+                // It fires early enough; the exchange then arms the timer anew.
                 return;
             }
-            running.cancel(false);
+            earlier.cancel(false);
         }
-        timerDueAt = dueAt;
-        timer = exchange.loop().schedule(this, Math.max(0, dueNanos), TimeUnit.NANOSECONDS);
+        scheduledAt = dueAt;
+        scheduled = exchange.loop().schedule(this, Math.max(0, dueNanos), TimeUnit.NANOSECONDS);
     }
 
     @Override
     public void run() {
-        timer = null;
+        scheduled = null;
         exchange.timePassed();
     }
 
-    /** The exchange is over. */
-    void end() {
-        ScheduledFuture<?> running = timer;
-        if (running != null) {
-            timer = null;
-            running.cancel(false);
+    /** Cancels the timer at the end of the exchange. */
+    void cancel() {
+        ScheduledFuture<?> pending = scheduled;
+        if (pending != null) {
+            scheduled = null;
+            pending.cancel(false);
         }
     }
 
-    private long wouldExpireInNanos(long now) {
-        return exchange.arrivedAtNanos() + exchange.route().deadlineNanos() - now;
+    private long countedExpiryNanos(long now) {
+        return exchange.record().arrivedAtNanos() + exchange.record().route().deadlineNanos() - now;
     }
 
-    private long ownNanos() {
-        Route route = exchange.route();
-        return route.backend().enforcement().deadline() ? route.deadlineNanos() : LONGEST_NANOS;
+    private long configuredNanos() {
+        return isEnforced() ? exchange.record().route().deadlineNanos() : UNENFORCED_NANOS;
+    }
+
+    private boolean isEnforced() {
+        return exchange.record().route().backend().settings().enforcement().deadline();
     }
 }

@@ -6,37 +6,38 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Told of what one exchange goes through, while it does. Called on the exchange's event loop, with times on the engine's
- * clock; must not block.
+ * Receives the steps of one exchange as they happen. Called on the exchange's event loop, with times of the
+ * engine's clock; must not block.
  */
 public interface ExchangeTrace {
 
     /** The trace's id, 32 hexadecimal digits. */
     String traceId();
 
-    /** The exchange was in a queue for this time, and got its permit or not. */
+    /** The exchange left a queue. */
     void waited(long from, long to, boolean permitted);
 
     /**
      * An attempt begins.
      *
-     * @param method the method that the backend is asked with
-     * @param target the path and query that the backend is asked for
-     * @return writes the trace's context into the head that goes to the backend, on any thread; null: it goes as it came
+     * @param method the method of the request to the backend
+     * @param target the path and query of the request to the backend
+     * @return writes the trace's context into the request's head, on any thread; null: the head stays as it
+     *     is
      */
     @Nullable
     Consumer<HttpHeaders> attempted(Backend backend, String method, String target, long now);
 
-    /** The head of the attempt's answer is there. */
+    /** The head of the attempt's answer has arrived. */
     void answered(int status);
 
     /**
-     * The attempt is over.
+     * The attempt has ended.
      *
-     * @param why what ended it; null if its answer did
+     * @param why the reason that ended it; null: its answer is complete
      */
     void attemptEnded(@Nullable Reason why, long now);
 
-    /** The exchange is over; all its figures are final. */
-    void ended(Exchange exchange);
+    /** The exchange has ended; all its facts are final. */
+    void ended(ExchangeRecord exchange);
 }

@@ -12,9 +12,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks a backend's health path while its breaker is open, instead of letting callers' requests find out.
+ * Probes a backend's health path while its breaker is open, so that no caller's request is used as a probe.
  *
- * <p>Concurrency: confined to one event loop, but for the breaker's event that wakes it.
+ * <p>Concurrency: confined to one event loop, except the breaker's event that wakes the prober.
  */
 public final class HealthProber {
 
@@ -24,7 +24,7 @@ public final class HealthProber {
     private final String path;
     private final EventLoop loop;
     private final LongSupplier nanoClock;
-    private @Nullable Future<?> next;
+    private @Nullable Future<?> nextProbe;
     private volatile boolean closed;
 
     /** A prober that has not {@linkplain #start started}. */
@@ -35,10 +35,10 @@ public final class HealthProber {
         this.nanoClock = nanoClock;
     }
 
-    /** Sleeps until the breaker opens, and probes from then on. */
+    /** Starts probing as soon as the breaker opens. */
     public void start() {
         backend.breaker().whenOpened(this::wake);
-        // It may be open already, if the configuration has changed meanwhile.
+        // The breaker may be open already, if a reload created this prober.
         wake();
     }
 
@@ -46,46 +46,47 @@ public final class HealthProber {
         loop.execute(this::schedule);
     }
 
-    /** Probes no more. */
+    /** Stops probing. */
     public void close() {
         closed = true;
     }
 
     private void schedule() {
-        if (next == null && !closed && backend.breaker().state() == State.OPEN) {
-            next = loop.schedule(this::probe, backend.breaker().nanosToNextProbe(), TimeUnit.NANOSECONDS);
+        if (nextProbe == null && !closed && backend.breaker().state() == State.OPEN) {
+            nextProbe = loop.schedule(this::probe, backend.breaker().nanosToNextProbe(), TimeUnit.NANOSECONDS);
         }
     }
 
     private void probe() {
-        next = null;
+        nextProbe = null;
         long startedAt = nanoClock.getAsLong();
         if (!closed && backend.breaker().acquireHealthProbe(startedAt)) {
             backend.pool()
                     .client()
-                    .headers(headers -> headers.set(HttpHeaderNames.HOST, backend.authority()))
+                    .headers(headers ->
+                            headers.set(HttpHeaderNames.HOST, backend.settings().authority()))
                     .get()
                     .uri(path)
-                    // To its end: a connection whose answer goes on is not free for the next one.
+                    // Read to the end: the connection cannot be reused before.
                     .responseConnection((answer, from) -> from.inbound()
                             .receive()
                             .then()
                             .thenReturn(answer.status().code()))
                     .single()
-                    .timeout(Duration.ofNanos(backend.deadlineNanos()))
+                    .timeout(Duration.ofNanos(backend.settings().deadlineNanos()))
                     .subscribe(
-                            status -> ended(startedAt, status < FIRST_UNHEALTHY_STATUS),
-                            failure -> ended(startedAt, false));
+                            status -> probeEnded(startedAt, status < FIRST_UNHEALTHY_STATUS),
+                            failure -> probeEnded(startedAt, false));
         }
         schedule();
     }
 
-    private void ended(long startedAt, boolean healthy) {
-        long took = nanoClock.getAsLong() - startedAt;
+    private void probeEnded(long startedAt, boolean healthy) {
+        long nanos = nanoClock.getAsLong() - startedAt;
         if (healthy) {
-            backend.breaker().succeeded(Permission.PROBE, took);
+            backend.breaker().succeeded(Permission.PROBE, nanos);
         } else {
-            backend.breaker().failed(Permission.PROBE, took, new BackendFailure("health-probe"));
+            backend.breaker().failed(Permission.PROBE, nanos, new BackendFailure("health-probe"));
         }
     }
 }

@@ -22,11 +22,11 @@ import reactor.netty.http.client.HttpClientRequest;
 import reactor.netty.http.client.HttpClientResponse;
 
 /**
- * A try over Reactor Netty's client.
+ * An attempt over Reactor Netty's HTTP client.
  *
- * <p>Concurrency: the exchange's event loop drives it; Reactor Netty calls back on the connection's, which may be another. Those
- * callbacks touch volatile fields only and hop. What arrives after {@link #cancel()} is closed and released where it
- * arrives.
+ * <p>Concurrency: the exchange's event loop drives the attempt. Reactor Netty calls back on the connection's
+ * event loop, which may be another; these callbacks touch only volatile fields and hop to the exchange's.
+ * Anything that arrives after {@link #cancel()} is closed and released where it arrives.
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
 
@@ -36,14 +36,14 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private static final AtomicIntegerFieldUpdater<HttpAttempt> SENDING =
             AtomicIntegerFieldUpdater.newUpdater(HttpAttempt.class, "sending");
 
-    /** Whether the request goes to the connection, or nowhere any more: each event loop decides it for its own part, and one of them first. */
+    /** Whether the request is sent or withdrawn. Both event loops try to decide; the first one wins. */
     private volatile int sending = UNDECIDED;
 
     private @Nullable Subscription subscription;
     private @Nullable HttpClientResponse response;
     private @Nullable Connection connection;
-    private @Nullable BodyAggregator collector;
-    private boolean headTaken;
+    private @Nullable BodyAggregator aggregator;
+    private boolean isHeadReceived;
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile @Nullable Connection request;
@@ -51,43 +51,42 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
 
-    HttpAttempt(Exchange exchange, Permission permission, long now) {
-        super(exchange, permission, now);
+    HttpAttempt(Exchange exchange, Admission admission, Permission permission, long now) {
+        super(exchange, admission, permission, now);
     }
 
     @Override
     void start() {
-        Caller caller = exchange.caller();
         backend.pool()
                 .client()
-                .request(caller.method())
+                .request(exchange.record().caller().method())
                 .uri(target())
                 .send(this::send)
-                .responseConnection(this::received)
+                .responseConnection(this::onResponse)
                 .subscribe(this);
     }
 
     @Override
     final void cancel() {
         cancelled = true;
-        abandon();
+        stop();
     }
 
-    /** Ends what it has come to. */
-    void abandon() {
+    /** Stops every transfer of the attempt, and closes the connection unless it is reusable. */
+    void stop() {
         Relay down = download;
-        BodyAggregator collecting = collector;
+        BodyAggregator aggregating = aggregator;
         if (down != null) {
             if (!down.stop()) {
-                // Nobody has begun to read the answer, and nobody will.
-                discard();
+                // The answer's body has no subscriber, and gets none.
+                closeConnection();
             }
-        } else if (collecting != null) {
-            collecting.stop();
-        } else if (headTaken) {
-            discard();
+        } else if (aggregating != null) {
+            aggregating.stop();
+        } else if (isHeadReceived) {
+            closeConnection();
         } else {
-            endUnanswered();
+            stopUnanswered();
         }
         Relay up = upload;
         if (up != null) {
@@ -96,10 +95,10 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /**
-     * Once the request is on its way, not by the subscription: of an answer that comes at the same moment Reactor Netty would neither tell nor
-     * release the body.
+     * Closes the connection if the request is on its way. Cancelling the subscription instead would leak the
+     * body of an answer that arrives at the same moment: Reactor Netty neither delivers nor releases it.
      */
-    private void endUnanswered() {
+    private void stopUnanswered() {
         Connection sent = request;
         Subscription current = subscription;
         if (sent != null) {
@@ -110,7 +109,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    final boolean connected() {
+    final boolean isConnected() {
         return request != null;
     }
 
@@ -127,15 +126,15 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    boolean waitsForUpload() {
+    boolean isWaitingForUpload() {
         Relay up = upload;
-        return up != null && up.waitsForSource();
+        return up != null && up.isWaitingForSource();
     }
 
     @Override
-    boolean heldUpByCaller() {
+    boolean isHeldUpByCaller() {
         Relay down = download;
-        return down != null && !down.ended() && !down.waitsForSource();
+        return down != null && !down.hasEnded() && !down.isWaitingForSource();
     }
 
     @Override
@@ -153,15 +152,15 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     @Override
     long answerBytes() {
         Relay down = download;
-        BodyAggregator collecting = collector;
-        return down != null ? down.bytes() : collecting != null ? collecting.bytes() : 0;
+        BodyAggregator aggregating = aggregator;
+        return down != null ? down.bytes() : aggregating != null ? aggregating.bytes() : 0;
     }
 
     @Override
-    void collect(int maxBytes) {
-        BodyAggregator collecting = new BodyAggregator(this, maxBytes, connectionLoop());
-        collector = collecting;
-        connection().inbound().receiveObject().subscribe(collecting);
+    void aggregate(int maxBytes) {
+        BodyAggregator aggregating = new BodyAggregator(this, maxBytes, connectionLoop());
+        aggregator = aggregating;
+        connection().inbound().receiveObject().subscribe(aggregating);
     }
 
     @Override
@@ -177,14 +176,14 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     private Publisher<Void> send(HttpClientRequest head, NettyOutbound out) {
         ChannelOperations<?, ?> operations = (ChannelOperations<?, ?>) head;
-        asksOn(operations);
+        connected(operations);
         if (cancelled || !SENDING.compareAndSet(this, UNDECIDED, SENT)) {
             return Mono.never();
         }
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
-        Caller caller = exchange.caller();
+        Caller caller = exchange.record().caller();
         if (!caller.hasBody()) {
             return out;
         }
@@ -198,39 +197,42 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
                 this,
                 exchange.engine().nanoClock());
         upload = relay;
-        // Not send(): for GET, HEAD and DELETE that would hold the whole body in memory.
+        // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
         return out.sendObject(relay);
     }
 
-    /** There is a connection, and the request is about to be sent on it. */
-    final void asksOn(Connection connected) {
-        // Now, since a connection whose answer is complete does not know it any more.
-        connectionLoop = connected.channel().eventLoop();
-        request = connected;
+    /**
+     * The connection is established, and the request is about to be sent on it. On the connection's event
+     * loop.
+     */
+    final void connected(Connection established) {
+        // Read now: a connection does not know its event loop any more once its answer is complete.
+        connectionLoop = established.channel().eventLoop();
+        request = established;
     }
 
-    /** The answer's head came, on the connection's event loop. */
-    final Mono<Void> received(HttpClientResponse head, Connection from) {
+    /** The answer's head has arrived, on the connection's event loop. */
+    final Mono<Void> onResponse(HttpClientResponse head, Connection from) {
         if (head.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
-            // A 101: what comes behind it is no HTTP any more, for nobody.
+            // The bytes after a 101 are no HTTP any more: never reuse the connection.
             from.markPersistent(false);
         }
         EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
-            take(head, from);
+            receiveHead(head, from);
         } else {
-            loop.execute(() -> take(head, from));
+            loop.execute(() -> receiveHead(head, from));
         }
         return Mono.empty();
     }
 
-    /** Takes the answer's head to the exchange. */
-    void take(HttpClientResponse head, Connection from) {
-        headTaken = true;
+    /** The answer's head has arrived, on the exchange's event loop. */
+    void receiveHead(HttpClientResponse head, Connection from) {
+        isHeadReceived = true;
         response = head;
         connection = from;
         if (cancelled) {
-            discard();
+            closeConnection();
         } else {
             headReceived(head.status().code(), head.responseHeaders());
         }
@@ -250,38 +252,41 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public void onError(Throwable failure) {
-        run(() -> failed(failure));
+        runOnExchangeLoop(() -> failed(failure));
     }
 
     @Override
     public void relayEnded(Relay relay, @Nullable Throwable failure) {
         if (relay == upload) {
             if (failure != null) {
-                run(() -> uploadFailed(failure));
+                runOnExchangeLoop(() -> uploadFailed(failure));
             } else {
-                passTrailers();
+                passRequestTrailers();
             }
         } else if (failure == null) {
             HttpHeaders trailers = trailers();
-            run(() -> complete(trailers));
+            runOnExchangeLoop(() -> complete(trailers));
         } else {
-            run(() -> broke(failure));
+            runOnExchangeLoop(() -> answerBroken(failure));
         }
     }
 
-    /** What came behind the request's body goes behind it again. On the caller's event loop, before the backend's is told of the end. */
-    private void passTrailers() {
-        TrailingFields behind = trailing;
-        if (behind != null) {
-            HttpHeaders fields = exchange.caller().requestTrailers();
+    /**
+     * Passes the request's trailers on. On the caller's event loop, before the backend sees the end of the
+     * body.
+     */
+    private void passRequestTrailers() {
+        TrailingFields awaited = trailing;
+        if (awaited != null) {
+            HttpHeaders fields = exchange.record().caller().requestTrailers();
             if (!fields.isEmpty()) {
-                behind.set(fields);
+                awaited.set(fields);
             }
         }
     }
 
-    /** On the exchange's event loop, unless it is cancelled before. */
-    final void run(Runnable event) {
+    /** Runs the event on the exchange's event loop, unless the attempt is cancelled before. */
+    final void runOnExchangeLoop(Runnable event) {
         EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
             if (!cancelled) {
@@ -296,7 +301,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         }
     }
 
-    /** What came after the body; Reactor Netty has it by the time that the body completes. */
+    /** The answer's trailers. Reactor Netty has them by the time that the body completes. */
     final HttpHeaders trailers() {
         HttpClientResponse from = response;
         if (from == null || from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH)) {
@@ -320,28 +325,28 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     private EventLoop connectionLoop() {
-        EventLoop of = connectionLoop;
-        if (of == null) {
-            throw new IllegalStateException("nothing has been sent");
+        EventLoop loop = connectionLoop;
+        if (loop == null) {
+            throw new IllegalStateException("no connection is established");
         }
-        return of;
+        return loop;
     }
 
-    /** Closes the connection, whose answer nobody reads. */
-    private void discard() {
+    /** Closes the connection of an answer that is not read. */
+    private void closeConnection() {
         close(connection());
     }
 
     /**
-     * On the connection's event loop: there it is certain that the answer is not complete, or that the connection is somebody else's by now and
-     * stays open.
+     * Closes a connection on its own event loop. Only there is it certain whether the answer is still
+     * incomplete; after a complete answer the connection may belong to another exchange, and stays open.
      */
     private void close(Connection mine) {
-        EventLoop of = connectionLoop();
-        if (of.inEventLoop()) {
+        EventLoop loop = connectionLoop();
+        if (loop.inEventLoop()) {
             dispose(mine);
         } else {
-            of.execute(() -> dispose(mine));
+            loop.execute(() -> dispose(mine));
         }
     }
 

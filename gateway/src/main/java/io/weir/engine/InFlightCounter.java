@@ -3,31 +3,32 @@ package io.weir.engine;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Who still goes by something that the configuration has made, such as a route: so that nothing is closed under anybody.
+ * Counts the users of a part of the configuration, such as the exchanges of a route, so that the part is
+ * closed only after its last user.
  *
- * <p>Two adders and not one counter, so that event loops do not contend for it.
+ * <p>Two adders and not one counter: event loops do not contend for them.
  */
-// Concurrency: `ended` is read before `began`. Each end is preceded by its beginning, so the two sums can only be equal
-// if nobody was in at the moment at which the first had been taken. Who begins later is the asker's business: it asks
-// only for what nobody new can reach.
+// Concurrency: `ended` is read before `begun`. Each end follows its begin, so the two sums are equal only if
+// no user was active at the moment at which the first sum was read. A user that begins later does not matter:
+// isZero() is called only for parts that new users cannot reach.
 public final class InFlightCounter {
 
-    private final LongAdder began = new LongAdder();
+    private final LongAdder begun = new LongAdder();
     private final LongAdder ended = new LongAdder();
 
-    /** Somebody begins to go by it; {@link #ended} must follow exactly once. */
-    public void began() {
-        began.increment();
+    /** A user begins; {@link #end} must follow exactly once. */
+    public void begin() {
+        begun.increment();
     }
 
-    /** Somebody is through with it. */
-    public void ended() {
+    /** A user has ended. */
+    public void end() {
         ended.increment();
     }
 
-    /** Whether nobody goes by it; final once nobody new can come. */
-    public boolean isOver() {
+    /** Whether no user is active; final once no new user can begin. */
+    public boolean isZero() {
         long out = ended.sum();
-        return began.sum() == out;
+        return begun.sum() == out;
     }
 }

@@ -8,9 +8,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The exchanges of one event loop that are in flight, so that those that a drain leaves can be ended, each with its own last word.
+ * The exchanges in flight on one event loop, so that a drain can end the remaining ones, each with its own
+ * answer.
  *
- * <p>A list through the exchanges themselves: to come and to go allocates nothing. Concurrency: confined to the event loop, but for {@link #end}.
+ * <p>A list that is linked through the exchanges themselves: adding and removing allocate nothing.
+ * Concurrency: confined to the event loop, except {@link #shutDown}.
  */
 final class InFlightExchanges {
 
@@ -47,20 +49,22 @@ final class InFlightExchanges {
         exchange.next = null;
     }
 
-    /** Ends those that are in flight when the event loop comes to it. From any thread. */
-    void end(Predicate<Exchange> which) {
+    /**
+     * Ends the exchanges that match and are in flight when the event loop runs this task. From any thread.
+     */
+    void shutDown(Predicate<Exchange> filter) {
         try {
             loop.execute(() -> {
                 for (Exchange exchange = first; exchange != null; exchange = exchange.next) {
-                    if (which.test(exchange)) {
+                    if (filter.test(exchange)) {
                         exchange.shutDown();
                     }
                 }
             });
         } catch (RejectedExecutionException e) {
-            // It has stopped, and its connections with it: nothing is in flight there. The others are still to be
-            // ended.
-            log.debug("Nothing to end on an event loop that has stopped", e);
+            // Connections stop with their event loop, so nothing is in flight. The caller goes on to the
+            // other loops.
+            log.debug("Nothing to end on a stopped event loop", e);
         }
     }
 }

@@ -1,10 +1,10 @@
 package io.weir.engine;
 
 /**
- * What callers may take, of time and space.
+ * The limits on the size and slowness of callers.
  *
- * @param maxBodyBytes size of a request's body
- * @param bodyIdleNanos time that a request's body may stand still
- * @param readIdleNanos time that a caller may take nothing of its answer
+ * @param maxBodyBytes largest body of a request
+ * @param bodyIdleNanos longest pause in a request's body
+ * @param readIdleNanos longest time for which a caller may read nothing of its answer
  */
 public record Limits(long maxBodyBytes, long bodyIdleNanos, long readIdleNanos) {}

@@ -1,9 +1,12 @@
 package io.weir.engine;
 
-/** What an exchange's deadline spans. */
+/** The part of an exchange that its deadline covers. */
 public enum Mode {
-    /** The whole exchange, to the answer's last byte. */
+    /** The whole exchange, up to the answer's last byte. */
     REQUEST,
-    /** The head of the answer; the rest has an idle timeout, and counts against {@code max-streams}. */
+    /**
+     * Everything up to the answer's head. The rest has an idle time-out and counts against {@code
+     * max-streams}.
+     */
     STREAM
 }

@@ -3,8 +3,8 @@ package io.weir.engine;
 import io.netty.buffer.ByteBuf;
 
 /**
- * An item of a body whose buffer belongs to whoever receives it. Reactor Netty lends its buffers for the time of {@code onNext}; Spring hands
- * them over.
+ * An element of a body whose buffer belongs to its receiver. Reactor Netty lends its buffers for the time of
+ * {@code onNext}; Spring transfers their ownership.
  *
  * @param buffer the buffer
  */

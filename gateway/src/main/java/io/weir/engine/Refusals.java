@@ -1,46 +1,47 @@
 package io.weir.engine;
 
+import io.weir.engine.Decision.Refuse;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import io.weir.outcome.RetryAfter;
-import org.jspecify.annotations.Nullable;
 
-/** What a caller is told when the gateway answers by itself. */
+/** Builds the gateway's own answers. */
 final class Refusals {
 
     private Refusals() {}
 
     /**
-     * A refusal.
+     * The refusal for the caller.
      *
-     * @param backend the one that was asked last, or would have been
-     * @param what exactly, for the log; null: there is nothing to add
+     * @param backend the backend of the last admission
      */
-    static Refusal of(Reason why, @Nullable String what, Backend backend, Engine engine) {
-        if (why.isShedding()) {
-            return new Refusal(why, what, RetryAfter.millis(expectedNanos(why, backend), engine.random()));
+    static Refusal of(Refuse refuse, Backend backend, Engine engine) {
+        Reason reason = refuse.reason();
+        if (reason.isShedding()) {
+            return new Refusal(
+                    reason, refuse.detail(), RetryAfter.millis(retryAfterNanos(reason, backend), engine.random()));
         }
-        return Refusal.of(why, isAboutBackend(why) ? null : what);
+        return Refusal.of(reason, isDetailConfidential(reason) ? null : refuse.detail());
     }
 
-    /** Whether what exactly happened is for the log only: it may name addresses that are nobody's business. */
-    private static boolean isAboutBackend(Reason why) {
-        return switch (why) {
+    /** Whether the detail is for the log only: it may contain internal addresses. */
+    private static boolean isDetailConfidential(Reason reason) {
+        return switch (reason) {
             case CONNECT_FAILED, CONNECT_TIMEOUT, CONNECTION_LOST, INTERNAL_ERROR -> true;
             default -> false;
         };
     }
 
-    /** When it is expected to be worth while to try again. */
-    private static long expectedNanos(Reason why, Backend backend) {
-        return switch (why) {
+    /** The expected time until another request has a chance. */
+    private static long retryAfterNanos(Reason reason, Backend backend) {
+        return switch (reason) {
             case CIRCUIT_OPEN -> backend.breaker().nanosToNextProbe();
             case BULKHEAD_FULL, QUEUE_TIMEOUT -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
-                // The time in which the backend works off those who wait, each permit serving one after the other.
-                long service = backend.observer().uncongestedNanos();
-                yield service * (bulkhead.queued() + 1) / bulkhead.maxConcurrentCalls();
+                // The time that the backend needs for the whole queue, with all permits in use.
+                long serviceNanos = backend.serviceTime().uncongestedNanos();
+                yield serviceNanos * (bulkhead.queued() + 1) / bulkhead.maxConcurrentCalls();
             }
             default -> 0;
         };

@@ -13,26 +13,27 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * Passes a body on, from caller to backend or from backend to caller, and knows who is waited for.
+ * Passes a body on, from the caller to the backend or back, and measures which side the other one waits for.
  *
- * <p>Demand passes through as it is, so the window is the writer's: Reactor Netty keeps at most 128 buffers of 8 KiB
- * unflushed. While the reading side wants more and the writing side has brought nothing, the source is waited for; while the
- * reading side wants nothing, the sink is. That is how the backend's time is told from the caller's.
+ * <p>Demand passes unchanged, so the writer determines the window: Reactor Netty keeps at most 128 buffers of
+ * 8 KiB unflushed. While demand is open and no buffer arrives, the source is waited for. While there is no
+ * demand, the sink is waited for. These two times separate the backend's time from the caller's.
  *
- * <p>Concurrency: signals come on the source's event loop, demand and cancellation on the sink's, which may be another. {@code
- * wanted} is an atomic counter; the times are volatile, each written by one side at a time, and read by the exchange for a
- * verdict that a buffer's worth of time does not change. Source's signals after {@link #stop()} are dropped.
+ * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may
+ * be another. {@code demand} is an atomic counter. The times are volatile, and each has one writer at a time;
+ * the exchange reads them for decisions that a buffer's worth of time does not change. Signals of the source
+ * after {@link #stop()} are dropped.
  */
 final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
 
-    /** What happens to a relay, on the source's event loop. */
+    /** Receives the end of a relay, on the source's event loop. */
     interface Listener {
 
-        /** The source is complete, or failed; before the sink is told. */
+        /** The source has completed or failed. Called before the sink learns it. */
         void relayEnded(Relay relay, @Nullable Throwable failure);
     }
 
-    /** More came than may pass. */
+    /** The body exceeds its limit. */
     static final class TooLarge extends RuntimeException {
 
         private static final long serialVersionUID = 1;
@@ -42,37 +43,38 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         }
     }
 
-    private static final AtomicLongFieldUpdater<Relay> WANTED =
-            AtomicLongFieldUpdater.newUpdater(Relay.class, "wanted");
+    private static final AtomicLongFieldUpdater<Relay> DEMAND =
+            AtomicLongFieldUpdater.newUpdater(Relay.class, "demand");
 
     private final Publisher<?> source;
-    private final long limit;
+    private final long maxBytes;
     private final Listener listener;
     private final LongSupplier nanoClock;
 
     private @Nullable CoreSubscriber<? super ByteBuf> sink;
     private volatile @Nullable Subscription upstream;
-    private volatile long wanted;
-    private volatile boolean ended;
-    private volatile boolean stopped;
+    private volatile long demand;
+    private volatile boolean hasEnded;
+    private volatile boolean isStopped;
     private volatile long bytes;
     private volatile long startedAt;
-    private volatile long lastAt;
+    private volatile long lastBufferAt;
     private volatile long endedAt;
-    /** Time during which the sink wanted nothing. */
+    /** Total time without demand, up to {@code noDemandSince}. */
     private volatile long sinkNanos;
 
-    private volatile long sinkSince;
+    private volatile long noDemandSince;
 
     /**
      * A relay of a body.
      *
-     * @param source of byte buffers, or holders of them, lent for the time of {@code onNext}, or of {@link OwnedBuffer}s
-     * @param limit bytes that may pass
+     * @param source of byte buffers, or holders of them, lent for the time of {@code onNext}, or of {@link
+     *     OwnedBuffer}s
+     * @param maxBytes the largest body that may pass
      */
-    Relay(Publisher<?> source, long limit, Listener listener, LongSupplier nanoClock) {
+    Relay(Publisher<?> source, long maxBytes, Listener listener, LongSupplier nanoClock) {
         this.source = source;
-        this.limit = limit;
+        this.maxBytes = maxBytes;
         this.listener = listener;
         this.nanoClock = nanoClock;
     }
@@ -85,8 +87,8 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         }
         sink = actual;
         startedAt = nanoClock.getAsLong();
-        lastAt = startedAt;
-        sinkSince = startedAt;
+        lastBufferAt = startedAt;
+        noDemandSince = startedAt;
         source.subscribe(this);
     }
 
@@ -99,7 +101,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     @Override
     public void onSubscribe(Subscription s) {
         upstream = s;
-        if (stopped) {
+        if (isStopped) {
             s.cancel();
             return;
         }
@@ -108,33 +110,33 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
 
     @Override
     public void onNext(Object item) {
-        ByteBuf buffer = take(item);
-        if (stopped || ended) {
+        ByteBuf buffer = own(item);
+        if (isStopped || hasEnded) {
             buffer.release();
             return;
         }
         long passed = bytes + buffer.readableBytes();
         bytes = passed;
         long now = nanoClock.getAsLong();
-        lastAt = now;
-        if (passed > limit) {
+        lastBufferAt = now;
+        if (passed > maxBytes) {
             buffer.release();
-            onError(new TooLarge(limit));
+            onError(new TooLarge(maxBytes));
             Subscription s = upstream;
             if (s != null) {
                 s.cancel();
             }
             return;
         }
-        if (WANTED.decrementAndGet(this) == 0) {
-            sinkSince = now;
+        if (DEMAND.decrementAndGet(this) == 0) {
+            noDemandSince = now;
         }
         sink().onNext(buffer);
     }
 
     @Override
     public void onError(Throwable failure) {
-        if (stopped || ended) {
+        if (isStopped || hasEnded) {
             return;
         }
         end();
@@ -144,7 +146,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
 
     @Override
     public void onComplete() {
-        if (stopped || ended) {
+        if (isStopped || hasEnded) {
             return;
         }
         end();
@@ -154,9 +156,9 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
 
     @Override
     public void request(long n) {
-        if (WANTED.getAndAdd(this, n) == 0) {
-            long held = sinkNanos + (nanoClock.getAsLong() - sinkSince);
-            sinkNanos = held;
+        if (DEMAND.getAndAdd(this, n) == 0) {
+            long total = sinkNanos + (nanoClock.getAsLong() - noDemandSince);
+            sinkNanos = total;
         }
         Subscription s = upstream;
         if (s != null) {
@@ -170,12 +172,12 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     }
 
     /**
-     * Lets nothing more pass, in either direction, and cancels the source. The sink is told nothing.
+     * Stops both directions and cancels the source. The sink receives no signal.
      *
-     * @return whether there was a source to cancel: nobody has subscribed before
+     * @return whether the relay has a subscriber, and so a source to cancel
      */
     boolean stop() {
-        stopped = true;
+        isStopped = true;
         Subscription s = upstream;
         if (s == null) {
             return false;
@@ -189,35 +191,38 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         return bytes;
     }
 
-    boolean ended() {
-        return ended;
+    boolean hasEnded() {
+        return hasEnded;
     }
 
-    /** Whether the sink is waiting for the source now. */
-    boolean waitsForSource() {
-        return !ended && !stopped && upstream != null && wanted > 0;
+    /** Whether the sink waits for the source now. */
+    boolean isWaitingForSource() {
+        return !hasEnded && !isStopped && upstream != null && demand > 0;
     }
 
-    /** Since when nothing has come from the source; {@link Long#MIN_VALUE} if nobody has asked it for anything. */
+    /**
+     * The moment of the last buffer, or of the subscription; {@link Long#MIN_VALUE} before the subscription.
+     */
     long lastNanos() {
-        return upstream == null ? Long.MIN_VALUE : lastAt;
+        return upstream == null ? Long.MIN_VALUE : lastBufferAt;
     }
 
-    /** Time, up to a moment, during which the source was held up by the sink. */
+    /** Time, up to now, for which the sink held up the source. */
     long sinkNanos(long now) {
-        long waited = sinkNanos;
-        return wanted == 0 && upstream != null && !ended ? waited + (now - sinkSince) : waited;
+        long total = sinkNanos;
+        return demand == 0 && upstream != null && !hasEnded ? total + (now - noDemandSince) : total;
     }
 
-    /** Time, up to a moment, during which the sink waited for the source. */
+    /** Time, up to now, for which the sink waited for the source. */
     long sourceNanos(long now) {
         if (upstream == null) {
             return 0;
         }
-        return (ended ? endedAt : now) - startedAt - sinkNanos(now);
+        return (hasEnded ? endedAt : now) - startedAt - sinkNanos(now);
     }
 
-    private static ByteBuf take(Object item) {
+    /** The item's buffer, owned by the relay. */
+    private static ByteBuf own(Object item) {
         if (item instanceof OwnedBuffer owned) {
             return owned.buffer();
         }
@@ -226,13 +231,13 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
 
     private void end() {
         endedAt = nanoClock.getAsLong();
-        ended = true;
+        hasEnded = true;
     }
 
     private CoreSubscriber<? super ByteBuf> sink() {
         CoreSubscriber<? super ByteBuf> actual = sink;
         if (actual == null) {
-            throw new IllegalStateException("a signal before the subscription");
+            throw new IllegalStateException("a signal arrived before the subscription");
         }
         return actual;
     }

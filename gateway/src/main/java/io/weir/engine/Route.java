@@ -6,18 +6,18 @@ import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One route to a backend: everything that the engine needs to know about it, on one immutable object.
+ * One route to a backend: everything that the engine needs to know about it. Immutable.
  *
- * @param id Spring Cloud Gateway's id of it
- * @param backend where it leads
- * @param deadlineNanos time for an exchange, the backend's or the route's shorter one
- * @param mode what the deadline spans
- * @param limit the route's own, tighter cap, without a queue; null: none
- * @param retry when a request is tried again; null: never
- * @param fallback what a caller gets instead of a refusal; null: nothing
+ * @param id the route's id in Spring Cloud Gateway
+ * @param backend the backend that answers
+ * @param deadlineNanos time for one exchange: the backend's deadline, or the route's shorter one
+ * @param mode the part of an exchange that the deadline covers
+ * @param limit the route's own limit on concurrent calls, without a queue; null: none
+ * @param retry the conditions of a retry; null: never
+ * @param fallback the answer in place of a refusal; null: none
  * @param fallbackBackend the backend that the fallback asks; null: none
- * @param observer its meters and log
- * @param usage the exchanges that go by it
+ * @param observer receives every exchange of the route
+ * @param inFlight the exchanges in flight on this route
  */
 public record Route(
         String id,
@@ -29,4 +29,4 @@ public record Route(
         @Nullable Fallback fallback,
         @Nullable Backend fallbackBackend,
         RouteObserver observer,
-        InFlightCounter usage) {}
+        InFlightCounter inFlight) {}

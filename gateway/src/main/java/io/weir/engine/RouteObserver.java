@@ -2,18 +2,18 @@ package io.weir.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** Told of every exchange of a route. Called on event loops; must not block. */
+/** Receives every exchange of a route. Called on event loops; must not block. */
 @FunctionalInterface
 public interface RouteObserver {
 
-    /** Nobody watches. */
+    /** Ignores every exchange. */
     RouteObserver NONE = exchange -> {};
 
-    /** An exchange begins; gives who is to be told of its steps, or null for nobody. */
-    default @Nullable ExchangeTrace began(Exchange exchange) {
+    /** An exchange begins. Returns the trace that receives its steps; null: the exchange is not traced. */
+    default @Nullable ExchangeTrace began(ExchangeRecord exchange) {
         return null;
     }
 
-    /** The exchange is over; all its figures are final. */
-    void ended(Exchange exchange);
+    /** The exchange has ended; all its facts are final. */
+    void ended(ExchangeRecord exchange);
 }

@@ -3,66 +3,66 @@ package io.weir.engine;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 
-/** The answer on its way to the caller: whether it is taken, or stands still. */
+/** Detects a caller that stops reading its answer. */
 final class SlowReaderDetector {
 
-    private final Channel channel;
-    private final long idleNanos;
-    private long takenBytes;
-    private long takenAt;
+    private final Exchange exchange;
+    private long readBytes;
+    private long readAt;
 
-    /**
-     * A delivery of which nothing is taken yet.
-     *
-     * @param idleNanos time that the caller may take nothing
-     */
-    SlowReaderDetector(Channel channel, long idleNanos, long now) {
-        this.channel = channel;
-        this.idleNanos = idleNanos;
-        this.takenAt = now;
+    /** A detector for an answer of which the caller has read nothing yet. */
+    SlowReaderDetector(Exchange exchange, long now) {
+        this.exchange = exchange;
+        this.readAt = now;
     }
 
-    /** All of the answer is there now: the time that the caller may take nothing begins anew. */
+    /** Restarts the idle time, since the backend's answer is complete. */
     void restart(long now) {
-        takenAt = now;
+        readAt = now;
+    }
+
+    /** Whether the caller has read nothing of a complete answer for the whole idle time. */
+    boolean isStalled(long now) {
+        return isStalled(exchange.record().answerBytes(), false, now);
     }
 
     /**
-     * Takes note of how far it has got.
+     * Records the caller's progress.
      *
-     * @param passedBytes bytes that the backend has brought
-     * @param heldUp whether the caller holds the backend up
-     * @return whether it stands still for too long
+     * @param receivedBytes bytes that the backend has sent so far
+     * @param isHeldUp whether the caller holds up the backend
+     * @return whether the caller has read nothing for the whole idle time
      */
-    boolean standsStill(long passedBytes, boolean heldUp, long now) {
+    boolean isStalled(long receivedBytes, boolean isHeldUp, long now) {
         long pending = pendingBytes();
-        long taken = passedBytes - pending;
-        if ((pending <= 0 && !heldUp) || taken != takenBytes) {
-            takenBytes = taken;
-            takenAt = now;
+        long read = receivedBytes - pending;
+        if ((pending <= 0 && !isHeldUp) || read != readBytes) {
+            readBytes = read;
+            readAt = now;
             return false;
         }
         return dueNanos(now) <= 0;
     }
 
-    /** Time to when it has stood still for too long. */
+    /** Time until the caller has read nothing for the whole idle time. */
     long dueNanos(long now) {
-        return idleNanos - (now - takenAt);
+        return exchange.engine().limits().readIdleNanos() - (now - readAt);
     }
 
-    /** Whether the caller has something to take. */
-    boolean waitsForCaller(boolean heldUp) {
-        return heldUp || pendingBytes() > 0;
+    /** Whether the caller has bytes left to read. */
+    boolean isBehind(boolean isHeldUp) {
+        return isHeldUp || pendingBytes() > 0;
     }
 
-    /** Bytes written and not yet flushed to the caller. */
+    /** Bytes that are written but not yet flushed to the caller. */
     private long pendingBytes() {
+        Channel channel = exchange.record().caller().channel();
         ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
         if (buffer != null) {
             return buffer.totalPendingWriteBytes();
         }
-        // An HTTP/2 stream has none, but tells how far it is from its marks: what waits for the caller's window counts,
-        // however little it is.
+        // An HTTP/2 stream has no outbound buffer, but it knows its distance from the water marks. Every byte
+        // that waits for the caller's window counts.
         return channel.isWritable()
                 ? channel.config().getWriteBufferHighWaterMark() + 1 - channel.bytesBeforeUnwritable()
                 : channel.config().getWriteBufferLowWaterMark() - 1 + channel.bytesBeforeWritable();

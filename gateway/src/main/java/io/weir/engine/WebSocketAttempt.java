@@ -1,10 +1,14 @@
 package io.weir.engine;
 
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.weir.engine.Decision.Refuse;
 import io.weir.health.Breaker.Permission;
 import io.weir.instance.HandshakeAnswer;
 import io.weir.instance.HandshakeHead;
@@ -22,66 +26,73 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * A try to open a WebSocket at the backend, and the tunnel that it becomes; or an answer like any other, if the backend opens none.
+ * An attempt to open a WebSocket at the backend, and the tunnel that follows. If the backend opens none, its
+ * answer is handled like any other.
  *
- * <p>Frames pass as they are, pings and pongs included; a side that closes has its status passed on to the other. Extensions are not
- * offered, so that frames need not be translated.
+ * <p>Frames pass unchanged, pings and pongs included. The close status of one side is passed on to the other.
+ * Extensions are not offered, so that frames need no translation.
  *
- * <p>Limitation: of an answer over HTTP/2 that opens none only the head is passed on, since Reactor Netty's client drops the rest unseen.
+ * <p>Limitation: if a backend refuses a WebSocket over HTTP/2, only the head of its answer is passed on.
+ * Reactor Netty's client drops the body.
  *
- * <p>Concurrency: as in {@link HttpAttempt}. Frames flow on the two connections' event loops; what they leave behind for the exchange
- * is volatile.
+ * <p>Concurrency: as in {@link HttpAttempt}. Frames flow on the event loops of the two connections; the
+ * fields that the exchange reads are volatile.
  */
 final class WebSocketAttempt extends HttpAttempt {
 
     /** The largest frame that passes. */
     static final int MAX_FRAME_BYTES = 1024 * 1024;
 
-    /** A side that has been sent a close frame is closed after this, whether it took that or not. */
-    private static final int CLOSING_SECONDS = 2;
+    /**
+     * Time between a close frame and the end of the connection, whether the peer has read the frame or not.
+     */
+    private static final int CLOSE_TIMEOUT_SECONDS = 2;
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
 
-    private @Nullable Connection opened;
+    private @Nullable Connection tunnelConnection;
     private volatile @Nullable HttpOperations<?, ?> handshake;
     private volatile @Nullable HandshakeAnswer answer;
-    private volatile long lastMoved;
+    private volatile long lastMovedAt;
     private volatile long bytes;
     private volatile @Nullable WebsocketOutbound callerSide;
-    private WebSocketCloseStatus closing = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
+    private WebSocketCloseStatus closeStatus = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
 
-    WebSocketAttempt(Exchange exchange, Permission permission, long now) {
-        super(exchange, permission, now);
+    WebSocketAttempt(Exchange exchange, Admission admission, Permission permission, long now) {
+        super(exchange, admission, permission, now);
     }
 
     @Override
     void start() {
-        // They may stand in several fields; none are as good as an empty one.
+        // The request may contain several such fields. Without a protocol the list is empty, as the client
+        // expects.
         String protocols =
-                String.join(", ", exchange.caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
+                String.join(", ", exchange.record().caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
         WebsocketClientSpec.Builder spec = WebsocketClientSpec.builder()
                 .handlePing(true)
                 .maxFramePayloadLength(MAX_FRAME_BYTES)
                 .protocols(protocols);
         backend.pool()
                 .client()
-                .doOnRequest(this::prepare)
+                .doOnRequest(this::prepareHandshake)
                 .websocket(spec.build())
                 .uri(target())
                 .connect()
-                .flatMap(answered -> received((HttpClientResponse) answered, answered))
+                .flatMap(answered -> onResponse((HttpClientResponse) answered, answered))
                 .subscribe(this);
     }
 
-    /** There is a connection, on whose event loop this is called, and the handshake is about to be sent. */
-    private void prepare(HttpClientRequest head, Connection on) {
-        asksOn(on);
+    /**
+     * The connection is established, and the handshake is about to be sent. On the connection's event loop.
+     */
+    private void prepareHandshake(HttpClientRequest head, Connection on) {
+        connected(on);
         handshake = (HttpOperations<?, ?>) on;
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
-        // The handshake is the gateway's own; so are its key and what it offers. Netty gives the caller's a length:
-        // over HTTP/2, frames would exceed it.
+        // The gateway makes its own handshake, with its own key and offers. Netty adds a length to the
+        // caller's handshake; over HTTP/2, frames would exceed it.
         headers.remove(HttpHeaderNames.CONTENT_LENGTH)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_KEY)
                 .remove(HttpHeaderNames.SEC_WEBSOCKET_VERSION)
@@ -94,75 +105,93 @@ final class WebSocketAttempt extends HttpAttempt {
     }
 
     @Override
-    void take(HttpClientResponse head, Connection from) {
+    void receiveHead(HttpClientResponse head, Connection from) {
         HandshakeAnswer awaited = answer;
         if (awaited != null && awaited.isRefused()) {
-            super.take(head, from);
+            super.receiveHead(head, from);
         } else if (isCancelled()) {
             from.dispose();
         } else {
-            opened = from;
-            lastMoved = exchange.now();
+            tunnelConnection = from;
+            lastMovedAt = exchange.now();
             tunnelOpened(((WebsocketInbound) from.inbound()).selectedSubprotocol(), this::tunnel);
         }
     }
 
     @Override
     public void onError(Throwable failure) {
-        run(() -> {
-            HttpOperations<?, ?> asked = handshake;
-            if (asked == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {
+        runOnExchangeLoop(() -> {
+            HttpOperations<?, ?> sent = handshake;
+            if (sent == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {
                 failed(failure);
             } else if (refused.response() != null) {
                 answeredWithoutUpgrade(refused.response());
-            } else if (asked.hasSentHeaders()) {
+            } else if (sent.hasSentHeaders()) {
                 failed(failure);
             } else {
-                // It has said in its settings that it opens none. No fault of its own: whoever asks it for one should
-                // know.
-                exchange.refuse(Reason.BAD_REQUEST, "the backend opens no WebSockets over HTTP/2");
+                // The backend's HTTP/2 settings exclude WebSockets. That is no failure of the backend: the
+                // request is wrong.
+                exchange.apply(new Refuse(Reason.BAD_REQUEST, "the backend opens no WebSockets over HTTP/2"));
             }
         });
     }
 
-    @Override
-    void abandon() {
-        Connection open = opened;
-        if (open == null) {
-            super.abandon();
-            return;
-        }
-        WebsocketOutbound towardsCaller = callerSide;
-        if (towardsCaller != null) {
-            end(towardsCaller);
-        }
-        end((WebsocketOutbound) open.outbound());
+    /** The backend answered the handshake over HTTP/2 with another status. The answer's body is lost. */
+    private void answeredWithoutUpgrade(HttpResponse refusal) {
+        long now = exchange.now();
+        int status = refusal.status().code();
+        traceAnswered(status);
+        report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
+        cancel();
+        exchange.record().status = status;
+        exchange.answerComplete(this, answerBytes(), now);
+        HttpHeaders headers = new DefaultHttpHeaders().set(refusal.headers());
+        headers.setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
+        exchange.record().caller().answer(status, headers, Unpooled.EMPTY_BUFFER);
     }
 
-    /** Reactor Netty has put the handshake in the place of the request. No such connection is ever given back. */
+    @Override
+    void stop() {
+        Connection open = tunnelConnection;
+        if (open == null) {
+            super.stop();
+            return;
+        }
+        WebsocketOutbound toCaller = callerSide;
+        if (toCaller != null) {
+            endSide(toCaller);
+        }
+        endSide((WebsocketOutbound) open.outbound());
+    }
+
+    /**
+     * Reactor Netty has replaced the request's operations by the handshake's. The connection is never reused.
+     */
     @Override
     void dispose(Connection mine) {
         Connection.from(mine.channel()).dispose();
     }
 
-    /** Closes a side; by force if it takes no more, and so not the close frame that waits behind what it has not taken. */
-    @SuppressWarnings("FutureReturnValueIgnored") // Nobody waits for it.
-    private void end(WebsocketOutbound side) {
-        side.withConnection(of -> {
-            if (of.channel().isActive()) {
-                of.channel().eventLoop().schedule(of::dispose, CLOSING_SECONDS, TimeUnit.SECONDS);
+    /**
+     * Closes one side. A peer that does not read never gets the close frame: its connection is then disposed.
+     */
+    @SuppressWarnings("FutureReturnValueIgnored") // Nothing depends on its completion.
+    private void endSide(WebsocketOutbound side) {
+        side.withConnection(connection -> {
+            if (connection.channel().isActive()) {
+                connection.channel().eventLoop().schedule(connection::dispose, CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
             }
         });
-        close(side, closing).subscribe();
+        sendClose(side, closeStatus).subscribe();
     }
 
-    /** The tunnel ends with a close frame on both sides. */
+    /** A tunnel ends with a close frame to both sides. */
     @Override
-    boolean tellsCaller(Reason why) {
-        if (opened == null) {
+    public boolean closesCallerSide(Reason why) {
+        if (tunnelConnection == null) {
             return false;
         }
-        closing = why == Reason.SHUTTING_DOWN
+        closeStatus = why == Reason.SHUTTING_DOWN
                 ? WebSocketCloseStatus.ENDPOINT_UNAVAILABLE
                 : new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
         return true;
@@ -170,23 +199,23 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     boolean withdraw() {
-        // A handshake may be sent again in any case.
-        return !connected();
+        // Needs no atomic decision: a handshake may be repeated even if the backend has received it.
+        return !isConnected();
     }
 
     @Override
     long lastMovedNanos() {
-        return opened == null ? super.lastMovedNanos() : lastMoved;
+        return tunnelConnection == null ? super.lastMovedNanos() : lastMovedAt;
     }
 
     @Override
     long answerBytes() {
-        return opened == null ? super.answerBytes() : bytes;
+        return tunnelConnection == null ? super.answerBytes() : bytes;
     }
 
     /** Passes frames in both directions; completes when both sides are closed. */
     private Publisher<Void> tunnel(WebsocketInbound fromCaller, WebsocketOutbound toCaller) {
-        Connection open = opened;
+        Connection open = tunnelConnection;
         if (open == null) {
             throw new IllegalStateException("no tunnel is open");
         }
@@ -194,7 +223,7 @@ final class WebSocketAttempt extends HttpAttempt {
         WebsocketInbound fromBackend = (WebsocketInbound) open.inbound();
         WebsocketOutbound toBackend = (WebsocketOutbound) open.outbound();
         if (isCancelled()) {
-            return close(toCaller, closing);
+            return sendClose(toCaller, closeStatus);
         }
         Mono<Void> up = toBackend.sendObject(frames(fromCaller, false)).then().onErrorComplete();
         Mono<Void> down = toCaller.sendObject(frames(fromBackend, true)).then().onErrorComplete();
@@ -203,29 +232,33 @@ final class WebSocketAttempt extends HttpAttempt {
                 down.then(passClose(fromBackend, toCaller, BAD_GATEWAY)));
     }
 
-    private WebSocketFrames frames(WebsocketInbound from, boolean down) {
+    private WebSocketFrames frames(WebsocketInbound from, boolean isAnswer) {
         return new WebSocketFrames(from.receiveFrames(), frame -> {
-            lastMoved = exchange.now();
-            if (down) {
+            lastMovedAt = exchange.now();
+            if (isAnswer) {
                 long soFar = bytes + frame.content().readableBytes();
                 bytes = soFar;
             }
         });
     }
 
-    /** Closes one side as the other was closed; as {@code broken} if that just broke off. */
-    private static Mono<Void> passClose(WebsocketInbound from, WebsocketOutbound to, WebSocketCloseStatus broken) {
+    /**
+     * Passes the close status of one side on to the other.
+     *
+     * @param ifBroken the status if the side broke off without one
+     */
+    private static Mono<Void> passClose(WebsocketInbound from, WebsocketOutbound to, WebSocketCloseStatus ifBroken) {
         return Mono.defer(() -> from.receiveCloseStatus()
-                .defaultIfEmpty(broken)
-                .flatMap(status -> close(to, sendable(status, broken))));
+                .defaultIfEmpty(ifBroken)
+                .flatMap(status -> sendClose(to, sendable(status, ifBroken))));
     }
 
-    private static WebSocketCloseStatus sendable(WebSocketCloseStatus status, WebSocketCloseStatus broken) {
-        return status.code() == WebSocketCloseStatus.ABNORMAL_CLOSURE.code() ? broken : status;
+    private static WebSocketCloseStatus sendable(WebSocketCloseStatus status, WebSocketCloseStatus ifBroken) {
+        return status.code() == WebSocketCloseStatus.ABNORMAL_CLOSURE.code() ? ifBroken : status;
     }
 
-    private static Mono<Void> close(WebsocketOutbound side, WebSocketCloseStatus status) {
-        boolean without = status.code() == WebSocketCloseStatus.EMPTY.code() || status.code() < 0;
-        return (without ? side.sendClose() : side.sendClose(status.code(), status.reasonText())).onErrorComplete();
+    private static Mono<Void> sendClose(WebsocketOutbound side, WebSocketCloseStatus status) {
+        boolean isEmpty = status.code() == WebSocketCloseStatus.EMPTY.code() || status.code() < 0;
+        return (isEmpty ? side.sendClose() : side.sendClose(status.code(), status.reasonText())).onErrorComplete();
     }
 }

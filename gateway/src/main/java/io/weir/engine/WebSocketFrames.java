@@ -10,28 +10,30 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Operators;
 
 /**
- * The frames of one side of a tunnel on their way to the other, whose going away does not cancel them: cancelled, Reactor Netty closes the side that they come from
- * with an empty frame of its own, and how the other side was closed would never be told. What nobody takes any more is dropped.
+ * The frames of one side of a tunnel on their way to the other. A cancellation does not reach the source:
+ * Reactor Netty would then close the source's side with an empty frame of its own, and the other side's close
+ * status would be lost. Frames that arrive after a cancellation are dropped.
  *
- * <p>Concurrency: frames come on one side's event loop, demand and cancellation on the other's; {@code gone} is all that they share.
+ * <p>Concurrency: frames arrive on one side's event loop, demand and cancellation on the other's. They share
+ * only {@code isCancelled}.
  */
 final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscriber<WebSocketFrame>, Subscription {
 
     private final Publisher<WebSocketFrame> source;
-    private final Consumer<WebSocketFrame> passing;
+    private final Consumer<WebSocketFrame> listener;
     private @Nullable CoreSubscriber<? super WebSocketFrame> sink;
     private volatile @Nullable Subscription upstream;
-    private volatile boolean gone;
+    private volatile boolean isCancelled;
 
     /**
      * Frames that are read once.
      *
      * @param source of frames that are lent for the time of {@code onNext}
-     * @param passing told of each
+     * @param listener receives each frame before it passes
      */
-    WebSocketFrames(Publisher<WebSocketFrame> source, Consumer<WebSocketFrame> passing) {
+    WebSocketFrames(Publisher<WebSocketFrame> source, Consumer<WebSocketFrame> listener) {
         this.source = source;
-        this.passing = passing;
+        this.listener = listener;
     }
 
     @Override
@@ -48,22 +50,22 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
 
     @Override
     public void onNext(WebSocketFrame frame) {
-        if (!gone) {
-            passing.accept(frame);
+        if (!isCancelled) {
+            listener.accept(frame);
             sink().onNext(frame.retain());
         }
     }
 
     @Override
     public void onError(Throwable failure) {
-        if (!gone) {
+        if (!isCancelled) {
             sink().onError(failure);
         }
     }
 
     @Override
     public void onComplete() {
-        if (!gone) {
+        if (!isCancelled) {
             sink().onComplete();
         }
     }
@@ -78,14 +80,14 @@ final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscrib
 
     @Override
     public void cancel() {
-        gone = true;
+        isCancelled = true;
         request(Long.MAX_VALUE);
     }
 
     private CoreSubscriber<? super WebSocketFrame> sink() {
         CoreSubscriber<? super WebSocketFrame> actual = sink;
         if (actual == null) {
-            throw new IllegalStateException("a signal before the subscription");
+            throw new IllegalStateException("a signal arrived before the subscription");
         }
         return actual;
     }

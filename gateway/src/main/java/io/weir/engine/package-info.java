@@ -1,39 +1,59 @@
 /**
  * The engine: one state machine per exchange, from admission to the last byte.
  *
- * <p>An {@link io.weir.engine.Exchange} takes a caller's request through its backend's compartment: deadline, breaker, bulkhead, breaker
- * again, pool. It knows no web framework: a door presents the caller's side as a {@link io.weir.engine.Caller}, and the backend's side is Reactor Netty's
- * client. Everything about a route and its backend hangs on two immutable objects, {@link io.weir.engine.Route} and {@link io.weir.engine.Backend}, which
- * an exchange takes hold of when it begins and keeps to its end, so that configuration can be swapped under it.
+ * <p>An {@link io.weir.engine.Exchange} takes a caller's request through the compartment of a backend:
+ * deadline, breaker, bulkhead, breaker again, pool. The engine knows no web framework. A door presents the
+ * caller's side as a {@link io.weir.engine.Caller}; the backend's side is Reactor Netty's client. Two
+ * immutable objects describe a route and its backend: {@link io.weir.engine.Route} and {@link
+ * io.weir.engine.Backend}. An exchange keeps both from its start to its end, so that a reload can replace
+ * them meanwhile. A {@code Backend} consists of its {@link io.weir.engine.BackendSettings} and of its live
+ * compartment: limits, breaker, pool, retry budget, and the {@link io.weir.engine.ServiceTimeEstimate}, which
+ * the engine itself feeds. Observers only receive: no decision depends on a meter.
  *
- * <p>The exchange itself is only the phases: what follows on what, and that it ends once. What there is to hold in a phase, and to decide, has a class of
- * its own, which says when it next has to be looked after, and gives back what it holds when it is told to end:
+ * <p>The exchange itself only sequences its phases and guarantees a single end. Each phase is an object that
+ * owns the resources of that phase, knows when it is due next, and gives its resources back. All other state
+ * is in parts that last for the whole exchange:
  *
  * <pre>
- *  Budget     the deadline and the timer                                    the whole exchange
- *  Admission  breaker (a look), route's limit, queue, permit                each backend that is asked
- *  Attempt    the connection; what the backend does, and what follows       each try
- *   Verdict   the breaker's permission: what the try says of the backend
- *   Relay     a body as it passes: the request's up, the answer's down
- *   Collector a small answer's body, taken whole
- *  Delivery   whether the caller takes its answer                           from the answer's head on
- *  Standby    the fallback and its permit                                   from a refusal on
- *  Account    what there is to tell                                         the whole exchange
+ *  ExchangePhase        the current phase, one of:
+ *    Admission            breaker (a look), route's limit, queue, permit      per backend
+ *    Attempt              connection; owns the admission                      per attempt
+ *    Backoff              the pause between two attempts; owns the admission
+ *    Answering            the answer's body on its way; owns the attempt
+ *    Flushing             the last bytes to the caller
+ *  ExchangeTimer        the deadline and the only timer                       whole exchange
+ *  ExchangeRecord       the facts for observers                               whole exchange
+ *  ActiveFallback       the fallback and its permit                           from a refusal on
  * </pre>
  *
- * <p>Why a state machine and not a chain of operators: whoever cancels, fails, times out or completes may come at any moment and
- * on any thread, and every permit, permission, connection and buffer must be given back exactly once whatever the order is. Confined to one
- * event loop, with one place at which everything ends, that is a question of reading one class; in a chain of operators it is a question of how eight of them
- * propagate cancellation.
+ * <p>The parts decide, and the exchange acts. A part returns a {@link io.weir.engine.Decision}, such as
+ * {@code ADMIT}, {@code QUEUE}, {@code Refuse} or {@code Retry}; {@link io.weir.engine.Exchange} carries
+ * decisions out in one loop. So no part calls another one, and a refusal that leads to a fallback that leads
+ * to a refusal is an iteration and not a recursion. Decisions without data are constants. The
+ * phases cost no more bytes than a set of nullable fields beside an enum would; a test bounds the bytes per
+ * request.
  *
- * <p>The breaker is fed here, since only here it is known whose fault an end was: the time that the caller took to bring the
- * request or to take the answer is told apart by {@link io.weir.engine.Relay}.
+ * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.BreakerEvidence} (its
+ * outcome for the breaker), {@link io.weir.engine.RetryDecider}, and {@link
+ * io.weir.engine.AttemptTimeout}. {@link io.weir.engine.Relay} passes a body on as it arrives; {@link
+ * io.weir.engine.BodyAggregator} collects a small answer.
  *
- * <p>Who wants to follow an exchange's steps gives it an {@link io.weir.engine.ExchangeTrace} when it begins, by its route's {@link
- * io.weir.engine.RouteObserver}.
+ * <p>Why a state machine and not a chain of operators: a cancellation, a failure, a time-out and a completion
+ * can arrive at any moment and on any thread, and every permit, permission, connection and buffer must be
+ * given back exactly once in any order of events. Confined to one event loop and with a single end, this can
+ * be checked by reading one class. In a chain of operators it depends on how eight operators propagate a
+ * cancellation.
  *
- * <p>Limitations: the connection to the backend may live on another event loop than the caller's; then every signal hops. A caller who has all
- * that {@code Content-Length} declared, and leaves before the gateway knows that it is all, may be told of as one who has left.
+ * <p>The engine feeds the breaker, since only the engine knows which side ended an exchange. {@link
+ * io.weir.engine.Relay} separates the time in which the caller sent its request or read its answer from the
+ * backend's.
+ *
+ * <p>To follow the steps of an exchange, a {@link io.weir.engine.RouteObserver} gives it an {@link
+ * io.weir.engine.ExchangeTrace} when it begins.
+ *
+ * <p>Limitations: the connection to the backend may live on another event loop than the caller's; each signal
+ * then hops between the two. A caller that has received all bytes that {@code Content-Length} declared and
+ * leaves before the gateway learns that the answer is complete may be recorded as one that left early.
  */
 @NullMarked
 package io.weir.engine;

@@ -3,8 +3,10 @@ package io.weir.live;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
+import io.weir.engine.BackendSettings;
 import io.weir.engine.Enforcement;
 import io.weir.engine.HealthProber;
+import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Breaker;
 import io.weir.health.BreakerSettings;
 import io.weir.instance.Pool;
@@ -14,6 +16,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
 import java.net.URI;
 import java.util.Map;
@@ -58,16 +61,6 @@ public final class BackendFactory {
         this.random = random;
     }
 
-    /** The parts of a backend that have a state of their own. */
-    private record Parts(
-            QueueingBulkhead bulkhead,
-            QueueingBulkhead streams,
-            Breaker breaker,
-            Pool pool,
-            RetryBudget retryBudget,
-            Enforcement enforcement,
-            BackendMeters meters) {}
-
     /**
      * Creates a backend with a name that is not in force.
      *
@@ -88,7 +81,8 @@ public final class BackendFactory {
         plan.onRollback(() -> registries.breakers().remove(name));
         Breaker breaker = breaker(registries.breakers().circuitBreaker(name, settings.resilience4j()), properties);
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
-        MeterBook.MeterScope scope = meterBook.open();
+        ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, breaker, nanoClock);
+        MeterScope scope = meterBook.open();
         plan.onRollback(scope::close);
         BackendMeters meters = new BackendMeters(
                 scope,
@@ -99,12 +93,18 @@ public final class BackendFactory {
                 breaker,
                 pool,
                 retryBudget,
-                littlesLaw,
-                nanoClock);
-        meters.whenRejected(registered::publishRejected);
-        Enforcement enforcement = enforcement(properties, permits, null);
-        Backend backend = backend(
-                name, properties, new Parts(bulkhead, streams, breaker, pool, retryBudget, enforcement, meters));
+                serviceTime.littlesLaw());
+        meters.onRejected(registered::publishRejected);
+        Backend backend = new Backend(
+                backendSettings(name, properties),
+                bulkhead,
+                streams,
+                dryRunBulkhead(properties, permits, null),
+                breaker,
+                pool,
+                retryBudget,
+                serviceTime,
+                meters);
         return new ManagedBackend(properties, settings, backend, registered, meters, prober(backend, properties));
     }
 
@@ -131,12 +131,16 @@ public final class BackendFactory {
                 properties.retryBudget().equals(before.properties().retryBudget())
                         ? old.retryBudget()
                         : new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
-        Enforcement enforcement =
-                enforcement(properties, permits, old.enforcement().trial());
-        Backend backend = backend(
-                name,
-                properties,
-                new Parts(old.bulkhead(), old.streams(), breaker, pool, retryBudget, enforcement, before.meters()));
+        Backend backend = new Backend(
+                backendSettings(name, properties),
+                old.bulkhead(),
+                old.streams(),
+                dryRunBulkhead(properties, permits, old.dryRunBulkhead()),
+                breaker,
+                pool,
+                retryBudget,
+                old.serviceTime(),
+                before.meters());
         return new ManagedBackend(
                 properties,
                 settings,
@@ -146,8 +150,8 @@ public final class BackendFactory {
                 prober(backend, properties));
     }
 
-    private static Backend backend(String name, BackendProperties properties, Parts parts) {
-        return new Backend(
+    private static BackendSettings backendSettings(String name, BackendProperties properties) {
+        return new BackendSettings(
                 name,
                 properties.uri(),
                 authority(properties.uri()),
@@ -155,15 +159,12 @@ public final class BackendFactory {
                 properties.bulkhead().maxWaitDuration().toNanos(),
                 properties.connection().connectTimeout().toNanos(),
                 properties.streamIdleTimeout().toNanos(),
-                parts.bulkhead(),
-                parts.streams(),
-                parts.breaker(),
-                parts.pool(),
-                parts.retryBudget(),
-                Backend.bits(properties.circuitBreaker().recordStatuses()),
-                Backend.bits(properties.circuitBreaker().recordGrpcStatuses()),
-                parts.enforcement(),
-                parts.meters());
+                BackendSettings.bits(properties.circuitBreaker().recordStatuses()),
+                BackendSettings.bits(properties.circuitBreaker().recordGrpcStatuses()),
+                new Enforcement(
+                        properties.bulkhead().enforce(),
+                        properties.circuitBreaker().enforce(),
+                        properties.deadlineEnforce()));
     }
 
     /** The value of {@code Host}: without a port if the URI has none. */
@@ -177,15 +178,14 @@ public final class BackendFactory {
         return pool;
     }
 
-    private static Enforcement enforcement(
-            BackendProperties properties, int permits, @Nullable QueueingBulkhead trialBefore) {
+    /** The bulkhead that counts in place of one that is not enforced; null: the bulkhead is enforced. */
+    private static @Nullable QueueingBulkhead dryRunBulkhead(
+            BackendProperties properties, int permits, @Nullable QueueingBulkhead existing) {
         BulkheadProperties bulkhead = properties.bulkhead();
-        QueueingBulkhead trial = null;
-        if (!bulkhead.enforce()) {
-            trial = trialBefore != null ? trialBefore : new QueueingBulkhead(permits, bulkhead.queueCapacity());
+        if (bulkhead.enforce()) {
+            return null;
         }
-        return new Enforcement(
-                bulkhead.enforce(), properties.circuitBreaker().enforce(), properties.deadlineEnforce(), trial);
+        return existing != null ? existing : new QueueingBulkhead(permits, bulkhead.queueCapacity());
     }
 
     private @Nullable HealthProber prober(Backend backend, BackendProperties properties) {

@@ -63,7 +63,7 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
     private record Plan(RoutesFactory.Plan routes, BackendPlan backends, Routes next, List<Runnable> changesInPlace) {}
 
     @Override
-    public void swap(WeirProperties weir, GatewayProperties gateway) {
+    public void apply(WeirProperties weir, GatewayProperties gateway) {
         Routes before = liveRoutes.get();
         Plan plan = plan(backends, routes, weir, gateway, before);
         List<RetiredResource> retired = commit(plan);

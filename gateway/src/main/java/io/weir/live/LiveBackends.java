@@ -101,9 +101,10 @@ public final class LiveBackends {
             Backend old = before.backend();
             if (backend.breaker() != old.breaker()) {
                 transferBreakerState(before, next);
+                backend.serviceTime().follow(backend.breaker());
             }
             next.meters()
-                    .follow(
+                    .replaceParts(
                             next.properties().bulkhead().maxWaitDuration().toNanos(),
                             backend.breaker(),
                             backend.pool(),
@@ -145,11 +146,11 @@ public final class LiveBackends {
         BulkheadProperties properties = managed.properties().bulkhead();
         Share share = share(properties);
         managed.backend().bulkhead().resize(share.permits(), properties.queueCapacity());
-        QueueingBulkhead trial = managed.backend().enforcement().trial();
-        if (trial != null) {
-            trial.resize(share.permits(), properties.queueCapacity());
+        QueueingBulkhead dryRun = managed.backend().dryRunBulkhead();
+        if (dryRun != null) {
+            dryRun.resize(share.permits(), properties.queueCapacity());
         }
-        managed.meters().floored(share.isFloored());
+        managed.meters().setFloored(share.isFloored());
     }
 
     private Share share(BulkheadProperties properties) {

@@ -54,9 +54,9 @@ public final class RetiredGenerations implements AutoCloseable {
         /** Adds the keys of all resources that requests of this generation may still use. */
         void mark(Set<Object> used) {
             boolean mayEnterAnyRoute =
-                    pendingLoops.get() > 0 || !routes.visits().isOver();
+                    pendingLoops.get() > 0 || !routes.requestsInChain().isZero();
             for (Route route : routes.byId().values()) {
-                if (mayEnterAnyRoute || !route.usage().isOver()) {
+                if (mayEnterAnyRoute || !route.inFlight().isZero()) {
                     used.add(route.observer());
                     used.add(route.backend().pool());
                     Backend fallback = route.fallbackBackend();
@@ -69,9 +69,9 @@ public final class RetiredGenerations implements AutoCloseable {
 
         boolean isOver() {
             return pendingLoops.get() == 0
-                    && routes.visits().isOver()
+                    && routes.requestsInChain().isZero()
                     && routes.byId().values().stream()
-                            .allMatch(route -> route.usage().isOver());
+                            .allMatch(route -> route.inFlight().isZero());
         }
     }
 

@@ -1,7 +1,7 @@
 package io.weir.live;
 
 import io.weir.accesslog.AccessLog;
-import io.weir.engine.Exchange;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.engine.RouteObserver;
 import io.weir.metrics.ExchangeMeters;
@@ -21,12 +21,12 @@ record RouteRecorder(
         @Nullable Tracing tracing) implements RouteObserver {
 
     @Override
-    public @Nullable ExchangeTrace began(Exchange exchange) {
+    public @Nullable ExchangeTrace began(ExchangeRecord exchange) {
         return tracing == null ? null : tracing.began(exchange);
     }
 
     @Override
-    public void ended(Exchange exchange) {
+    public void ended(ExchangeRecord exchange) {
         meters.ended(exchange);
         if (accessLog != null) {
             accessLog.ended(exchange);

@@ -9,6 +9,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.live.RetiredGenerations.RetiredResource;
 import io.weir.metrics.ExchangeMeters;
 import io.weir.metrics.MeterBook;
+import io.weir.metrics.MeterScope;
 import io.weir.tracing.Tracing;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -43,10 +44,10 @@ public record RouteRecorders(
             String door,
             @Nullable QueueingBulkhead limit,
             @Nullable RouteObserver before) {
-        if (before instanceof RouteRecorder recorder && recorder.meters().isOf(backend.name(), door)) {
+        if (before instanceof RouteRecorder recorder && recorder.meters().isFor(backend.name(), door)) {
             return recorder;
         }
-        MeterBook.MeterScope scope = meterBook.open();
+        MeterScope scope = meterBook.open();
         try {
             ExchangeMeters meters = new ExchangeMeters(scope, routeId, backend.name(), door, limit);
             return new RouteRecorder(meters, accessLog, tracing);
@@ -59,7 +60,7 @@ public record RouteRecorders(
     /** Makes the meters of an observer show another limit on concurrent calls; null: none. */
     static void followLimit(RouteObserver observer, @Nullable QueueingBulkhead limit) {
         if (observer instanceof RouteRecorder recorder) {
-            recorder.meters().follow(limit);
+            recorder.meters().setOwnLimit(limit);
         }
     }
 

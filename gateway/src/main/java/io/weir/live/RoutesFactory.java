@@ -207,7 +207,7 @@ public final class RoutesFactory {
             return new Route(
                     id,
                     backend,
-                    deadline == null ? backend.deadlineNanos() : deadline.toNanos(),
+                    deadline == null ? backend.settings().deadlineNanos() : deadline.toNanos(),
                     own.mode(),
                     limit,
                     own.retry() == null ? null : new RetryPolicy(own.retry()),

@@ -12,17 +12,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A backend's live state, as the endpoint {@code weir} shows it. Times are in milliseconds, rates in percent.
+ * The live state of a backend in the endpoint {@code weir}. Times are in milliseconds, rates in percent.
  *
- * @param uri where it is
- * @param deadlineMs time for an exchange
+ * @param uri scheme and authority of the backend
+ * @param deadlineMs deadline of an exchange
  * @param calls the bulkhead
  * @param streams streams and WebSockets
  * @param breaker the circuit breaker
  * @param pool the connections
- * @param law Little's law; null if nobody measures
- * @param retryBudget retries that the budget's share would allow now
- * @param dryRun what is only tried out; null: everything is enforced
+ * @param law Little's law; null: not measured
+ * @param retryBudget retries that the retry budget allows now
+ * @param dryRun the protections in dry-run mode; null: all are enforced
  */
 public record BackendView(
         String uri,
@@ -35,9 +35,9 @@ public record BackendView(
         long retryBudget,
         @Nullable DryRun dryRun) {
 
-    private static final double MILLISECOND = 1e6;
+    private static final double NANOS_PER_MILLI = 1e6;
 
-    /** Calls in the backend, and in front of it. */
+    /** Calls in the backend and in its queue. */
     public record Calls(int active, int limit, int waiting, int queueCapacity, double maxWaitMs) {}
 
     /** Streams and WebSockets. */
@@ -46,10 +46,10 @@ public record BackendView(
     /**
      * The circuit breaker.
      *
-     * @param failureRate null while there are too few calls to say
-     * @param slowCallRate null while there are too few calls to say
-     * @param overdue calls under way that are slow already
-     * @param nextProbeMs time to the next probe; null if none is to come
+     * @param failureRate null: too few calls in the window
+     * @param slowCallRate null: too few calls in the window
+     * @param overdue calls in flight that have exceeded the slow-call threshold
+     * @param nextProbeMs time to the next probe; null: the breaker is not open
      */
     public record BreakerView(
             String state,
@@ -70,7 +70,7 @@ public record BackendView(
                     rate(metrics.getSlowCallRate()),
                     breaker.overdue(),
                     breaker.probesUnderWay(),
-                    open ? breaker.nanosToNextProbe() / MILLISECOND : null);
+                    open ? breaker.nanosToNextProbe() / NANOS_PER_MILLI : null);
         }
 
         private static @Nullable Float rate(float percent) {
@@ -79,23 +79,23 @@ public record BackendView(
     }
 
     /**
-     * Protections that are tried out.
+     * Protections in dry-run mode: they count, and refuse nothing.
      *
-     * @param bulkhead whether it only counts
-     * @param circuitBreaker whether it only counts
-     * @param deadline whether it only counts
+     * @param bulkhead whether the bulkhead is in dry-run mode
+     * @param circuitBreaker whether the circuit breaker is in dry-run mode
+     * @param deadline whether the deadline is in dry-run mode
      * @param waiting calls that would wait for a permit now
-     * @param wouldRefuse exchanges that went on and would have been refused, since the start, by reason
+     * @param wouldRefuse exchanges that would have been refused since the start, by reason
      */
     public record DryRun(
             boolean bulkhead, boolean circuitBreaker, boolean deadline, int waiting, Map<String, Long> wouldRefuse) {
 
         static @Nullable DryRun of(Backend backend) {
-            Enforcement enforcement = backend.enforcement();
+            Enforcement enforcement = backend.settings().enforcement();
             if (enforcement.bulkhead() && enforcement.circuitBreaker() && enforcement.deadline()) {
                 return null;
             }
-            QueueingBulkhead trial = enforcement.trial();
+            QueueingBulkhead trial = backend.dryRunBulkhead();
             return new DryRun(
                     !enforcement.bulkhead(),
                     !enforcement.circuitBreaker(),
@@ -125,33 +125,34 @@ public record BackendView(
             LittlesLaw.Figures figures = law.figures();
             return new Law(
                     figures.arrivalRate(),
-                    figures.serviceNanos() / MILLISECOND,
-                    figures.waitingNanos() / MILLISECOND,
+                    figures.serviceNanos() / NANOS_PER_MILLI,
+                    figures.waitingNanos() / NANOS_PER_MILLI,
                     figures.activeCalls(),
                     figures.waitingCalls(),
                     figures.waitingShare(),
-                    figures.uncongestedNanos() / MILLISECOND,
+                    figures.uncongestedNanos() / NANOS_PER_MILLI,
                     bulkhead.maxConcurrentCalls(),
                     figures.suggestedLimit(),
                     figures.retired());
         }
     }
 
-    /** The state of a backend now. */
+    /** The present state of a backend. */
     public static BackendView of(Backend backend) {
         QueueingBulkhead bulkhead = backend.bulkhead();
         QueueingBulkhead streams = backend.streams();
         Pool pool = backend.pool();
         return new BackendView(
-                // Not the URI itself: it may carry a user's name and password.
-                backend.uri().getScheme() + "://" + backend.authority(),
-                backend.deadlineNanos() / MILLISECOND,
+                // Not the whole URI: it may hold a user name and password.
+                backend.settings().uri().getScheme() + "://"
+                        + backend.settings().authority(),
+                backend.settings().deadlineNanos() / NANOS_PER_MILLI,
                 new Calls(
                         bulkhead.inUse(),
                         bulkhead.maxConcurrentCalls(),
                         bulkhead.queued(),
                         bulkhead.queueCapacity(),
-                        backend.maxWaitNanos() / MILLISECOND),
+                        backend.settings().maxWaitNanos() / NANOS_PER_MILLI),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
                 BreakerView.of(backend.breaker()),
                 new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections()),

@@ -11,43 +11,43 @@ import java.util.stream.Stream;
 /**
  * The last events of one Resilience4j instance, for its endpoints.
  *
- * <p>Resilience4j's own buffer takes a lock for each event, and events are published on event loops. Here one atomic increment finds a place.
- *
- * <p>Concurrency: whoever reads while others write may miss an event that is being put down, and sees none twice.
+ * <p>Events are published on event loops, and Resilience4j's own buffer takes a lock for each. Here an event
+ * takes its slot by one atomic increment.
  */
+// Concurrency: a reader may miss an event that is being written; it sees no event twice.
 final class EventRing<T> extends CircularEventConsumer<T> {
 
-    private final AtomicReferenceArray<T> places;
-    private final Predicate<T> keeps;
+    private final AtomicReferenceArray<T> slots;
+    private final Predicate<T> filter;
     private final AtomicLong written = new AtomicLong();
 
     /**
-     * A ring without events.
+     * An empty ring.
      *
-     * @param size events that are kept
-     * @param keeps which may be
+     * @param size maximum number of events
+     * @param filter the events to keep
      */
-    EventRing(int size, Predicate<T> keeps) {
-        // The buffer that it does without is no larger than it must be.
+    EventRing(int size, Predicate<T> filter) {
+        // The smallest buffer that the superclass permits; it is not used.
         super(1);
-        this.places = new AtomicReferenceArray<>(size);
-        this.keeps = keeps;
+        this.slots = new AtomicReferenceArray<>(size);
+        this.filter = filter;
     }
 
     @Override
     public void consumeEvent(T event) {
-        if (keeps.test(event)) {
-            places.set((int) (written.getAndIncrement() % places.length()), event);
+        if (filter.test(event)) {
+            slots.set((int) (written.getAndIncrement() % slots.length()), event);
         }
     }
 
-    /** Oldest first. */
+    /** The last events, oldest first. */
     @Override
     public List<T> getBufferedEvents() {
         long next = written.get();
         List<T> events = new ArrayList<>();
-        for (long at = Math.max(0, next - places.length()); at < next; at++) {
-            T event = places.get((int) (at % places.length()));
+        for (long index = Math.max(0, next - slots.length()); index < next; index++) {
+            T event = slots.get((int) (index % slots.length()));
             if (event != null) {
                 events.add(event);
             }

@@ -9,27 +9,27 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last events of each Resilience4j instance, by its name, kept without a lock.
+ * The last events of each Resilience4j instance, by the instance's name; an event takes no lock.
  *
- * @param <T> of these events
+ * @param <T> the type of the events
  */
 public final class EventRings<T> implements EventConsumerRegistry<T> {
 
     private final Map<String, CircularEventConsumer<T>> rings = new ConcurrentHashMap<>();
-    private final Predicate<T> keeps;
+    private final Predicate<T> filter;
 
     /**
-     * Without any ring.
+     * A registry without rings.
      *
-     * @param keeps the events that have a place; the others would take it from them
+     * @param filter the events to keep
      */
-    public EventRings(Predicate<T> keeps) {
-        this.keeps = keeps;
+    public EventRings(Predicate<T> filter) {
+        this.filter = filter;
     }
 
     @Override
     public CircularEventConsumer<T> createEventConsumer(String id, int bufferSize) {
-        CircularEventConsumer<T> ring = new EventRing<>(bufferSize, keeps);
+        CircularEventConsumer<T> ring = new EventRing<>(bufferSize, filter);
         rings.put(id, ring);
         return ring;
     }

@@ -5,12 +5,12 @@ import io.weir.engine.Backend;
 import java.util.Collection;
 import java.util.Map;
 
-/** The gateway as the endpoint {@code weir} shows it: what the configuration in force has made. */
+/** Read access to the configuration in force, for the endpoints. */
 public interface Gateway {
 
     /** The backends, by name. */
     Map<String, Backend> backends();
 
-    /** The routes, in the order in which they are tried. */
+    /** The routes, in the order in which they are matched. */
     Collection<RouteView> routes();
 }

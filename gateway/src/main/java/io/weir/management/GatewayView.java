@@ -9,27 +9,28 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * All that the endpoint {@code weir} shows.
+ * The document of the endpoint {@code weir}.
  *
  * @param gateway the gateway as a whole
  * @param backends the backends, by name
- * @param routes the routes, in the order in which they are tried
+ * @param routes the routes, in the order in which they are matched
  */
-public record GatewayView(Whole gateway, Map<String, BackendView> backends, Collection<RouteView> routes) {
+public record GatewayView(Status gateway, Map<String, BackendView> backends, Collection<RouteView> routes) {
 
-    private static final double MILLISECOND = 1e6;
+    private static final double NANOS_PER_MILLI = 1e6;
 
     /**
-     * The gateway as a whole.
+     * The state of the gateway as a whole.
      *
-     * @param phase {@code serving}, {@code announced} or {@code refusing}: how far it is on its way out
-     * @param inFlight exchanges, waiting or dispatched, streams included
-     * @param streams streams and WebSockets among them
-     * @param eventLoopDelayMs delay that the worst event loop runs its tasks with
-     * @param memoryPercent share of the fuller memory in use
-     * @param overloaded whether new work is shed for the sake of event loops or memory
+     * @param phase phase of the shutdown: {@code serving}, {@code announced} or {@code refusing}
+     * @param inFlight exchanges, queued or sent to a backend, streams included
+     * @param maxInFlight limit of exchanges
+     * @param streams streams and WebSockets among the exchanges
+     * @param eventLoopDelayMs delay of the tasks of the slowest event loop
+     * @param memoryPercent share of memory in use: direct memory or heap, whichever is fuller
+     * @param overloaded whether new requests are shed because of event-loop delay or memory
      */
-    public record Whole(
+    public record Status(
             String phase,
             int inFlight,
             int maxInFlight,
@@ -38,14 +39,14 @@ public record GatewayView(Whole gateway, Map<String, BackendView> backends, Coll
             int memoryPercent,
             boolean overloaded) {
 
-        /** Now. */
-        public static Whole of(Engine engine, OverloadGuard guard, Drain drain) {
-            return new Whole(
+        /** The present state. */
+        public static Status of(Engine engine, OverloadGuard guard, Drain drain) {
+            return new Status(
                     drain.phase().name().toLowerCase(Locale.ROOT),
                     engine.inFlight(),
                     guard.maxInFlight(),
                     engine.streams(),
-                    guard.loopDelayNanos() / MILLISECOND,
+                    guard.loopDelayNanos() / NANOS_PER_MILLI,
                     guard.memoryPercent(),
                     guard.isOverloaded(0));
         }

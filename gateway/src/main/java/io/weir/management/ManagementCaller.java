@@ -2,12 +2,12 @@ package io.weir.management;
 
 import reactor.util.context.ContextView;
 
-/** Who asks something of the management port. */
+/** The caller of the management port. */
 public final class ManagementCaller {
 
     private ManagementCaller() {}
 
-    /** The address that the request came from. */
+    /** The address and port of the caller. */
     public static String of(ContextView context) {
         return context.hasKey(ManagementGuard.CALLER) ? context.get(ManagementGuard.CALLER) : "an unknown caller";
     }

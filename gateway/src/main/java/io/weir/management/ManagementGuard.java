@@ -20,36 +20,42 @@ import org.springframework.web.util.pattern.PathPatternParser;
 import reactor.core.publisher.Mono;
 
 /**
- * Stands before everything on the management port: where a token is configured, who does not carry it gets a 401.
- * Health probes are exempt, since kubelets and load balancers carry no token, and so are the files of the dashboard's page, since a
- * browser carries none to an address that is typed in. What is no read has to be of its {@linkplain OwnOrigin own origin},
- * token or not.
+ * Guards every request to the management port.
  *
- * <p>It also tells the operations behind it who calls, under {@link #CALLER}.
+ * <ul>
+ *   <li>If a token is configured, a request without it gets a 401. Health probes are exempt, since kubelets
+ *       and load balancers send no token. The files of the dashboard page are exempt, since a browser sends
+ *       no token for an address that a user has typed.
+ *   <li>A request that is not a read must pass the {@linkplain SameOriginCheck check of its origin}, with or
+ *       without a token; otherwise it gets a 403.
+ * </ul>
+ *
+ * <p>The guard puts the caller's address into the Reactor context, under {@link #CALLER}.
  */
 final class ManagementGuard implements WebFilter, Ordered {
 
-    /** In the Reactor context of whatever runs behind the guard: the caller's address. */
+    /** The key of the caller's address in the Reactor context. */
     static final String CALLER = "io.weir.management.caller";
 
     private static final String SCHEME = "Bearer ";
 
-    private static final Set<String> PAGE = Set.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js");
+    private static final Set<String> PAGE_PATHS =
+            Set.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js");
 
     private final byte @Nullable [] token;
     private final PathPattern health;
-    private final OwnOrigin origins;
+    private final SameOriginCheck originCheck;
 
     /**
      * A guard of the management port.
      *
-     * @param basePath where the endpoints are: {@code /actuator}
-     * @param healthPath where health is under it: {@code health}
+     * @param basePath the base path of the endpoints, such as {@code /actuator}
+     * @param healthPath the path of the health endpoint below it, such as {@code health}
      */
     ManagementGuard(ManagementProperties properties, String basePath, String healthPath) {
         String configured = properties.token();
         this.token = configured == null ? null : configured.getBytes(StandardCharsets.UTF_8);
-        this.origins = new OwnOrigin(token != null);
+        this.originCheck = new SameOriginCheck(token != null);
         this.health = PathPatternParser.defaultInstance.parse(basePath + '/' + healthPath + "/{*rest}");
     }
 
@@ -61,11 +67,11 @@ final class ManagementGuard implements WebFilter, Ordered {
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
         ServerHttpRequest request = exchange.getRequest();
-        if (!isRead(request) && !origins.permits(request)) {
+        if (!isRead(request) && !originCheck.permits(request)) {
             exchange.getResponse().setStatusCode(HttpStatus.FORBIDDEN);
             return exchange.getResponse().setComplete();
         }
-        if (token != null && !isHealthProbe(request) && !isPage(request) && !carries(token, request)) {
+        if (token != null && !isHealthProbe(request) && !isPage(request) && !hasToken(request, token)) {
             ServerHttpResponse response = exchange.getResponse();
             response.setStatusCode(HttpStatus.UNAUTHORIZED);
             response.getHeaders().set(HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"weir management\"");
@@ -80,25 +86,25 @@ final class ManagementGuard implements WebFilter, Ordered {
         PathContainer path = request.getPath().pathWithinApplication();
         return isRead(request)
                 && health.matches(path)
-                // Nobody behind resolves it; should somebody ever, it must not lead past here.
+                // Nothing behind the guard resolves it today; the guard must not depend on that.
                 && !path.value().contains("..");
     }
 
-    /** The page's files tell nothing, and ask for the token before they show anything. */
+    /** The page's files hold no data; the page asks for the token before it shows any. */
     private static boolean isPage(ServerHttpRequest request) {
         return isRead(request)
-                && PAGE.contains(request.getPath().pathWithinApplication().value());
+                && PAGE_PATHS.contains(request.getPath().pathWithinApplication().value());
     }
 
     private static boolean isRead(ServerHttpRequest request) {
         return HttpMethod.GET.equals(request.getMethod()) || HttpMethod.HEAD.equals(request.getMethod());
     }
 
-    private static boolean carries(byte[] token, ServerHttpRequest request) {
+    private static boolean hasToken(ServerHttpRequest request, byte[] token) {
         String authorization = request.getHeaders().getFirst(HttpHeaders.AUTHORIZATION);
         return authorization != null
                 && authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
-                // Takes the same time wherever the two begin to differ.
+                // Takes constant time, wherever the two differ.
                 && MessageDigest.isEqual(
                         authorization.substring(SCHEME.length()).strip().getBytes(StandardCharsets.UTF_8), token);
     }

@@ -13,14 +13,15 @@ import org.springframework.web.server.WebFilter;
 import reactor.netty.http.HttpProtocol;
 
 /**
- * Puts the guard, and what that port speaks, into the management port's own context.
+ * Adds the guard and the protocol setting to the application context of the management port.
  *
- * <p>Spring Boot reads the class's name from {@code META-INF/spring/...ManagementContextConfiguration.imports}. It
- * bears no stereotype on purpose: a scan of components would put the guard before the gateway's own port as well.
+ * <p>Spring Boot reads the class's name from {@code
+ * META-INF/spring/...ManagementContextConfiguration.imports}. The class has no stereotype annotation on
+ * purpose: a component scan would add the guard to the gateway's own port, too.
  */
 public class ManagementGuardConfiguration {
 
-    /** The guard, on a management port of its own. */
+    /** The guard; only on a management port of its own. */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)
     static WebFilter managementGuard(Environment environment, WebEndpointProperties endpoints) {
@@ -31,8 +32,9 @@ public class ManagementGuardConfiguration {
     }
 
     /**
-     * Takes up no offer of HTTP/2 in clear text: such a request would have to be held whole first, and Reactor Netty answers
-     * 413 to any that has a body. Java's own client offers it with each request. Over TLS both speak HTTP/2.
+     * Declines upgrades to HTTP/2 in clear text: Reactor Netty would have to hold the whole request first,
+     * and answers 413 if it has a body. The JDK's client offers the upgrade with each request. Over TLS the
+     * port speaks HTTP/2.
      */
     @Bean
     @ConditionalOnManagementPort(ManagementPortType.DIFFERENT)

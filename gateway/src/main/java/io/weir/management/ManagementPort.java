@@ -4,19 +4,20 @@ import java.net.InetAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the management port is safe as it is configured; asked at the start, and when a configuration is validated.
+ * Checks whether the configured management port is safe, at the start and when a configuration is validated.
  */
 public final class ManagementPort {
 
     private ManagementPort() {}
 
     /**
-     * What is wrong with it, in a sentence; null if nothing is.
+     * The problem of a configuration, in one sentence; null: none.
      *
      * @param properties {@code weir.management}
-     * @param address {@code management.server.address}; null: not set, which is every address of the machine
-     * @param port {@code management.server.port}; null: not set, which is the gateway's own; below 0: there is no
-     *     management port
+     * @param address {@code management.server.address}; null: not set, which means every address of the
+     *     machine
+     * @param port {@code management.server.port}; null: not set, which means the gateway's own; below 0:
+     *     no management port
      * @param serverPort {@code server.port}
      */
     public static @Nullable String problem(

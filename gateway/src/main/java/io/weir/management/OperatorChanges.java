@@ -5,34 +5,34 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * An operator's hand on what is in force. What is changed holds from the next request on and until the configuration
- * is reloaded from its files, and is logged with who asked for it.
+ * Changes of the configuration in force by an operator. A change applies from the next request on, until the
+ * configuration is reloaded from its files. It is logged with the operator's address.
  */
 public interface OperatorChanges {
 
     /**
      * Changes limits of a backend, all of them or none.
      *
-     * @param backend its name
-     * @param limits new values, as they would be written in YAML, by the names of the properties below the backend:
-     *     {@code bulkhead.max-concurrent-calls}; those of the bulkhead also without {@code bulkhead.}
-     * @param by who asks: an address
+     * @param backend the backend's name
+     * @param limits new values, as in YAML, by the names of properties below the backend, such as {@code
+     *     bulkhead.max-concurrent-calls}; the prefix {@code bulkhead.} may be left out
+     * @param by the operator's address
      */
     Answer change(String backend, Map<String, String> limits, String by);
 
     /**
-     * Does something to a part of what is in force, while nothing else is put in its place: what is done to a breaker is done to the one
-     * that its successor takes its state from, or to that.
+     * Runs an action while no other configuration is applied. So a change of a breaker is either made before
+     * its successor copies its state, or made to the successor.
      *
-     * @return what it has returned
+     * @return the result of the action
      */
-    <T> T undisturbed(Supplier<T> action);
+    <T> T withoutReload(Supplier<T> action);
 
     /**
-     * What became of it.
+     * The result of a change.
      *
-     * @param changes what is different now, a line for each value; empty if nothing is
-     * @param problems why nothing was changed, a line for each; empty if all was
+     * @param changes the changed values, one line for each; empty if none
+     * @param problems the reasons why nothing was changed, one line for each; empty if the change was applied
      */
     record Answer(List<String> changes, List<String> problems) {
 
@@ -42,7 +42,7 @@ public interface OperatorChanges {
             problems = List.copyOf(problems);
         }
 
-        /** Whether all of it holds now. */
+        /** Whether the change was applied. */
         public boolean isOk() {
             return problems.isEmpty();
         }

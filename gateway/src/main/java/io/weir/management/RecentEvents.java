@@ -13,17 +13,17 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What changed of late, for who looks at the dashboard: breakers that opened and closed, what operators did, what
- * became of the configuration. The last {@value #CAPACITY}; the log has them all.
+ * The last {@value #CAPACITY} changes, for the dashboard: transitions of breakers, actions of operators,
+ * changes of the configuration. The log has all of them.
  */
-// Concurrency: guarded by its monitor, held for a copy of some references. A breaker changes its state on an event
-// loop, and seldom.
+// Concurrency: guarded by its monitor, held for a copy of some references. Breakers change their state on
+// event loops, but seldom.
 public final class RecentEvents {
 
-    /** As many are remembered. */
+    /** Maximum number of events. */
     public static final int CAPACITY = 50;
 
-    /** What can happen. */
+    /** The kind of an event. */
     public enum Kind {
         BREAKER_OPENED,
         BREAKER_HALF_OPENED,
@@ -34,7 +34,7 @@ public final class RecentEvents {
         CONFIGURATION_RELOADED,
         CONFIGURATION_REFUSED;
 
-        /** As it is shown: {@code breaker-opened}. */
+        /** The word in JSON, such as {@code breaker-opened}. */
         @JsonValue
         public String word() {
             return name().toLowerCase(Locale.ROOT).replace('_', '-');
@@ -42,15 +42,15 @@ public final class RecentEvents {
     }
 
     /**
-     * Something that happened.
+     * An event.
      *
-     * @param number counts from 1, so that who looks again knows what is new
-     * @param at when
-     * @param backend whose; null: the gateway's
-     * @param text what, in a sentence
-     * @param by who did it: an address, or the watch; null: the gateway by itself
+     * @param number consecutive, from 1, so that a reader recognises new events
+     * @param at time of the event
+     * @param backend the backend's name; null: the gateway as a whole
+     * @param text one sentence
+     * @param by the cause: an operator's address, or the file watch; null: the gateway itself
      */
-    public record Happening(
+    public record Event(
             long number,
             Instant at,
             Kind kind,
@@ -59,29 +59,29 @@ public final class RecentEvents {
             @Nullable String by) {}
 
     private final InstantSource clock;
-    private final Deque<Happening> last = new ArrayDeque<>();
+    private final Deque<Event> last = new ArrayDeque<>();
     private long number;
 
-    /** None yet. */
+    /** No events. */
     public RecentEvents(InstantSource clock) {
         this.clock = clock;
     }
 
-    /** Takes note. */
+    /** Adds an event; drops the oldest one if the list is full. */
     public synchronized void add(Kind kind, @Nullable String backend, String text, @Nullable String by) {
         if (last.size() == CAPACITY) {
             last.removeLast();
         }
         number++;
-        last.addFirst(new Happening(number, clock.instant(), kind, backend, text, by));
+        last.addFirst(new Event(number, clock.instant(), kind, backend, text, by));
     }
 
-    /** The last ones, the latest first. */
-    public synchronized List<Happening> last() {
+    /** The last events, the latest first. */
+    public synchronized List<Event> last() {
         return List.copyOf(last);
     }
 
-    /** Takes note of what the breakers in a registry do by themselves, now and later. */
+    /** Adds the transitions of all present and future breakers of a registry from now on. */
     public void watch(CircuitBreakerRegistry breakers) {
         breakers.getEventPublisher()
                 .onEntryAdded(event -> watch(breakers, event.getAddedEntry()))
@@ -91,17 +91,19 @@ public final class RecentEvents {
 
     private void watch(CircuitBreakerRegistry breakers, CircuitBreaker breaker) {
         breaker.getEventPublisher().onStateTransition(event -> {
-            // One that was replaced goes on for who still goes by it; it is not the backend's any more.
-            boolean current =
-                    breakers.find(breaker.getName()).filter(of -> of == breaker).isPresent();
-            if (current) {
-                moved(breaker.getName(), event.getStateTransition());
+            // A replaced breaker still serves its last exchanges; its transitions are no longer the
+            // backend's.
+            boolean isCurrent = breakers.find(breaker.getName())
+                    .filter(found -> found == breaker)
+                    .isPresent();
+            if (isCurrent) {
+                addTransition(breaker.getName(), event.getStateTransition());
             }
         });
     }
 
-    /** What is forced is told by who forces it, with the name of who asked. */
-    private void moved(String backend, StateTransition transition) {
+    /** Skips forced transitions: the endpoint adds them, with the operator's address. */
+    private void addTransition(String backend, StateTransition transition) {
         if (isForced(transition.getFromState()) || isForced(transition.getToState())) {
             return;
         }

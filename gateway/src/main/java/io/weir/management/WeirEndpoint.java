@@ -22,16 +22,18 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * The management endpoint {@code weir}: what the gateway is doing, and an operator's hand on its breakers.
+ * The management endpoint {@code weir}: shows the state of the gateway, and changes breakers and limits.
  *
  * <ul>
  *   <li>{@code GET /actuator/weir}: the gateway, every backend, every route.
  *   <li>{@code GET /actuator/weir/orders}: one backend.
- *   <li>{@code POST /actuator/weir/orders} with <code>{"breaker":"open"}</code>: no call until released; with {@code
- *       "closed"}: every call, and the breaker cannot open until released; with {@code "released"}: the breaker is left
- *       to itself again, closed and with an empty window. It holds at once, and is logged with who asked for it.
- *   <li>The same with <code>{"max-concurrent-calls":20}</code> or others of the backend's limits ({@link
- *       OperatorChanges#change}): they hold from the next request on and until the next reload, all of them or none.
+ *   <li>{@code POST /actuator/weir/orders} with <code>{"breaker":"open"}</code>: refuses every call until
+ *       released. With {@code "closed"}: permits every call until released; the breaker cannot open. With
+ *       {@code "released"}: the breaker decides by itself again; it starts closed, with an empty window. The
+ *       change takes effect at once, and is logged with the operator's address.
+ *   <li>The same with <code>{"max-concurrent-calls":20}</code> or other limits of the backend ({@link
+ *       OperatorChanges#change}): they apply from the next request on, until the next reload, all of them or
+ *       none.
  * </ul>
  */
 @Endpoint(id = "weir")
@@ -44,9 +46,9 @@ public class WeirEndpoint {
     private final OverloadGuard guard;
     private final Drain drain;
     private final OperatorChanges changes;
-    private final RecentEvents happenings;
+    private final RecentEvents recentEvents;
 
-    /** The names of the write operation's own parameters. */
+    /** The names of the parameters of the write operation, besides the limits. */
     static final Set<String> PARAMETERS = Set.of("backend", "breaker");
 
     /** The endpoint of a gateway. */
@@ -56,9 +58,9 @@ public class WeirEndpoint {
             OverloadGuard guard,
             Drain drain,
             OperatorChanges changes,
-            RecentEvents happenings) {
+            RecentEvents recentEvents) {
         this.changes = changes;
-        this.happenings = happenings;
+        this.recentEvents = recentEvents;
         this.gateway = gateway;
         this.engine = engine;
         this.guard = guard;
@@ -70,10 +72,10 @@ public class WeirEndpoint {
     public Object all() {
         Map<String, BackendView> backends = new TreeMap<>();
         gateway.backends().forEach((name, backend) -> backends.put(name, BackendView.of(backend)));
-        return new GatewayView(GatewayView.Whole.of(engine, guard, drain), backends, gateway.routes());
+        return new GatewayView(GatewayView.Status.of(engine, guard, drain), backends, gateway.routes());
     }
 
-    /** One backend; null, which is a 404, if there is none of that name. */
+    /** One backend; null, which becomes a 404, if no backend has this name. */
     @ReadOperation
     public @Nullable Object one(@Selector String backend) {
         Backend found = gateway.backends().get(backend);
@@ -81,16 +83,16 @@ public class WeirEndpoint {
     }
 
     /**
-     * Forces a backend's breaker or lets go of it, or changes its limits.
+     * Forces or releases a backend's breaker, or changes its limits.
      *
-     * @param limits what else the body has, by {@link LimitsOfBody}
+     * @param limits all other members of the body, collected by {@link LimitsArgumentAdvisor}
      */
     @WriteOperation
     public Mono<WebEndpointResponse<Object>> change(
             @Selector String backend, @Nullable String breaker, @Nullable Map<String, Object> limits) {
         return Mono.deferContextual(context -> {
             String by = ManagementCaller.of(context);
-            // A change of limits reads and validates: nothing for an event loop.
+            // A change of limits reads files and validates them, which would block an event loop.
             return Mono.fromCallable(() -> change(backend, breaker, limits == null ? Map.of() : limits, by))
                     .subscribeOn(Schedulers.boundedElastic());
         });
@@ -98,11 +100,11 @@ public class WeirEndpoint {
 
     private WebEndpointResponse<Object> change(
             String name, @Nullable String word, Map<String, Object> limits, String by) {
-        if (inForce(name).isEmpty()) {
-            return unknown(name);
+        if (find(name).isEmpty()) {
+            return unknownBackend(name);
         }
         if (word == null ? limits.isEmpty() : !WORDS.contains(word)) {
-            return refused(
+            return refusal(
                     WebEndpointResponse.STATUS_BAD_REQUEST,
                     "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)");
         }
@@ -111,20 +113,20 @@ public class WeirEndpoint {
             limits.forEach((limit, value) -> values.put(limit, String.valueOf(value)));
             OperatorChanges.Answer answer = changes.change(name, values, by);
             if (!answer.isOk()) {
-                return refused(WebEndpointResponse.STATUS_BAD_REQUEST, String.join("; ", answer.problems()));
+                return refusal(WebEndpointResponse.STATUS_BAD_REQUEST, String.join("; ", answer.problems()));
             }
         }
-        return (word == null ? inForce(name) : changes.undisturbed(() -> forced(name, word, by)))
+        return (word == null ? find(name) : changes.withoutReload(() -> findAndForce(name, word, by)))
                 .map(backend -> new WebEndpointResponse<Object>(BackendView.of(backend)))
-                .orElseGet(() -> unknown(name));
+                .orElseGet(() -> unknownBackend(name));
     }
 
-    private Optional<Backend> inForce(String name) {
+    private Optional<Backend> find(String name) {
         return Optional.ofNullable(gateway.backends().get(name));
     }
 
-    private Optional<Backend> forced(String name, String word, String by) {
-        Optional<Backend> backend = inForce(name);
+    private Optional<Backend> findAndForce(String name, String word, String by) {
+        Optional<Backend> backend = find(name);
         backend.ifPresent(found -> force(found, word, by));
         return backend;
     }
@@ -145,20 +147,20 @@ public class WeirEndpoint {
                 before,
                 BackendMeters.stateWord(breaker));
         if (word.equals("released")) {
-            happenings.add(RecentEvents.Kind.BREAKER_RELEASED, backend.name(), "The breaker was released", by);
+            recentEvents.add(RecentEvents.Kind.BREAKER_RELEASED, backend.name(), "The breaker was released", by);
         } else {
-            happenings.add(RecentEvents.Kind.BREAKER_FORCED, backend.name(), "The breaker was forced " + word, by);
+            recentEvents.add(RecentEvents.Kind.BREAKER_FORCED, backend.name(), "The breaker was forced " + word, by);
         }
     }
 
     private static final Set<String> WORDS = Set.of("open", "closed", "released");
 
-    private static WebEndpointResponse<Object> unknown(String backend) {
-        return refused(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + backend + " (expected: a configured one)");
+    private static WebEndpointResponse<Object> unknownBackend(String backend) {
+        return refusal(WebEndpointResponse.STATUS_NOT_FOUND, "backend: " + backend + " (expected: a configured one)");
     }
 
-    /** An answer and no exception: of an exception Spring Boot would not tell the sentence. */
-    private static WebEndpointResponse<Object> refused(int status, String sentence) {
+    /** A response and no exception: Spring Boot would not show the message of an exception. */
+    private static WebEndpointResponse<Object> refusal(int status, String sentence) {
         return new WebEndpointResponse<>(Map.of("status", status, "detail", sentence), status);
     }
 }

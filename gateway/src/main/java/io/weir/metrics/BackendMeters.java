@@ -1,6 +1,5 @@
 package io.weir.metrics;
 
-import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.engine.BackendObserver;
@@ -8,7 +7,6 @@ import io.weir.engine.ExchangeOutcomes;
 import io.weir.health.Breaker;
 import io.weir.instance.Pool;
 import io.weir.limit.LittlesLaw;
-import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.retry.RetryBudget;
@@ -17,41 +15,38 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What metrics and JMX tell of a backend and its compartment.
+ * Meters and MXBean of one backend and its compartment.
  *
- * <p>Built before the {@link io.weir.engine.Backend} that it observes, of the same parts. What happens is counted on
- * the way and allocates nothing; what is, is read when somebody asks.
+ * <p>Created before the {@link io.weir.engine.Backend} that it observes, from the same parts. Events are
+ * counted when they happen, without an allocation. States are read by the scrape.
  */
 public final class BackendMeters implements BackendObserver, AutoCloseable {
 
-    /** The words for the breaker's states, forced ones included; one of them holds. */
+    /** The words for the states of the breaker, forced states included. */
     static final List<String> BREAKER_STATES = List.of("closed", "open", "half-open", "forced-open", "forced-closed");
 
-    /** A backend that fails more of its calls than this, in percent, does not tell how long a call takes. */
-    private static final float TRUSTED_FAILURE_RATE = 10;
+    private static final double NANOS_PER_SECOND = 1e9;
 
-    private static final double SECOND = 1e9;
-
-    private final MeterBook.MeterScope page;
+    private final MeterScope scope;
     private final String name;
     private final LittlesLaw law;
-    private final Tally tally = new Tally();
-    /** What may be replaced while the backend stays. */
+    private final ExchangeTotals totals = new ExchangeTotals();
+    /** The parts that a change of the configuration may replace. */
     private volatile Parts parts;
 
     private volatile boolean isFloored;
-    private volatile Runnable whenRejected = () -> {};
+    private volatile Runnable onRejected = () -> {};
 
     private final Timer queueWait;
     private final Timer budgetLeft;
     private final Timer serviceTime;
     private final Counter retriesAllowed;
     private final Counter retriesDenied;
-    // Concurrency: two threads that find a reason new get the same counter, whoever writes it last.
+    // Concurrency: two threads that create the counter of a reason get the same one; the order of their
+    // writes does not matter.
     private final AtomicReferenceArray<@Nullable Counter> shed =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
 
@@ -63,15 +58,15 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /**
      * The meters of a backend.
      *
-     * @param page takes them; whoever opened it closes it if this fails
-     * @param name its name
-     * @param bulkhead the cap on calls
-     * @param streams the cap on streams
+     * @param scope owns the meters; if this constructor fails, its caller closes the scope
+     * @param name the backend's name
+     * @param bulkhead the limit of calls
+     * @param streams the limit of streams
      * @param maxWaitNanos longest wait for a permit
-     * @param nanoClock {@link System#nanoTime} but for tests
+     * @param law the live figures of the backend, fed by the engine
      */
     public BackendMeters(
-            MeterBook.MeterScope page,
+            MeterScope scope,
             String name,
             QueueingBulkhead bulkhead,
             QueueingBulkhead streams,
@@ -79,84 +74,84 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             Breaker breaker,
             Pool pool,
             RetryBudget retryBudget,
-            LittlesLawProperties law,
-            LongSupplier nanoClock) {
+            LittlesLaw law) {
         this.name = name;
         this.parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
-        this.law = new LittlesLaw(law, () -> tellsServiceTime(parts.breaker()), nanoClock);
-        this.page = page;
-        this.queueWait = page.timer(Meters.QUEUE_WAIT, name);
-        this.budgetLeft = page.timer(Meters.BUDGET_LEFT, name);
-        this.serviceTime = page.timer(Meters.SERVICE_TIME, name);
-        this.retriesAllowed = page.counter(Meters.RETRIES, name, "allowed");
-        this.retriesDenied = page.counter(Meters.RETRIES, name, "denied");
-        page.gauge(Meters.PERMITS_USED, bulkhead::inUse, name);
-        page.gauge(Meters.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
-        page.gauge(Meters.PERMITS_FLOORED, () -> isFloored ? 1 : 0, name);
-        page.gauge(Meters.QUEUE_LENGTH, bulkhead::queued, name);
-        page.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
-        page.gauge(Meters.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / SECOND, name);
-        page.gauge(Meters.STREAMS_USED, streams::inUse, name);
-        page.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
-        page.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
+        this.law = law;
+        this.scope = scope;
+        this.queueWait = scope.timer(Meters.QUEUE_WAIT, name);
+        this.budgetLeft = scope.timer(Meters.BUDGET_LEFT, name);
+        this.serviceTime = scope.timer(Meters.SERVICE_TIME, name);
+        this.retriesAllowed = scope.counter(Meters.RETRIES, name, "allowed");
+        this.retriesDenied = scope.counter(Meters.RETRIES, name, "denied");
+        scope.gauge(Meters.PERMITS_USED, bulkhead::inUse, name);
+        scope.gauge(Meters.PERMITS_LIMIT, bulkhead::maxConcurrentCalls, name);
+        scope.gauge(Meters.PERMITS_FLOORED, () -> isFloored ? 1 : 0, name);
+        scope.gauge(Meters.QUEUE_LENGTH, bulkhead::queued, name);
+        scope.gauge(Meters.QUEUE_CAPACITY, bulkhead::queueCapacity, name);
+        scope.gauge(Meters.QUEUE_WAIT_LIMIT, () -> parts.maxWaitNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.STREAMS_USED, streams::inUse, name);
+        scope.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
+        scope.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
         breakerGauges();
         poolGauges();
-        gauges(this.law);
-        page.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(this.law, bulkhead));
+        lawGauges(this.law);
+        scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(this.law, bulkhead));
     }
 
-    /** The backend goes on with these parts: its series go on with it. */
-    public void follow(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {
+    /** Reads these parts from now on; the series and their counts stay. */
+    public void replaceParts(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {
         parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
     }
 
-    /** Whether the backend's share of a limit for all gateways would be less than one permit. */
-    public void floored(boolean floored) {
+    /** Shows whether this gateway's share of a limit of scope cluster was rounded up to one permit. */
+    public void setFloored(boolean floored) {
         isFloored = floored;
     }
 
-    /** What to do each time that a call was shed for want of a permit, in place of what was to do before. */
-    public void whenRejected(Runnable action) {
-        whenRejected = action;
+    /**
+     * Sets the action to run each time that a call was shed for want of a permit; it replaces the previous
+     * one.
+     */
+    public void onRejected(Runnable action) {
+        onRejected = action;
     }
 
     private void breakerGauges() {
         for (String state : BREAKER_STATES) {
-            page.gauge(Meters.BREAKER_STATE, () -> state.equals(stateWord(parts.breaker())) ? 1 : 0, name, state);
+            scope.gauge(Meters.BREAKER_STATE, () -> state.equals(stateWord(parts.breaker())) ? 1 : 0, name, state);
         }
-        page.gauge(Meters.BREAKER_FORCED, () -> isForced(parts.breaker()) ? 1 : 0, name);
-        page.gauge(Meters.BREAKER_PROBES, () -> parts.breaker().probesUnderWay(), name);
-        page.gauge(Meters.CALLS_OVERDUE, () -> parts.breaker().overdue(), name);
+        scope.gauge(Meters.BREAKER_FORCED, () -> isForced(parts.breaker()) ? 1 : 0, name);
+        scope.gauge(Meters.BREAKER_PROBES, () -> parts.breaker().probesUnderWay(), name);
+        scope.gauge(Meters.CALLS_OVERDUE, () -> parts.breaker().overdue(), name);
     }
 
     private void poolGauges() {
-        page.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().acquired(), name, "acquired");
-        page.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().idle(), name, "idle");
-        page.gauge(Meters.POOL_PENDING, () -> parts.pool().pending(), name);
-        page.gauge(Meters.POOL_LIMIT, () -> parts.pool().maxConnections(), name);
+        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().acquired(), name, "acquired");
+        scope.gauge(Meters.POOL_CONNECTIONS, () -> parts.pool().idle(), name, "idle");
+        scope.gauge(Meters.POOL_PENDING, () -> parts.pool().pending(), name);
+        scope.gauge(Meters.POOL_LIMIT, () -> parts.pool().maxConnections(), name);
     }
 
-    private void gauges(LittlesLaw of) {
-        page.gauge(Meters.LAW_ARRIVAL_RATE, () -> of.figures().arrivalRate(), name);
-        page.gauge(Meters.LAW_SERVICE_TIME, () -> of.figures().serviceNanos() / SECOND, name);
-        page.gauge(Meters.LAW_WAITING_TIME, () -> of.figures().waitingNanos() / SECOND, name);
-        page.gauge(Meters.LAW_ACTIVE_CALLS, () -> of.figures().activeCalls(), name);
-        page.gauge(Meters.LAW_WAITING_RATIO, () -> of.figures().waitingShare(), name);
-        page.gauge(Meters.LAW_UNCONGESTED_TIME, () -> of.figures().uncongestedNanos() / SECOND, name);
-        page.gauge(Meters.LAW_SUGGESTED_LIMIT, () -> of.figures().suggestedLimit(), name);
+    private void lawGauges(LittlesLaw shown) {
+        scope.gauge(Meters.LAW_ARRIVAL_RATE, () -> shown.figures().arrivalRate(), name);
+        scope.gauge(Meters.LAW_SERVICE_TIME, () -> shown.figures().serviceNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.LAW_WAITING_TIME, () -> shown.figures().waitingNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.LAW_ACTIVE_CALLS, () -> shown.figures().activeCalls(), name);
+        scope.gauge(Meters.LAW_WAITING_RATIO, () -> shown.figures().waitingShare(), name);
+        scope.gauge(Meters.LAW_UNCONGESTED_TIME, () -> shown.figures().uncongestedNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.LAW_SUGGESTED_LIMIT, () -> shown.figures().suggestedLimit(), name);
     }
 
     @Override
     public void dispatched(long queueNanos, long leftNanos) {
         queueWait.record(queueNanos, TimeUnit.NANOSECONDS);
         budgetLeft.record(leftNanos, TimeUnit.NANOSECONDS);
-        law.waited(queueNanos);
     }
 
     @Override
     public void served(long backendNanos) {
         serviceTime.record(backendNanos, TimeUnit.NANOSECONDS);
-        law.served(backendNanos);
     }
 
     @Override
@@ -165,20 +160,15 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     @Override
-    public long uncongestedNanos() {
-        return law.typicalNanos();
-    }
-
-    @Override
     public void wouldRefuse(Reason reason) {
         count(Meters.WOULD_REFUSE, wouldRefuse, reason);
     }
 
-    /** An exchange with this backend was shed. */
+    /** Counts an exchange with this backend that was shed. */
     void shed(Reason reason) {
         count(Meters.SHED, shed, reason);
         if (reason == Reason.BULKHEAD_FULL || reason == Reason.QUEUE_TIMEOUT) {
-            whenRejected.run();
+            onRejected.run();
         }
     }
 
@@ -186,7 +176,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         int index = ExchangeOutcomes.index(reason);
         Counter counter = counters.get(index);
         if (counter == null) {
-            counter = page.counterIfOpen(meter, name, reason.word());
+            counter = scope.counterIfOpen(meter, name, reason.word());
             if (counter == null) {
                 return;
             }
@@ -195,7 +185,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         counter.increment();
     }
 
-    /** How many exchanges went on that would have been refused, by the reason's word. */
+    /** The number of exchanges that a protection in dry-run mode would have refused, by the reason's word. */
     public Map<String, Long> wouldHaveRefused() {
         Map<String, Long> counts = new TreeMap<>();
         for (Reason reason : Reason.values()) {
@@ -207,40 +197,42 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         return counts;
     }
 
-    /** The backend's live figures. */
+    /** The live figures of Little's law. */
     public LittlesLaw law() {
         return law;
     }
 
-    /** What exchanges came to. */
-    public Tally tally() {
-        return tally;
+    /** Totals of the exchanges with this backend. */
+    public ExchangeTotals totals() {
+        return totals;
     }
 
-    /** Calls that got their permit, since the start. */
+    /** Calls that got a permit, since the start. */
     public long dispatched() {
         return budgetLeft.count();
     }
 
-    /** The budgets that were left to them when they did, together. */
+    /**
+     * The sum of the time left of their deadlines when calls got a permit, since the start, in nanoseconds.
+     */
     public double budgetLeftNanos() {
         return budgetLeft.totalTime(TimeUnit.NANOSECONDS);
     }
 
-    /** The backend is gone: so are its series and its MBean. */
+    /** Removes the backend's series and its MXBean. */
     @Override
     public void close() {
-        page.close();
+        scope.close();
     }
 
-    /** The word for the state that the breaker is in. */
+    /** The word for the breaker's present state. */
     public static String stateWord(Breaker breaker) {
         return switch (breaker.state()) {
             case CLOSED -> "closed";
             case OPEN -> "open";
             case HALF_OPEN -> "half-open";
             case FORCED_OPEN -> "forced-open";
-            // Either permits every call and never opens.
+            // Both permit every call and never open.
             case DISABLED, METRICS_ONLY -> "forced-closed";
         };
     }
@@ -251,10 +243,5 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             case CLOSED, OPEN, HALF_OPEN -> false;
             case FORCED_OPEN, DISABLED, METRICS_ONLY -> true;
         };
-    }
-
-    private static boolean tellsServiceTime(Breaker breaker) {
-        return breaker.state() == CircuitBreaker.State.CLOSED
-                && breaker.resilience4j().getMetrics().getFailureRate() <= TRUSTED_FAILURE_RATE;
     }
 }

@@ -3,15 +3,20 @@ package io.weir.metrics;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
-/** What metrics tell of the gateways that share limits. */
+/** Meters of the gateways that share limits of scope cluster. */
 public final class ClusterMeters {
 
     private ClusterMeters() {}
 
-    /** Shows a count, for as long as the gateway runs. */
+    /**
+     * Shows the number of gateways, for as long as this gateway runs.
+     *
+     * @param gateways gateways according to DNS; 0: unknown
+     * @param failures failed look-ups and divisions since the start
+     */
     public static void show(MeterBook book, IntSupplier gateways, LongSupplier failures) {
-        MeterBook.MeterScope page = book.open();
-        page.gauge(Meters.CLUSTER_GATEWAYS, gateways::getAsInt);
-        page.counter(Meters.CLUSTER_FAILURES, failures::getAsLong);
+        MeterScope scope = book.open();
+        scope.gauge(Meters.CLUSTER_GATEWAYS, gateways::getAsInt);
+        scope.counter(Meters.CLUSTER_FAILURES, failures::getAsLong);
     }
 }

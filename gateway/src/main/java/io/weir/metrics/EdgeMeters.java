@@ -14,47 +14,47 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** What metrics tell of the gateway as a whole, and of requests that never had an exchange. */
+/** Meters of the gateway as a whole, and of requests without an exchange. */
 public final class EdgeMeters implements AutoCloseable {
 
-    /** Where a tag has no value, since there is no route. */
+    /** The value of a tag that does not apply. */
     static final String NONE = "none";
 
-    /** Only Spring Cloud Gateway answers without an exchange. */
+    /** Only the general door answers requests without an exchange. */
     private static final String GENERAL = "general";
 
     private static final double PERCENT = 100;
-    private static final double SECOND = 1e9;
+    private static final double NANOS_PER_SECOND = 1e9;
 
-    /** Callers' connections, as whoever accepts them counts them. */
+    /** The callers' connections. */
     public interface Connections {
 
-        /** Open now. */
+        /** Connections that are open now. */
         int open();
 
-        /** That may be open. */
+        /** Limit of open connections. */
         int limit();
 
-        /** Closed at once because of the limit, since the start. */
+        /** Connections closed at once because of the limit, since the start. */
         long rejected();
     }
 
-    private final MeterBook.MeterScope page;
-    // Concurrency: two threads that find a reason new get the same timer, whoever writes it last.
+    private final MeterBook book;
+    private final MeterScope scope;
+    // Concurrency: two threads that create the timer of a reason get the same one; the order of their writes
+    // does not matter.
     private final AtomicReferenceArray<@Nullable Timer> refused =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
-    /** By the route's id; as many as there are routes. */
-    private final ConcurrentHashMap<String, Answered> answered = new ConcurrentHashMap<>();
+    /** Timers of requests without an exchange, by the route's id; at most one entry for each route. */
+    private final ConcurrentHashMap<String, RouteTimers> answered = new ConcurrentHashMap<>();
 
-    private final MeterBook book;
-
-    /** Null: those that there were at the start; guarded by this. */
+    /** The ids of the present routes; null: all routes since the start. Guarded by this. */
     private @Nullable Set<String> routes;
 
     /**
      * The meters of the gateway as a whole.
      *
-     * @param log the access log; null if there is none
+     * @param log the access log; null: none
      */
     public EdgeMeters(
             MeterBook book,
@@ -65,33 +65,35 @@ public final class EdgeMeters implements AutoCloseable {
             Connections connections,
             @Nullable AccessLog log) {
         this.book = book;
-        this.page = book.open();
-        page.gauge(Meters.CONNECTIONS_OPEN, connections::open);
-        page.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
-        page.counter(Meters.CONNECTIONS_REJECTED, connections::rejected);
-        page.gauge(Meters.IN_FLIGHT, engine::inFlight);
-        page.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
-        page.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / SECOND);
-        page.gauge(Meters.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");
-        page.gauge(Meters.MEMORY_USED, () -> sampler.heapPercent() / PERCENT, "heap");
-        page.gauge(Meters.DRAINING, () -> drain.isClosingConnections() ? 1 : 0);
+        this.scope = book.open();
+        scope.gauge(Meters.CONNECTIONS_OPEN, connections::open);
+        scope.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
+        scope.counter(Meters.CONNECTIONS_REJECTED, connections::rejected);
+        scope.gauge(Meters.IN_FLIGHT, engine::inFlight);
+        scope.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
+        scope.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
+        scope.gauge(Meters.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");
+        scope.gauge(Meters.MEMORY_USED, () -> sampler.heapPercent() / PERCENT, "heap");
+        scope.gauge(Meters.DRAINING, () -> drain.isClosingConnections() ? 1 : 0);
         if (log != null) {
-            page.counter(Meters.ACCESS_LOG_DROPPED, log::dropped);
+            scope.counter(Meters.ACCESS_LOG_DROPPED, log::dropped);
         }
     }
 
     /**
-     * A request was refused before a route was known: it is malformed, or none matches. It took no time worth telling.
+     * Counts a request that was refused before its route was known: it is malformed, or no route matches. Its
+     * duration is recorded as 0.
      */
     public void refused(Reason reason) {
-        Timer timer = timer(page, refused, ExchangeOutcomes.index(reason), NONE, NONE);
+        Timer timer = timer(scope, refused, ExchangeOutcomes.index(reason), NONE, NONE);
         if (timer != null) {
             timer.record(0, TimeUnit.NANOSECONDS);
         }
     }
 
     /**
-     * A request was answered on a route, but by no exchange: by an unprotected route's backend, or by a filter.
+     * Counts a request that was answered on a route without an exchange: by the backend of an unprotected
+     * route, or by a filter.
      *
      * @param route the route's id
      */
@@ -100,7 +102,7 @@ public final class EdgeMeters implements AutoCloseable {
     }
 
     /**
-     * A request was refused on a route, and never had an exchange: a filter failed.
+     * Counts a request that was refused on a route without an exchange: a filter failed.
      *
      * @param route the route's id
      */
@@ -109,70 +111,70 @@ public final class EdgeMeters implements AutoCloseable {
     }
 
     private void record(String route, int outcome, long totalNanos) {
-        Answered known = answered.get(route);
-        Answered of = known == null ? begun(route) : known;
-        if (of == null) {
+        RouteTimers known = answered.get(route);
+        RouteTimers ofRoute = known == null ? create(route) : known;
+        if (ofRoute == null) {
             return;
         }
-        Timer timer = timer(of.page, of.timers, outcome, route, GENERAL);
+        Timer timer = timer(ofRoute.scope, ofRoute.timers, outcome, route, GENERAL);
         if (timer != null) {
             timer.record(totalNanos, TimeUnit.NANOSECONDS);
         }
     }
 
-    /** Those of a route that had none; null if it is gone, and only this request goes by it. */
-    private synchronized @Nullable Answered begun(String route) {
-        return isGone(route) ? null : answered.computeIfAbsent(route, id -> new Answered(book.open()));
+    /** New timers of a route; null if the route was removed, and this request is one of its last. */
+    private synchronized @Nullable RouteTimers create(String route) {
+        return isRemoved(route) ? null : answered.computeIfAbsent(route, id -> new RouteTimers(book.open()));
     }
 
-    private boolean isGone(String route) {
+    private boolean isRemoved(String route) {
         Set<String> known = routes;
         return known != null && !known.contains(route) && !route.equals(NONE);
     }
 
-    /** There are these routes now: the series of others are gone. */
-    public synchronized void retain(Set<String> now) {
-        routes = Set.copyOf(now);
+    /**
+     * Removes the series of all other routes.
+     *
+     * @param present the ids of the present routes
+     */
+    public synchronized void retain(Set<String> present) {
+        routes = Set.copyOf(present);
         answered.entrySet().removeIf(entry -> {
-            boolean gone = isGone(entry.getKey());
-            if (gone) {
-                entry.getValue().page.close();
+            boolean removed = isRemoved(entry.getKey());
+            if (removed) {
+                entry.getValue().scope.close();
             }
-            return gone;
+            return removed;
         });
     }
 
-    /** The gateway is gone: so are its series. */
+    /** Removes all series of the gateway as a whole. */
     @Override
     public void close() {
-        answered.values().forEach(of -> of.page.close());
-        page.close();
+        answered.values().forEach(ofRoute -> ofRoute.scope.close());
+        scope.close();
     }
 
     private static @Nullable Timer timer(
-            MeterBook.MeterScope page,
-            AtomicReferenceArray<@Nullable Timer> timers,
-            int outcome,
-            String route,
-            String door) {
+            MeterScope scope, AtomicReferenceArray<@Nullable Timer> timers, int outcome, String route, String door) {
         Timer timer = timers.get(outcome);
         if (timer == null) {
-            timer = page.timerIfOpen(
+            timer = scope.timerIfOpen(
                     Meters.REQUESTS, NONE, route, ExchangeOutcomes.words().get(outcome), door);
             timers.set(outcome, timer);
         }
         return timer;
     }
 
-    /** The timers of a route whose requests Spring Cloud Gateway answers. */
-    private static final class Answered {
+    /** The timers of one route, by outcome. */
+    private static final class RouteTimers {
 
-        private final MeterBook.MeterScope page;
+        private final MeterScope scope;
         private final AtomicReferenceArray<@Nullable Timer> timers =
                 new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
 
-        Answered(MeterBook.MeterScope page) {
-            this.page = page;
+        RouteTimers(MeterScope scope) {
+            this.scope = scope;
         }
     }
 }

@@ -3,8 +3,8 @@ package io.weir.metrics;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.engine.Backend;
-import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.RouteObserver;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
@@ -13,75 +13,75 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What metrics tell of a route's exchanges: how many, how long, with which outcome, how many bytes.
+ * Meters of one route: number, duration, outcome and bytes of its exchanges.
  *
- * <p>One per route, built when the configuration is read. A timer is created when its outcome first happens, so that
- * the series of outcomes that never happen do not exist; from then on an exchange costs a read of an array and the
- * record itself, and allocates nothing.
+ * <p>A timer is created when its outcome first occurs, so that outcomes that never occur have no series.
+ * After that, an exchange costs a read from an array and the record itself, and allocates nothing.
  */
 public final class ExchangeMeters implements RouteObserver, AutoCloseable {
 
-    private final MeterBook.MeterScope page;
+    private final MeterScope scope;
     private final String route;
     private final String backend;
     private final String door;
     private final Counter bytes;
-    // Concurrency: two threads that find an outcome new get the same timer, whoever writes it last.
+    // Concurrency: two threads that create the timer of an outcome get the same one; the order of their
+    // writes does not matter.
     private final AtomicReferenceArray<@Nullable Timer> timers =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
 
     /**
      * The meters of a route.
      *
-     * @param page takes them; whoever opened it closes it if this fails
-     * @param route its id
-     * @param backend the name of the backend that it leads to
+     * @param scope owns the meters; if this constructor fails, its caller closes the scope
+     * @param route the route's id
+     * @param backend the name of the route's backend
      * @param door {@code compiled} or {@code general}
-     * @param limit its own cap on calls; null: none
+     * @param limit the route's own limit of concurrent calls; null: none
      */
     public ExchangeMeters(
-            MeterBook.MeterScope page, String route, String backend, String door, @Nullable QueueingBulkhead limit) {
-        this.page = page;
+            MeterScope scope, String route, String backend, String door, @Nullable QueueingBulkhead limit) {
+        this.scope = scope;
         this.route = route;
         this.backend = backend;
         this.door = door;
-        this.bytes = page.counter(Meters.RESPONSE_BYTES, backend, route);
-        follow(limit);
+        this.bytes = scope.counter(Meters.RESPONSE_BYTES, backend, route);
+        setOwnLimit(limit);
     }
 
-    /** The route goes on with this cap on calls of its own; null: with none. */
-    public void follow(@Nullable QueueingBulkhead limit) {
+    /** Shows another limit of the route's own; null: none. */
+    public void setOwnLimit(@Nullable QueueingBulkhead limit) {
         if (limit == null) {
-            page.removeGauge(Meters.ROUTE_PERMITS_USED, backend, route);
-            page.removeGauge(Meters.ROUTE_PERMITS_LIMIT, backend, route);
+            scope.removeGauge(Meters.ROUTE_PERMITS_USED, backend, route);
+            scope.removeGauge(Meters.ROUTE_PERMITS_LIMIT, backend, route);
         } else {
-            page.gauge(Meters.ROUTE_PERMITS_USED, limit::inUse, backend, route);
-            page.gauge(Meters.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
+            scope.gauge(Meters.ROUTE_PERMITS_USED, limit::inUse, backend, route);
+            scope.gauge(Meters.ROUTE_PERMITS_LIMIT, limit::maxConcurrentCalls, backend, route);
         }
     }
 
-    /** Whether these are the meters of a route with this backend, by this door. */
-    public boolean isOf(String toBackend, String byDoor) {
-        return backend.equals(toBackend) && door.equals(byDoor);
+    /** Whether these meters have the tags of a route to this backend, through this door. */
+    public boolean isFor(String otherBackend, String otherDoor) {
+        return backend.equals(otherBackend) && door.equals(otherDoor);
     }
 
     @Override
-    public void ended(Exchange exchange) {
+    public void ended(ExchangeRecord exchange) {
         int outcome = ExchangeOutcomes.index(exchange);
         count(outcome, exchange.totalNanos(), exchange.answerBytes());
         if (exchange.route().backend().observer() instanceof BackendMeters meters) {
-            meters.tally().count(outcome, exchange.totalNanos());
+            meters.totals().count(outcome, exchange.totalNanos());
         }
-        Reason first = exchange.fallbackReason();
-        if (first != null) {
-            shed(exchange.route().backend(), first);
+        Reason refusedBeforeFallback = exchange.fallbackReason();
+        if (refusedBeforeFallback != null) {
+            countShed(exchange.route().backend(), refusedBeforeFallback);
         } else {
-            shed(exchange.backend(), exchange.reason());
+            countShed(exchange.backend(), exchange.reason());
         }
     }
 
-    private static void shed(Backend by, @Nullable Reason reason) {
-        if (reason != null && reason.isShedding() && by.observer() instanceof BackendMeters meters) {
+    private static void countShed(Backend backend, @Nullable Reason reason) {
+        if (reason != null && reason.isShedding() && backend.observer() instanceof BackendMeters meters) {
             meters.shed(reason);
         }
     }
@@ -96,16 +96,16 @@ public final class ExchangeMeters implements RouteObserver, AutoCloseable {
         }
     }
 
-    /** The route is gone: so are its series. What is still in flight is not counted any more. */
+    /** Removes the route's series. Exchanges that end later are not counted. */
     @Override
     public void close() {
-        page.close();
+        scope.close();
     }
 
     private @Nullable Timer timer(int outcome) {
         Timer timer = timers.get(outcome);
         if (timer == null) {
-            timer = page.timerIfOpen(
+            timer = scope.timerIfOpen(
                     Meters.REQUESTS, backend, route, ExchangeOutcomes.words().get(outcome), door);
             timers.set(outcome, timer);
         }

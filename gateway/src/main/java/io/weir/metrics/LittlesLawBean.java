@@ -5,10 +5,10 @@ import io.weir.limit.QueueingBulkhead;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
 
-/** A backend's law and its bulkhead, as JMX reads them. */
+/** Little's law and the bulkhead of one backend, for JMX. */
 final class LittlesLawBean implements LittlesLawMXBean {
 
-    private static final double MILLISECOND = 1e6;
+    private static final double NANOS_PER_MILLI = 1e6;
 
     private final LittlesLaw law;
     private final QueueingBulkhead bulkhead;
@@ -18,7 +18,7 @@ final class LittlesLawBean implements LittlesLawMXBean {
         this.bulkhead = bulkhead;
     }
 
-    /** The name of a backend's bean. */
+    /** The object name of a backend's MXBean. */
     static ObjectName nameOf(String backend) {
         try {
             return new ObjectName("io.weir:type=Backend,name=" + backend);
@@ -34,12 +34,12 @@ final class LittlesLawBean implements LittlesLawMXBean {
 
     @Override
     public double getAverageServiceTimeMillis() {
-        return law.figures().serviceNanos() / MILLISECOND;
+        return law.figures().serviceNanos() / NANOS_PER_MILLI;
     }
 
     @Override
     public double getAverageWaitingTimeMillis() {
-        return law.figures().waitingNanos() / MILLISECOND;
+        return law.figures().waitingNanos() / NANOS_PER_MILLI;
     }
 
     @Override
@@ -79,7 +79,7 @@ final class LittlesLawBean implements LittlesLawMXBean {
 
     @Override
     public double getUncongestedServiceTimeMillis() {
-        return law.figures().uncongestedNanos() / MILLISECOND;
+        return law.figures().uncongestedNanos() / NANOS_PER_MILLI;
     }
 
     @Override

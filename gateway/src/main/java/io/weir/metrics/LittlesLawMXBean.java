@@ -1,29 +1,29 @@
 package io.weir.metrics;
 
 /**
- * Little's law for one backend, over JMX as {@code io.weir:type=Backend,name=<name>}, as operators of thread pools know
- * it.
+ * Little's law for one backend, over JMX as {@code io.weir:type=Backend,name=<name>}, in the terms that
+ * operators of thread pools know.
  *
- * <p>Averages are those of {@code weir.littles-law.window}; times are in milliseconds.
+ * <p>Averages are over {@code weir.littles-law.window}; times are in milliseconds.
  */
 public interface LittlesLawMXBean {
 
     /** Calls that the backend serves per second. */
     double getArrivalRate();
 
-    /** Mean time in the backend. */
+    /** Mean time of a call in the backend. */
     double getAverageServiceTimeMillis();
 
-    /** Mean time in the queue. */
+    /** Mean time of a call in the queue. */
     double getAverageWaitingTimeMillis();
 
-    /** Calls in the backend at once: arrival rate times service time. */
+    /** Mean number of concurrent calls in the backend: arrival rate × service time. */
     double getAverageActive();
 
-    /** Calls in the queue at once: arrival rate times waiting time. */
+    /** Mean number of calls in the queue: arrival rate × waiting time. */
     double getAverageWaiting();
 
-    /** The share of the response time that is spent waiting: the dead-time ratio; 0 to 1. */
+    /** Share of the response time that a call spends in the queue (the dead-time ratio); 0 to 1. */
     double getWaitingShare();
 
     /** Calls served since the start. */
@@ -35,12 +35,12 @@ public interface LittlesLawMXBean {
     /** Calls in the queue now. */
     int getWaiting();
 
-    /** Calls that may be in the backend at once. */
+    /** Limit of concurrent calls in the backend. */
     int getLimit();
 
-    /** Mean time in the backend when it was calmest of late; 0 while it is not known. */
+    /** Mean time of a call in the backend without congestion; 0: not known. */
     double getUncongestedServiceTimeMillis();
 
-    /** Calls at once that would do, with headroom; 0 while it is not known. */
+    /** Suggested limit of concurrent calls, with headroom; 0: not known. */
     int getSuggestedLimit();
 }

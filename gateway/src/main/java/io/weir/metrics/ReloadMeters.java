@@ -3,49 +3,51 @@ package io.weir.metrics;
 import io.micrometer.core.instrument.Counter;
 import java.time.Instant;
 
-/** What metrics tell of changes of the configuration. */
+/** Meters of the changes of the configuration. */
 public final class ReloadMeters {
 
-    private static final double SECOND = 1e3;
+    private static final double MILLIS_PER_SECOND = 1e3;
 
     private final Counter applied;
     private final Counter unchanged;
     private final Counter refused;
+    /** Whether the files hold a configuration that was refused. */
     private volatile boolean stale;
-    private volatile double changedAt;
+
+    private volatile double changedAtSeconds;
 
     /**
      * The meters of a gateway's configuration.
      *
-     * @param startedAt since when what is in force is in force
+     * @param startedAt when the present configuration came into force
      */
     public ReloadMeters(MeterBook book, Instant startedAt) {
-        MeterBook.MeterScope page = book.open();
-        this.changedAt = startedAt.toEpochMilli() / SECOND;
-        this.applied = page.counter(Meters.RELOADS, "applied");
-        this.unchanged = page.counter(Meters.RELOADS, "unchanged");
-        this.refused = page.counter(Meters.RELOADS, "refused");
-        page.gauge(Meters.RELOAD_REFUSED, () -> stale ? 1 : 0);
-        page.gauge(Meters.RELOAD_CHANGED_AT, () -> changedAt);
+        MeterScope scope = book.open();
+        this.changedAtSeconds = startedAt.toEpochMilli() / MILLIS_PER_SECOND;
+        this.applied = scope.counter(Meters.RELOADS, "applied");
+        this.unchanged = scope.counter(Meters.RELOADS, "unchanged");
+        this.refused = scope.counter(Meters.RELOADS, "refused");
+        scope.gauge(Meters.RELOAD_REFUSED, () -> stale ? 1 : 0);
+        scope.gauge(Meters.RELOAD_CHANGED_AT, () -> changedAtSeconds);
     }
 
     /** Another configuration is in force. */
     public void applied(Instant at) {
-        changedAt = at.toEpochMilli() / SECOND;
+        changedAtSeconds = at.toEpochMilli() / MILLIS_PER_SECOND;
         applied.increment();
     }
 
-    /** What is written is what was in force already. */
+    /** The files hold the configuration that is in force already. */
     public void unchanged() {
         unchanged.increment();
     }
 
-    /** What is written in the files is in force. */
+    /** The configuration in the files is in force; ends the state that {@link #refused} began. */
     public void settled() {
         stale = false;
     }
 
-    /** What is written cannot be put in force. */
+    /** The configuration in the files was refused. */
     public void refused() {
         stale = true;
         refused.increment();

@@ -2,16 +2,22 @@ package io.weir.metrics;
 
 import java.util.function.LongSupplier;
 
-/** What metrics tell of the spans that were made. */
+/** Meters of the spans. */
 public final class TracingMeters {
 
     private TracingMeters() {}
 
-    /** Shows what became of them, for as long as the gateway runs. */
+    /**
+     * Shows the number of spans by result, for as long as the gateway runs. All counts are since the start.
+     *
+     * @param exported spans that the collector accepted
+     * @param dropped spans that found the queue full
+     * @param failed spans that the collector did not accept
+     */
     public static void show(MeterBook book, LongSupplier exported, LongSupplier dropped, LongSupplier failed) {
-        MeterBook.MeterScope page = book.open();
-        page.counter(Meters.SPANS, exported::getAsLong, "exported");
-        page.counter(Meters.SPANS, dropped::getAsLong, "dropped");
-        page.counter(Meters.SPANS, failed::getAsLong, "failed");
+        MeterScope scope = book.open();
+        scope.counter(Meters.SPANS, exported::getAsLong, "exported");
+        scope.counter(Meters.SPANS, dropped::getAsLong, "dropped");
+        scope.counter(Meters.SPANS, failed::getAsLong, "failed");
     }
 }

@@ -1,20 +1,21 @@
 package io.weir.reload;
 
+import io.weir.config.check.ConfigurationDifference.ChangedValue;
 import java.util.List;
 import java.util.Locale;
 
 /**
  * A change as the endpoints show it.
  *
- * @param at when, in ISO 8601
+ * @param at the time of the change, in ISO 8601
  * @param trigger {@code watch}, {@code request} or {@code operator}
- * @param by the watch, or the address of who asked
- * @param differences what is different since
- * @param problems why it was refused; empty if it was not
+ * @param by the initiator: the file watch, or the address of the caller
+ * @param differences the changed values
+ * @param problems the reasons for the rejection; empty if the change was applied
  */
-record ChangeView(String at, String trigger, String by, List<Difference> differences, List<String> problems) {
+record ChangeView(String at, String trigger, String by, List<ChangedValue> differences, List<String> problems) {
 
-    static ChangeView of(Change change) {
+    static ChangeView of(ConfigurationChange change) {
         return new ChangeView(
                 change.at().toString(),
                 change.trigger().name().toLowerCase(Locale.ROOT),

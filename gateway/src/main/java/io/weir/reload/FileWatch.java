@@ -1,6 +1,6 @@
 package io.weir.reload;
 
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import java.io.IOException;
 import java.nio.file.ClosedWatchServiceException;
 import java.nio.file.FileSystems;
@@ -20,39 +20,40 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reloads the configuration when its files have changed.
+ * Reloads the configuration when the content of its files changes.
  *
- * <p>What counts is what the files hold. The kernel's events only say when to look: they can be lost, and network file systems send
- * none, so it looks now and then without any. What has changed is read when it has stood still for a moment, so that
- * of a file that is being written no half gets in, at least as long as the writer does not stop in the middle.
+ * <p>Events of the file system only trigger a comparison of the content. They can be lost, and network file
+ * systems send none, so the watch also compares the content periodically. It reloads a change after the
+ * content has been stable for the quiet period. So it does not load a partially written file, unless the
+ * writer pauses for longer than that.
  */
-// Concurrency: one daemon thread does everything; `closed` ends it.
+// Concurrency: one daemon thread does everything; the volatile `closed` ends it.
 public final class FileWatch implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(FileWatch.class);
 
-    /** A writer that never stops does not keep the watch from looking for ever. */
-    private static final int MAX_LOOKS = 50;
+    /** Limits the wait for a writer that never pauses. */
+    private static final int MAX_COMPARISONS = 50;
 
     private final LiveConfiguration configuration;
     private final Duration pollInterval;
     private final Duration quietPeriod;
     private final Thread thread;
-    private final Map<Path, WatchKey> watched = new HashMap<>();
-    private final @Nullable WatchService events;
+    private final Map<Path, WatchKey> registered = new HashMap<>();
+    private final @Nullable WatchService watchService;
     private volatile boolean closed;
 
     /**
-     * A watch that has not begun.
+     * A watch that has not started yet.
      *
-     * @param pollInterval time between two looks without an event
-     * @param quietPeriod time for which a change has to stand
+     * @param pollInterval time between two comparisons without an event
+     * @param quietPeriod time for which changed content must be stable before it is loaded
      */
     public FileWatch(LiveConfiguration configuration, Duration pollInterval, Duration quietPeriod) {
         this.configuration = configuration;
         this.pollInterval = pollInterval;
         this.quietPeriod = quietPeriod;
-        this.events = open();
+        this.watchService = open();
         this.thread = Thread.ofPlatform().daemon().name("weir-reload").unstarted(this::run);
     }
 
@@ -60,88 +61,86 @@ public final class FileWatch implements AutoCloseable {
         try {
             return FileSystems.getDefault().newWatchService();
         } catch (IOException e) {
-            log.warn(
-                    "No events of the file system, so changes are only found by looking now and then: {}",
-                    e.getMessage());
+            log.warn("File system events unavailable ({}); polling the configuration's files instead", e.getMessage());
             return null;
         }
     }
 
-    /** Begins. */
+    /** Starts the watch. */
     public void start() {
         thread.start();
     }
 
     private void run() {
         try {
-            Map<Path, String> seen = Map.of();
+            Map<Path, String> known = Map.of();
             try {
                 Set<Path> files;
-                boolean asWritten;
+                boolean isCurrent;
                 do {
-                    // In this order: what changes between the two is found to have changed.
-                    files = configuration.watched();
-                    seen = WatchedFiles.contents(files);
-                    asWritten = configuration.isAsWritten();
-                } while (!closed && !files.equals(configuration.watched()));
-                // They may have changed between the start's reading and this.
-                if (!asWritten) {
+                    // In this order, a change between the two statements is detected at the next comparison.
+                    files = configuration.watchedFiles();
+                    known = WatchedFiles.hashes(files);
+                    isCurrent = configuration.matchesFiles();
+                } while (!closed && !files.equals(configuration.watchedFiles()));
+                // The files may have changed after startup loaded them.
+                if (!isCurrent) {
                     configuration.reload(Trigger.WATCH, "file watch");
                 }
             } catch (RuntimeException e) {
-                log.error("The configuration's files could not be looked at", e);
+                log.error("Configuration files could not be checked for changes", e);
             }
             while (!closed) {
                 awaitEvent();
-                seen = look(seen);
+                known = reloadIfChanged(known);
             }
         } catch (InterruptedException | ClosedWatchServiceException e) {
-            log.debug("No more watching", e);
+            log.debug("File watch stopped", e);
         }
     }
 
-    private Map<Path, String> look(Map<Path, String> seen) throws InterruptedException {
+    private Map<Path, String> reloadIfChanged(Map<Path, String> known) throws InterruptedException {
         try {
-            Set<Path> files = configuration.watched();
-            Map<Path, String> now = WatchedFiles.contents(files);
-            if (now.equals(seen)) {
-                return seen;
+            Set<Path> files = configuration.watchedFiles();
+            Map<Path, String> current = WatchedFiles.hashes(files);
+            if (current.equals(known)) {
+                return known;
             }
-            for (int looks = 0; looks < MAX_LOOKS; looks++) {
+            for (int comparisons = 0; comparisons < MAX_COMPARISONS; comparisons++) {
                 TimeUnit.NANOSECONDS.sleep(quietPeriod.toNanos());
-                Map<Path, String> again = WatchedFiles.contents(files);
-                if (again.equals(now)) {
+                Map<Path, String> later = WatchedFiles.hashes(files);
+                if (later.equals(current)) {
                     break;
                 }
-                now = again;
+                current = later;
             }
-            if (!now.equals(seen)) {
+            if (!current.equals(known)) {
                 configuration.reload(Trigger.WATCH, "file watch");
             }
-            Set<Path> next = configuration.watched();
+            Set<Path> next = configuration.watchedFiles();
             if (files.equals(next)) {
-                return now;
+                return current;
             }
-            // Files were read that were not watched; since then they may have changed.
-            Map<Path, String> contents = WatchedFiles.contents(next);
-            if (!configuration.isAsRead()) {
+            // The reload read files that were not watched before. They may have changed since.
+            Map<Path, String> hashes = WatchedFiles.hashes(next);
+            if (!configuration.matchesLastRead()) {
                 configuration.reload(Trigger.WATCH, "file watch");
             }
-            return contents;
+            return hashes;
         } catch (RuntimeException e) {
-            log.error("The configuration's files could not be looked at", e);
-            return seen;
+            log.error("Configuration files could not be checked for changes", e);
+            return known;
         }
     }
 
     private void awaitEvent() throws InterruptedException {
-        WatchService service = events;
+        WatchService service = watchService;
         if (service == null) {
             TimeUnit.NANOSECONDS.sleep(pollInterval.toNanos());
             return;
         }
-        if (register(service, WatchedFiles.directories(tellingFiles()))) {
-            // What has happened there before will not be told of.
+        if (register(service, WatchedFiles.directories(filesToRegister()))) {
+            // Changes before the registration produce no event, so compare now.
             return;
         }
         WatchKey key = service.poll(pollInterval.toNanos(), TimeUnit.NANOSECONDS);
@@ -153,18 +152,18 @@ public final class FileWatch implements AutoCloseable {
     }
 
     /**
-     * The files of whose directories to be told. A directory where a file could be but is not, such as the one that the gateway was
-     * started in, may be one in which something happens all the time, such as the writing of a log.
+     * The files whose directories are registered for events. Absent files are excluded: their directories,
+     * such as the working directory, may change constantly, for example because of a log file.
      */
-    private Set<Path> tellingFiles() {
-        Set<Path> telling = new LinkedHashSet<>(configuration.inForce().files());
-        configuration.watched().stream().filter(Files::exists).forEach(telling::add);
-        return telling;
+    private Set<Path> filesToRegister() {
+        Set<Path> existing = new LinkedHashSet<>(configuration.inForce().files());
+        configuration.watchedFiles().stream().filter(Files::exists).forEach(existing::add);
+        return existing;
     }
 
-    /** Watches these directories, and no others; whether one of them is new. */
+    /** Registers exactly these directories. Returns whether a new one was registered. */
     private boolean register(WatchService service, Set<Path> directories) {
-        watched.entrySet().removeIf(entry -> {
+        registered.entrySet().removeIf(entry -> {
             boolean gone = !directories.contains(entry.getKey());
             if (gone) {
                 entry.getValue().cancel();
@@ -173,9 +172,9 @@ public final class FileWatch implements AutoCloseable {
         });
         boolean added = false;
         for (Path directory : directories) {
-            if (!watched.containsKey(directory)) {
+            if (!registered.containsKey(directory)) {
                 try {
-                    watched.put(
+                    registered.put(
                             directory,
                             directory.register(
                                     service,
@@ -184,18 +183,18 @@ public final class FileWatch implements AutoCloseable {
                                     StandardWatchEventKinds.ENTRY_DELETE));
                     added = true;
                 } catch (IOException e) {
-                    log.debug("{} cannot be watched; it is looked at now and then", directory, e);
+                    log.debug("No file system events for {}; polling only", directory, e);
                 }
             }
         }
         return added;
     }
 
-    /** Ends; a reload that is under way is completed. */
+    /** Stops the watch. A reload in progress is completed. */
     @Override
     public void close() {
         closed = true;
-        WatchService service = events;
+        WatchService service = watchService;
         try {
             if (service == null) {
                 thread.interrupt();
@@ -203,7 +202,7 @@ public final class FileWatch implements AutoCloseable {
                 service.close();
             }
         } catch (IOException e) {
-            log.debug("The watch could not be closed", e);
+            log.debug("File watch could not be closed", e);
         }
     }
 }

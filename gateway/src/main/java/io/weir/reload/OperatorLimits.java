@@ -10,15 +10,15 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Which of a backend's properties an operator may change, and what they are called in full. */
+/** The backend properties that an operator may change, and their full paths. */
 final class OperatorLimits {
 
-    /** Where a backend is and how it is reached is no limit: that is for the files to say. */
+    /** Limits only. A backend's address and connection can only be changed in the files. */
     private static final Pattern ALLOWED = Pattern.compile(
             "(bulkhead|circuit-breaker|recovery|retry-budget)\\.[a-z-]+|deadline(-enforce)?|max-streams|stream-idle-timeout");
 
-    /** May be called by their name alone. */
-    private static final Set<String> OF_BULKHEAD = Stream.of(BulkheadProperties.class.getRecordComponents())
+    /** The properties of the bulkhead; these need no prefix. */
+    private static final Set<String> BULKHEAD_PROPERTIES = Stream.of(BulkheadProperties.class.getRecordComponents())
             .map(RecordComponent::getName)
             .map(OperatorLimits::dashed)
             .collect(Collectors.toUnmodifiableSet());
@@ -28,26 +28,27 @@ final class OperatorLimits {
     private OperatorLimits() {}
 
     /**
-     * Adds the full paths.
+     * Resolves the names of limits to full property paths.
      *
-     * @param paths where they are put, with the values
-     * @param problems what is no limit
+     * @param paths receives the paths with their values
+     * @param problems receives a line for each invalid name
      */
-    static void paths(String backend, Map<String, String> limits, Map<String, String> paths, List<String> problems) {
+    static void resolve(String backend, Map<String, String> limits, Map<String, String> paths, List<String> problems) {
         if (!BACKEND.matcher(backend).matches()) {
-            problems.add("backend: " + backend + " (expected: a configured one)");
+            problems.add("backend: " + backend + " (expected: a configured backend)");
             return;
         }
         if (limits.isEmpty()) {
-            problems.add("limits: none (expected: some, such as max-concurrent-calls)");
+            problems.add("limits: none (expected: at least one, such as max-concurrent-calls)");
         }
         limits.forEach((name, value) -> {
-            String path = OF_BULKHEAD.contains(name) ? "bulkhead." + name : name;
+            String path = BULKHEAD_PROPERTIES.contains(name) ? "bulkhead." + name : name;
             if (ALLOWED.matcher(path).matches()) {
                 paths.put("weir.backends." + backend + '.' + path, value);
             } else {
                 problems.add(name + " (expected: one of "
-                        + String.join(", ", OF_BULKHEAD.stream().sorted().toList())
+                        + String.join(
+                                ", ", BULKHEAD_PROPERTIES.stream().sorted().toList())
                         + ", deadline, deadline-enforce, max-streams, stream-idle-timeout, or a property of bulkhead, circuit-breaker,"
                         + " recovery or retry-budget, such as circuit-breaker.failure-rate-threshold)");
             }

@@ -2,6 +2,7 @@ package io.weir.reload;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -13,57 +14,62 @@ import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
-/** What files hold, and in which directories to look for changes of that. */
+/** Hashes of the watched files, and the directories in which a change of a file is visible. */
 final class WatchedFiles {
 
-    /** As many links one after the other are followed, as the kernel does. */
+    /** Maximum length of a chain of symbolic links; the same as in the kernel. */
     private static final int MAX_LINKS = 40;
 
     private WatchedFiles() {}
 
-    /** What each file holds: its hash, or why it cannot be read. Equal as long as nothing has changed. */
-    static Map<Path, String> contents(Set<Path> files) {
-        Map<Path, String> contents = new TreeMap<>();
-        files.forEach(file -> contents.put(file, content(file)));
-        return contents;
+    /** The hash of each file, or the reason why it cannot be read. Equal if nothing has changed. */
+    static Map<Path, String> hashes(Set<Path> files) {
+        Map<Path, String> hashes = new TreeMap<>();
+        files.forEach(file -> hashes.put(file, hash(file)));
+        return hashes;
     }
 
-    private static String content(Path file) {
+    private static String hash(Path file) {
         try (InputStream in = Files.newInputStream(file);
                 DigestInputStream digest = new DigestInputStream(in, MessageDigest.getInstance("SHA-256"))) {
-            digest.transferTo(java.io.OutputStream.nullOutputStream());
+            digest.transferTo(OutputStream.nullOutputStream());
             return HexFormat.of().formatHex(digest.getMessageDigest().digest());
         } catch (NoSuchFileException e) {
             return "absent";
         } catch (IOException e) {
             return "unreadable: " + e.getClass().getSimpleName();
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
+            throw new IllegalStateException("SHA-256 unavailable, although every Java platform must provide it", e);
         }
     }
 
     /**
-     * The directories in which something happens when what a file's name leads to changes: its own, and those of all links on the way,
-     * be they links to files or to directories. A Kubernetes config map changes by a link beside the file, {@code ..data}.
+     * The directories in which a change of a file is visible: the file's own directory, and those of all
+     * symbolic links on its path, to files or to directories. A Kubernetes ConfigMap changes by replacing a
+     * link beside the file, {@code ..data}.
      */
     static Set<Path> directories(Set<Path> files) {
         Set<Path> directories = new LinkedHashSet<>();
         for (Path file : files) {
-            Path at = file.toAbsolutePath();
+            Path path = file.toAbsolutePath();
             for (int links = 0; links < MAX_LINKS; links++) {
-                Path next = firstLink(at, directories);
+                Path next = resolveFirstLink(path, directories);
                 if (next == null) {
                     break;
                 }
-                at = next;
+                path = next;
             }
         }
         return directories;
     }
 
-    /** Where the path leads by its first link, whose directory is added; null if there is none: then the file's is. */
-    private static @org.jspecify.annotations.Nullable Path firstLink(Path path, Set<Path> directories) {
+    /**
+     * The path with its first link resolved, whose directory is added; null if the path contains no link.
+     * Then the file's directory is added.
+     */
+    private static @Nullable Path resolveFirstLink(Path path, Set<Path> directories) {
         Path walked = path.getRoot();
         for (int i = 0; i < path.getNameCount(); i++) {
             Path parent = walked;
@@ -75,7 +81,7 @@ final class WatchedFiles {
                     Path rest = i + 1 < path.getNameCount() ? path.subpath(i + 1, path.getNameCount()) : Path.of("");
                     return target.resolve(rest).normalize();
                 } catch (IOException e) {
-                    // It has changed in this moment; whoever looks again sees it.
+                    // The link has just changed; the next comparison detects the change.
                     return null;
                 }
             }

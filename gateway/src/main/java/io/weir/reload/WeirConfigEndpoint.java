@@ -1,48 +1,49 @@
 package io.weir.reload;
 
-import io.weir.config.check.Snapshot;
+import io.weir.config.check.ConfigurationSnapshot;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 
 /**
- * The management endpoint {@code weirconfig}: what is in force, where each value is written, and the last changes. Secrets are masked.
+ * The management endpoint {@code weirconfig}: the configuration in force, the origin of each value, and the
+ * last changes. Secrets are masked.
  */
 @Endpoint(id = "weirconfig")
 public class WeirConfigEndpoint {
 
     private final LiveConfiguration configuration;
 
-    /** The endpoint of a configuration. */
+    /** Creates the endpoint. */
     public WeirConfigEndpoint(LiveConfiguration configuration) {
         this.configuration = configuration;
     }
 
     /**
-     * What is shown.
+     * The response.
      *
-     * @param files the files that it comes from
-     * @param changes the last ten changes, the latest first
-     * @param refused what is written and not in force, since it is not sound; null if it is
-     * @param properties what is in force
+     * @param files the configuration's files
+     * @param changes the last ten applied changes, the latest first
+     * @param refused the last rejected change; null if the content of the files is in force
+     * @param properties the effective values
      */
     record View(
             List<String> files,
             List<ChangeView> changes,
             @Nullable ChangeView refused,
-            List<Snapshot.Value> properties) {}
+            List<ConfigurationSnapshot.EffectiveValue> properties) {}
 
-    /** The configuration. */
+    /** Returns the configuration in force. */
     @ReadOperation
     public Object all() {
-        Snapshot inForce = configuration.inForce();
-        History history = configuration.history();
-        Change refused = history.refused();
+        ConfigurationSnapshot inForce = configuration.inForce();
+        ChangeHistory history = configuration.history();
+        ConfigurationChange rejected = history.lastRejected();
         return new View(
                 inForce.files().stream().map(Object::toString).toList(),
                 history.changes().stream().map(ChangeView::of).toList(),
-                refused == null ? null : ChangeView.of(refused),
+                rejected == null ? null : ChangeView.of(rejected),
                 inForce.values());
     }
 }

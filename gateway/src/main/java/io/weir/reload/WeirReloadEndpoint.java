@@ -1,7 +1,7 @@
 package io.weir.reload;
 
 import io.weir.management.ManagementCaller;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import java.util.Map;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
@@ -11,8 +11,9 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * The management endpoint {@code weirreload}: {@code POST /actuator/weirreload} reads the configuration's files now, and puts in force
- * what they say. It answers what has changed, or, with a 400, everything that is wrong; then everything is as it was.
+ * The management endpoint {@code weirreload}: {@code POST /actuator/weirreload} reloads the configuration's
+ * files now. It returns the changed values, or status 400 with all problems; then the current configuration
+ * stays in force.
  */
 @Endpoint(id = "weirreload")
 public class WeirReloadEndpoint {
@@ -21,12 +22,12 @@ public class WeirReloadEndpoint {
 
     private final LiveConfiguration configuration;
 
-    /** The endpoint of a configuration. */
+    /** Creates the endpoint. */
     public WeirReloadEndpoint(LiveConfiguration configuration) {
         this.configuration = configuration;
     }
 
-    /** Reloads. */
+    /** Reloads the configuration. */
     @WriteOperation
     public Mono<WebEndpointResponse<Object>> reload() {
         return Mono.deferContextual(context -> {
@@ -36,7 +37,7 @@ public class WeirReloadEndpoint {
         });
     }
 
-    private static WebEndpointResponse<Object> answer(Change change) {
+    private static WebEndpointResponse<Object> answer(ConfigurationChange change) {
         if (change.isApplied()) {
             return new WebEndpointResponse<>(ChangeView.of(change));
         }
@@ -49,7 +50,7 @@ public class WeirReloadEndpoint {
                         "status",
                         WebEndpointResponse.STATUS_BAD_REQUEST,
                         "detail",
-                        "Everything stays as it was",
+                        "The current configuration stays in force",
                         "problems",
                         change.problems()),
                 WebEndpointResponse.STATUS_BAD_REQUEST,

@@ -15,8 +15,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param maxAttempts all attempts, the first included; 2 to 10. A second attempt repairs a lost connection;
  *     more attempts mostly add load to a failing backend.
  * @param attemptTimeout the time until each attempt's answer must begin, without the time that the caller
- *     needs to send the request; 1ms to 10m, at most the deadline; default: only the deadline, so only early
- *     failures are retried.
+ *     needs to send the request; 1ms to 10m, at most the deadline; default: only the deadline, so that only
+ *     early failures are retried.
  * @param backoff mean wait before the next attempt, doubled each time and jittered by half; 0 to 10s. The
  *     jitter spreads the retries of requests that failed at the same time.
  * @param statuses the backend's statuses that are retried; each 500 to 599. By default those that mean "not

@@ -7,15 +7,15 @@ import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.context.Context;
 import io.weir.door.RequestFacts;
 import io.weir.engine.Backend;
-import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** An exchange's span, and those of its attempts below it. Confined to the exchange's event loop. */
+/** The span of an exchange, and the child spans of its attempts. Confined to the exchange's event loop. */
 final class ExchangeSpan implements ExchangeTrace {
 
     private final Tracer tracer;
@@ -23,25 +23,25 @@ final class ExchangeSpan implements ExchangeTrace {
     private final Context context;
     private final boolean recording;
     private final boolean continued;
-    private final long offset;
+    private final long epochOffsetNanos;
     private @Nullable Span attempt;
     private int attempts;
     private int answered;
 
     /**
-     * The span of an exchange that begins.
+     * The span of a new exchange.
      *
-     * @param span which has been started
-     * @param continued whether the caller has begun the trace
-     * @param offset from the engine's time to that since 1970
+     * @param span the started span
+     * @param continued whether the caller started the trace
+     * @param epochOffsetNanos difference between nanoseconds since 1970 and the engine's clock
      */
-    ExchangeSpan(Tracer tracer, Span span, boolean continued, long offset) {
+    ExchangeSpan(Tracer tracer, Span span, boolean continued, long epochOffsetNanos) {
         this.tracer = tracer;
         this.span = span;
         this.context = Context.root().with(span);
         this.recording = span.isRecording();
         this.continued = continued;
-        this.offset = offset;
+        this.epochOffsetNanos = epochOffsetNanos;
     }
 
     @Override
@@ -51,8 +51,8 @@ final class ExchangeSpan implements ExchangeTrace {
 
     @Override
     public void waited(long from, long to, boolean permitted) {
-        span.addEvent("weir.queued", from + offset, TimeUnit.NANOSECONDS);
-        span.addEvent(permitted ? "weir.permitted" : "weir.left-queue", to + offset, TimeUnit.NANOSECONDS);
+        span.addEvent("weir.queued", from + epochOffsetNanos, TimeUnit.NANOSECONDS);
+        span.addEvent(permitted ? "weir.permitted" : "weir.left-queue", to + epochOffsetNanos, TimeUnit.NANOSECONDS);
     }
 
     @Override
@@ -60,18 +60,18 @@ final class ExchangeSpan implements ExchangeTrace {
         attempts++;
         answered = 0;
         if (!recording) {
-            // The decision travels on, or the backend would begin a trace of its own.
+            // Passes the decision on; otherwise the backend would start a trace of its own.
             return continued ? null : new TraceContext(span.getSpanContext(), false);
         }
-        span.addEvent("weir.attempted", now + offset, TimeUnit.NANOSECONDS);
-        Span begun = tracer.spanBuilder(SpanText.name(method, ""))
+        span.addEvent("weir.attempted", now + epochOffsetNanos, TimeUnit.NANOSECONDS);
+        Span started = tracer.spanBuilder(SpanText.name(method, ""))
                 .setParent(context)
                 .setSpanKind(SpanKind.CLIENT)
-                .setStartTimestamp(now + offset, TimeUnit.NANOSECONDS)
+                .setStartTimestamp(now + epochOffsetNanos, TimeUnit.NANOSECONDS)
                 .startSpan();
-        SpanText.attempt(begun, backend, method, target, attempts);
-        attempt = begun;
-        return new TraceContext(begun.getSpanContext(), continued);
+        SpanText.attempt(started, backend, method, target, attempts);
+        attempt = started;
+        return new TraceContext(started.getSpanContext(), continued);
     }
 
     @Override
@@ -81,38 +81,38 @@ final class ExchangeSpan implements ExchangeTrace {
 
     @Override
     public void attemptEnded(@Nullable Reason why, long now) {
-        Span over = attempt;
+        Span finished = attempt;
         attempt = null;
-        if (over != null) {
-            SpanText.attemptOutcome(over, answered, why);
-            over.end(now + offset, TimeUnit.NANOSECONDS);
+        if (finished != null) {
+            SpanText.attemptOutcome(finished, answered, why);
+            finished.end(now + epochOffsetNanos, TimeUnit.NANOSECONDS);
         }
     }
 
     @Override
-    public void ended(Exchange exchange) {
+    public void ended(ExchangeRecord exchange) {
         if (!recording) {
             return;
         }
         try {
             describe(exchange);
         } catch (RuntimeException e) {
-            // Whatever is wrong with what it says, the exchange must come to its end.
+            // A failure to describe the exchange must not keep it from ending.
             span.recordException(e);
         }
-        span.end(exchange.arrivedAtNanos() + exchange.totalNanos() + offset, TimeUnit.NANOSECONDS);
+        span.end(exchange.arrivedAtNanos() + exchange.totalNanos() + epochOffsetNanos, TimeUnit.NANOSECONDS);
     }
 
-    private void describe(Exchange exchange) {
+    private void describe(ExchangeRecord exchange) {
         SpanText.outcome(span, ExchangeOutcomes.index(exchange), exchange.status(), exchange.detail());
         span.setAttribute(SpanText.ROUTE, exchange.route().id());
         span.setAttribute(SpanText.BACKEND, exchange.backend().name());
         span.setAttribute(SpanText.ATTEMPTS, exchange.attempts());
         span.setAttribute(SpanText.QUEUE_MS, SpanText.millis(exchange.queueNanos()));
         span.setAttribute(SpanText.BACKEND_MS, SpanText.millis(exchange.backendNanos()));
-        Reason instead = exchange.fallbackReason();
-        if (instead != null) {
-            span.setAttribute(SpanText.REASON, instead.word());
+        Reason fallbackReason = exchange.fallbackReason();
+        if (fallbackReason != null) {
+            span.setAttribute(SpanText.REASON, fallbackReason.word());
         }
         if (exchange.caller() instanceof RequestFacts facts) {
             SpanText.request(span, facts);

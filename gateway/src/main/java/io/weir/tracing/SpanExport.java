@@ -10,25 +10,24 @@ import io.opentelemetry.sdk.trace.export.SpanExporter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import org.jctools.queues.atomic.MpscAtomicArrayQueue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes spans that have ended, and has them exported by a thread of its own. Whoever ends a span never waits: one that finds
- * the queue full is dropped and counted.
+ * Exports ended spans on a thread of its own. The thread that ends a span never waits: a span that finds the
+ * queue full is dropped and counted.
  */
-// Concurrency: `waiting` is raised before a span is put into the queue and lowered after it was taken out, so the queue
-// is never longer than it says. The thread is woken by the span that makes a batch full; if that comes before it parks,
-// it does not park.
+// Concurrency: the queue is lock-free and bounded. The exporter's thread sets `parked` before its last look
+// at the queue; the span that completes a batch unparks the thread if `parked` is set. If both miss each
+// other, the thread wakes by itself after the interval.
 final class SpanExport implements SpanProcessor {
 
-    /** Spans that are exported at once. */
+    /** Maximum number of spans of one export. */
     static final int BATCH = 512;
 
     private static final long CLOSE_MILLIS = 2_000;
@@ -41,12 +40,12 @@ final class SpanExport implements SpanProcessor {
     private final long intervalNanos;
     private final long timeoutNanos;
     private final LongSupplier nanoClock;
-    private final ConcurrentLinkedQueue<ReadableSpan> queue = new ConcurrentLinkedQueue<>();
-    private final AtomicInteger waiting = new AtomicInteger();
+    private final MpscAtomicArrayQueue<ReadableSpan> queue;
     private final LongAdder exported = new LongAdder();
     private final LongAdder dropped = new LongAdder();
     private final LongAdder failed = new LongAdder();
     private final Thread thread;
+    private volatile boolean parked;
     private volatile boolean closing;
     private long reported;
     private long reportDueAt;
@@ -54,14 +53,15 @@ final class SpanExport implements SpanProcessor {
     /**
      * Starts the exporter's thread.
      *
-     * @param capacity spans that may wait
-     * @param interval longest time that a span waits for others
-     * @param timeout time for a batch, after which it is given up
+     * @param capacity maximum number of spans in the queue
+     * @param interval longest time that a span waits for its batch to fill
+     * @param timeout time for an export; its spans count as failed afterwards
      */
     @SuppressWarnings("ThisEscapedInObjectConstruction")
     SpanExport(SpanExporter exporter, int capacity, Duration interval, Duration timeout, LongSupplier nanoClock) {
         this.exporter = exporter;
         this.capacity = capacity;
+        this.queue = new MpscAtomicArrayQueue<>(capacity);
         this.intervalNanos = interval.toNanos();
         this.timeoutNanos = timeout.toNanos();
         this.nanoClock = nanoClock;
@@ -69,17 +69,17 @@ final class SpanExport implements SpanProcessor {
         this.thread = Thread.ofPlatform().daemon().name("weir-tracing").start(this::run);
     }
 
-    /** Spans that the collector has taken. */
+    /** Spans that the collector accepted. */
     long exported() {
         return exported.sum();
     }
 
-    /** Spans that found the queue full. */
+    /** Spans dropped because the queue was full, or after the shutdown. */
     long dropped() {
         return dropped.sum();
     }
 
-    /** Spans that the collector has not taken in time, or refused. */
+    /** Spans that the collector refused, or did not accept in time. */
     long failed() {
         return failed.sum();
     }
@@ -99,26 +99,22 @@ final class SpanExport implements SpanProcessor {
 
     @Override
     public void onEnd(ReadableSpan span) {
-        int now = waiting.incrementAndGet();
-        if (now > capacity || closing) {
-            waiting.decrementAndGet();
+        if (closing || !queue.offerIfBelowThreshold(span, capacity)) {
             dropped.increment();
-            return;
-        }
-        queue.add(span);
-        if (now == BATCH) {
+        } else if (parked && queue.size() >= BATCH) {
+            parked = false;
             LockSupport.unpark(thread);
         }
     }
 
-    /** Exports what waits, for two seconds at most. */
+    /** Exports the queued spans, for two seconds at most. */
     @Override
     public CompletableResultCode shutdown() {
         closing = true;
         LockSupport.unpark(thread);
         try {
             if (!thread.join(Duration.ofMillis(CLOSE_MILLIS))) {
-                // The exporter waits for what is under way, unless it is interrupted.
+                // Ends the wait for the present export.
                 thread.interrupt();
             }
         } catch (InterruptedException e) {
@@ -133,40 +129,43 @@ final class SpanExport implements SpanProcessor {
         boolean last;
         do {
             last = closing;
-            if (!last && waiting.get() < BATCH) {
-                LockSupport.parkNanos(this, intervalNanos);
+            if (!last) {
+                park();
             }
-            List<SpanData> batch = take();
+            List<SpanData> batch = nextBatch();
             if (!batch.isEmpty()) {
                 export(batch);
             }
             report();
-        } while (!last || waiting.get() > 0);
+        } while (!last || !queue.isEmpty());
         exporter.shutdown();
     }
 
-    private List<SpanData> take() {
-        List<SpanData> batch = new ArrayList<>();
-        ReadableSpan span = queue.poll();
-        while (span != null) {
-            waiting.decrementAndGet();
-            batch.add(span.toSpanData());
-            span = batch.size() < BATCH ? queue.poll() : null;
+    private void park() {
+        parked = true;
+        if (queue.size() < BATCH && !closing) {
+            LockSupport.parkNanos(this, intervalNanos);
         }
+        parked = false;
+    }
+
+    private List<SpanData> nextBatch() {
+        List<SpanData> batch = new ArrayList<>();
+        queue.drain(span -> batch.add(span.toSpanData()), BATCH);
         return batch;
     }
 
     private void export(List<SpanData> batch) {
-        boolean taken = false;
+        boolean accepted = false;
         try {
-            taken = !Thread.currentThread().isInterrupted()
+            accepted = !Thread.currentThread().isInterrupted()
                     && exporter.export(batch)
                             .join(timeoutNanos, TimeUnit.NANOSECONDS)
                             .isSuccess();
         } catch (RuntimeException e) {
-            log.error("Spans cannot be exported", e);
+            log.error("Export of spans failed", e);
         }
-        (taken ? exported : failed).add(batch.size());
+        (accepted ? exported : failed).add(batch.size());
     }
 
     private void report() {

@@ -20,7 +20,10 @@ import java.net.URI;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What spans say: OpenTelemetry's semantic conventions for HTTP, and below {@code weir.} the words of the access log. */
+/**
+ * Attributes of spans: OpenTelemetry's semantic conventions for HTTP, and the access log's fields as {@code
+ * weir.*}.
+ */
 final class SpanText {
 
     static final AttributeKey<String> ROUTE = AttributeKey.stringKey("weir.route");
@@ -34,7 +37,7 @@ final class SpanText {
     static final AttributeKey<Double> QUEUE_MS = AttributeKey.doubleKey("weir.queue_ms");
     static final AttributeKey<Double> BACKEND_MS = AttributeKey.doubleKey("weir.backend_ms");
 
-    /** Those that the conventions know; a caller may send any. */
+    /** The methods in the conventions; callers may send others. */
     private static final Set<String> METHODS =
             Set.of("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE");
 
@@ -46,17 +49,19 @@ final class SpanText {
 
     private SpanText() {}
 
-    /** {@code GET orders}, or {@code GET} where there is no route: bounded whatever callers send. */
+    /**
+     * The name of a span: {@code GET orders}, or {@code GET} without a route. Callers cannot invent names.
+     */
     static String name(String method, String route) {
-        String known = METHODS.contains(method) ? method : UNNAMED;
-        return route.isEmpty() ? known : known + ' ' + route;
+        String nameable = METHODS.contains(method) ? method : UNNAMED;
+        return route.isEmpty() ? nameable : nameable + ' ' + route;
     }
 
-    /** What was asked. */
+    /** Adds the attributes of the request. */
     static void request(Span span, RequestFacts facts) {
         method(span, facts.requestMethod());
-        known(span, UrlAttributes.URL_SCHEME, facts.scheme());
-        known(span, UrlAttributes.URL_PATH, withoutQuery(facts.requestPath()));
+        optional(span, UrlAttributes.URL_SCHEME, facts.scheme());
+        optional(span, UrlAttributes.URL_PATH, withoutQuery(facts.requestPath()));
         if (facts.protocol().startsWith(PROTOCOL)) {
             String version = facts.protocol().substring(PROTOCOL.length());
             span.setAttribute(NetworkAttributes.NETWORK_PROTOCOL_VERSION, version.equals("2.0") ? "2" : version);
@@ -66,21 +71,23 @@ final class SpanText {
         if (host != null) {
             server(span, host);
         }
-        known(span, UserAgentAttributes.USER_AGENT_ORIGINAL, headers.get(HttpHeaderNames.USER_AGENT));
-        known(span, ClientAttributes.CLIENT_ADDRESS, facts.callerAddress());
-        known(span, REQUEST_ID, facts.requestId());
-        known(span, DOOR, facts.door());
+        optional(span, UserAgentAttributes.USER_AGENT_ORIGINAL, headers.get(HttpHeaderNames.USER_AGENT));
+        optional(span, ClientAttributes.CLIENT_ADDRESS, facts.callerAddress());
+        optional(span, REQUEST_ID, facts.requestId());
+        optional(span, DOOR, facts.door());
     }
 
-    /** What is asked of a backend. */
+    /** Adds the attributes of an attempt. */
     static void attempt(Span span, Backend backend, String method, String target, int number) {
         method(span, method);
-        URI uri = backend.uri();
-        server(span, backend.authority());
+        URI uri = backend.settings().uri();
+        server(span, backend.settings().authority());
         if (uri.getPort() < 0) {
             span.setAttribute(ServerAttributes.SERVER_PORT, "https".equals(uri.getScheme()) ? 443 : 80);
         }
-        span.setAttribute(UrlAttributes.URL_FULL, uri.getScheme() + "://" + backend.authority() + withoutQuery(target));
+        span.setAttribute(
+                UrlAttributes.URL_FULL,
+                uri.getScheme() + "://" + backend.settings().authority() + withoutQuery(target));
         span.setAttribute(BACKEND, backend.name());
         if (number > 1) {
             span.setAttribute(HttpAttributes.HTTP_REQUEST_RESEND_COUNT, number - 1);
@@ -88,25 +95,25 @@ final class SpanText {
     }
 
     /**
-     * What was answered to the caller.
+     * Adds the attributes of the answer to the caller.
      *
-     * @param outcome where its word stands among {@link ExchangeOutcomes#words()}
+     * @param outcome index in {@link ExchangeOutcomes#words()}
      */
     static void outcome(Span span, int outcome, int status, @Nullable String detail) {
         String word = ExchangeOutcomes.words().get(outcome);
         span.setAttribute(HttpAttributes.HTTP_RESPONSE_STATUS_CODE, status);
         span.setAttribute(OUTCOME, word);
-        known(span, DETAIL, detail);
+        optional(span, DETAIL, detail);
         if (ExchangeOutcomes.kind(outcome).isTrouble()) {
             failed(span, word.equals("5xx") ? Integer.toString(status) : word);
         }
     }
 
     /**
-     * What became of an attempt.
+     * Adds the attributes of an attempt's result.
      *
-     * @param status the answer's; 0 if there is none
-     * @param why what ended it; null if its answer did
+     * @param status the status of the answer; 0: no answer
+     * @param why the reason why the attempt failed; null: it ended with its answer
      */
     static void attemptOutcome(Span span, int status, @Nullable Reason why) {
         if (status != 0) {
@@ -135,13 +142,13 @@ final class SpanText {
         boolean isKnown = METHODS.contains(method);
         span.setAttribute(HttpAttributes.HTTP_REQUEST_METHOD, isKnown ? method : OTHER_METHOD);
         if (!isKnown) {
-            known(span, HttpAttributes.HTTP_REQUEST_METHOD_ORIGINAL, method);
+            optional(span, HttpAttributes.HTTP_REQUEST_METHOD_ORIGINAL, method);
         }
     }
 
     private static void server(Span span, String authority) {
         int colon = authority.lastIndexOf(':');
-        // Not one of those in an address of IPv6.
+        // Not a colon within an IPv6 address.
         boolean hasPort = colon > 0 && authority.indexOf(']', colon) < 0;
         String host = hasPort ? authority.substring(0, colon) : authority;
         boolean isLiteral = host.startsWith("[") && host.endsWith("]");
@@ -155,17 +162,17 @@ final class SpanText {
         try {
             span.setAttribute(ServerAttributes.SERVER_PORT, Integer.parseInt(digits));
         } catch (NumberFormatException e) {
-            // Of a Host that says none: then neither does the span.
+            // The Host header has no valid port, so the span has none.
         }
     }
 
-    /** Queries may hold secrets. */
+    /** Without the query, since it may hold secrets. */
     private static String withoutQuery(String target) {
         int query = target.indexOf('?');
         return query < 0 ? target : target.substring(0, query);
     }
 
-    private static void known(Span span, AttributeKey<String> key, @Nullable String value) {
+    private static void optional(Span span, AttributeKey<String> key, @Nullable String value) {
         if (value != null && !value.isEmpty()) {
             span.setAttribute(key, value);
         }

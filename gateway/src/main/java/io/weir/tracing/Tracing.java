@@ -14,8 +14,8 @@ import io.opentelemetry.sdk.trace.export.SpanExporter;
 import io.opentelemetry.sdk.trace.samplers.Sampler;
 import io.opentelemetry.semconv.ServiceAttributes;
 import io.weir.door.RequestFacts;
-import io.weir.engine.Exchange;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.engine.ExchangeRecord;
 import io.weir.engine.ExchangeTrace;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -26,14 +26,14 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a span for each request, whatever becomes of it. It is there only if tracing is switched on.
+ * Creates a span for each request, with any outcome. Exists only if tracing is enabled.
  *
- * <p>Thread-safe. What it makes of a request is confined to the request's event loop.
+ * <p>Thread-safe. The spans of a request are confined to the request's event loop.
  */
 public final class Tracing implements AutoCloseable {
 
     private static final String SCOPE = "io.weir";
-    /** As long as the access log's longest. */
+    /** The same as the longest value in the access log. */
     private static final int MAX_VALUE_CHARS = 2_048;
 
     private final SpanExport export;
@@ -43,7 +43,7 @@ public final class Tracing implements AutoCloseable {
     private final LongSupplier nanoClock;
 
     /**
-     * Tracing to the collector of the properties. Nothing is sent before there is a span.
+     * Tracing to the configured collector. It sends nothing before the first span.
      *
      * @param nanoClock the engine's clock
      */
@@ -80,53 +80,55 @@ public final class Tracing implements AutoCloseable {
         this.nanoClock = nanoClock;
     }
 
-    /** An exchange begins. */
-    public ExchangeTrace began(Exchange exchange) {
-        Context parent = TraceContext.of(exchange.caller().headers());
-        long offset = offset();
+    /** Starts the span of a new exchange. */
+    public ExchangeTrace began(ExchangeRecord exchange) {
+        Context parent = TraceContext.extract(exchange.caller().headers());
+        long epochOffsetNanos = epochOffsetNanos();
         String name = SpanText.name(
                 exchange.caller().method().name(), exchange.route().id());
-        Span span = start(name, parent, exchange.arrivedAtNanos() + offset);
-        return new ExchangeSpan(tracer, span, TraceContext.isContinued(parent), offset);
+        Span span = start(name, parent, exchange.arrivedAtNanos() + epochOffsetNanos);
+        return new ExchangeSpan(tracer, span, TraceContext.hasParent(parent), epochOffsetNanos);
     }
 
     /**
-     * A request was refused before it had a route.
+     * Records a request that was refused before its route was known.
      *
-     * @param nanos what it took
-     * @return the id of its trace; null if there is none
+     * @param nanos duration of the request
+     * @return the id of the request's trace; null: none
      */
     public @Nullable String refused(Refusal refusal, long nanos, RequestFacts facts) {
         return failed("", refusal, nanos, facts);
     }
 
     /**
-     * A request was refused on its route, and had no exchange: a filter failed.
+     * Records a request that was refused on a route without an exchange: a filter failed.
      *
      * @param route the route's id
-     * @param nanos what it took
-     * @return the id of its trace; null if there is none
+     * @param nanos duration of the request
+     * @return the id of the request's trace; null: none
      */
     public @Nullable String failed(String route, Refusal refusal, long nanos, RequestFacts facts) {
         Reason reason = refusal.reason();
-        return over(route, ExchangeOutcomes.index(reason), reason.status().code(), refusal.detail(), nanos, facts);
+        return recordFinished(
+                route, ExchangeOutcomes.index(reason), reason.status().code(), refusal.detail(), nanos, facts);
     }
 
     /**
-     * A request was answered, but by no exchange: by an unprotected route's backend, or by a filter.
+     * Records a request that was answered without an exchange: by the backend of an unprotected route, or by
+     * a filter.
      *
      * @param route the route's id
-     * @param nanos what it took
-     * @return the id of its trace; null if there is none
+     * @param nanos duration of the request
+     * @return the id of the request's trace; null: none
      */
     public @Nullable String answered(String route, int status, long nanos, RequestFacts facts) {
-        return over(route, ExchangeOutcomes.index(status), status, null, nanos, facts);
+        return recordFinished(route, ExchangeOutcomes.index(status), status, null, nanos, facts);
     }
 
-    private @Nullable String over(
+    private @Nullable String recordFinished(
             String route, int outcome, int status, @Nullable String detail, long nanos, RequestFacts facts) {
-        Context parent = TraceContext.of(facts.requestHeaders());
-        long now = nanoClock.getAsLong() + offset();
+        Context parent = TraceContext.extract(facts.requestHeaders());
+        long now = nanoClock.getAsLong() + epochOffsetNanos();
         Span span = start(SpanText.name(facts.requestMethod(), route), parent, now - nanos);
         if (!span.isRecording()) {
             return facts.traceId();
@@ -138,7 +140,7 @@ public final class Tracing implements AutoCloseable {
                 span.setAttribute(SpanText.ROUTE, route);
             }
         } catch (RuntimeException e) {
-            // Whatever is wrong with what it says, the request must come to its end.
+            // A failure to describe the request must not keep it from ending.
             span.recordException(e);
         }
         span.end(now, TimeUnit.NANOSECONDS);
@@ -153,28 +155,31 @@ public final class Tracing implements AutoCloseable {
                 .startSpan();
     }
 
-    /** From the engine's time to that since 1970; taken once for an exchange, so that its steps keep their distances. */
-    private long offset() {
+    /**
+     * The difference between nanoseconds since 1970 and the engine's clock. Read once for each exchange, so
+     * that the durations of its steps are exact.
+     */
+    private long epochOffsetNanos() {
         Instant now = wall.instant();
         return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano() - nanoClock.getAsLong();
     }
 
-    /** Spans that the collector has taken. */
+    /** Spans that the collector accepted. */
     public long exported() {
         return export.exported();
     }
 
-    /** Spans that found the queue full. */
+    /** Spans dropped because the queue was full. */
     public long dropped() {
         return export.dropped();
     }
 
-    /** Spans that the collector has not taken in time, or refused. */
+    /** Spans that the collector refused, or did not accept in time. */
     public long failed() {
         return export.failed();
     }
 
-    /** Exports what waits, for two seconds at most. */
+    /** Exports the queued spans, for two seconds at most. */
     @Override
     public void close() {
         provider.shutdown();

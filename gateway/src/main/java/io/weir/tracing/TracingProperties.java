@@ -15,16 +15,19 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * {@code weir.tracing}: spans for OpenTelemetry, over OTLP/HTTP.
  *
- * @param enabled whether spans are made and exported.
- * @param endpoint where the collector takes traces, with the path; default: an OpenTelemetry collector on this machine.
+ * @param enabled whether spans are created and exported.
+ * @param endpoint URL of the collector, with the path; default: an OpenTelemetry collector on this machine.
  * @param headers headers for the collector, such as an {@code Authorization}; default: none.
  * @param serviceName {@code service.name} of the spans; 1 to 255 characters.
- * @param samplingRatio share of the traces begun here that is recorded; 0 to 1. For a trace that the caller has begun, the
- *     caller's {@code traceparent} says whether it is.
- * @param queueCapacity spans that may wait to be exported; 512 to 1000000. A span that finds it full is dropped and counted
- *     ({@code weir_spans_total}): an exchange never waits for a collector.
- * @param exportInterval longest time that a span waits to be exported with others; 10ms to 1m. 512 of them go at once.
- * @param exportTimeout time for an export, retries included; 100ms to 1m. Then its spans are given up.
+ * @param samplingRatio share of the traces started by the gateway that is recorded; 0 to 1. For a trace that
+ *     the caller started, the caller's {@code traceparent} decides.
+ * @param queueCapacity maximum number of spans that wait to be exported; 512 to 1000000. A span that finds
+ *     the queue full is dropped and counted ({@code weir_spans_total}): an exchange never waits for a
+ *     collector.
+ * @param exportInterval longest time that a span waits for its batch to fill; 10ms to 1m. A batch of 512 is
+ *     exported at once.
+ * @param exportTimeout time for an export, including retries; 100ms to 1m. Then its spans are lost, and
+ *     counted.
  */
 public record TracingProperties(
         @DefaultValue("false") boolean enabled,

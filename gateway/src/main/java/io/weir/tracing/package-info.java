@@ -1,59 +1,84 @@
 /**
- * Traces for OpenTelemetry: a span for each request, and below it one for each attempt, exported over OTLP/HTTP.
+ * Traces for OpenTelemetry: a span for each request and a child span for each attempt, exported over
+ * OTLP/HTTP.
  *
- * <p>Off unless {@code weir.tracing.enabled}. Then there is no {@link io.weir.tracing.Tracing}, nothing of OpenTelemetry is
- * loaded, and an exchange that begins is asked once whether anybody wants to be told.
+ * <p>Off unless {@code weir.tracing.enabled}. While tracing is off, {@link io.weir.tracing.Tracing} does not
+ * exist and no class of OpenTelemetry is loaded; a new exchange only finds that it has no trace.
  *
- * <h2>What is told</h2>
+ * <h2>Spans</h2>
  *
  * <ul>
- *   <li>A server span for every request that the meter {@code weir.requests} counts, whatever became of it: answered, refused by
- *       the engine, by a door or where it was decoded, past its deadline, left by its caller. From the decoded head to the answer's last byte
- *       flushed. Its name is method and route's id, {@code GET orders}.
- *   <li>Each attempt at a backend as an event of the server span, {@code weir.attempted}, and as a client span below it, whose context is
- *       what the backend gets in {@code traceparent}.
- *   <li>The queue as two events of the server span, {@code weir.queued} and then {@code weir.permitted} or {@code
- *       weir.left-queue}. An event and no span, since it is the exchange that waits, and nobody asks for a wait's children.
- *   <li>Attributes by OpenTelemetry's conventions for HTTP, and {@code weir.outcome}, {@code weir.reason}, {@code weir.detail}, {@code
- *       weir.route}, {@code weir.backend}, {@code weir.door}, {@code weir.attempts}, {@code weir.queue_ms}, {@code
- *       weir.backend_ms}, {@code weir.request_id}, with the access log's words and meanings. {@code error.type} is the reason's word where the
- *       gateway answered itself, and the status where a backend's 5xx was passed on. What callers do wrong is no error of a server
- *       span. Of paths the query is left out, since its values may be secrets.
- *   <li>No {@code http.route}: a route of Spring Cloud Gateway's is not a template of a path, it may go by a host or a header.
+ *   <li>A server span for every request that the meter {@code weir.requests} counts, with any outcome:
+ *       answered; refused by the engine, by a door or by the decoder; past its deadline; left by its caller.
+ *       It lasts from the decoded head to the last byte of the answer flushed. Its name is the method and the
+ *       route's id, {@code GET orders}.
+ *   <li>For each attempt, an event {@code weir.attempted} of the server span, and a client span below it. The
+ *       backend gets the client span's context in {@code traceparent}.
+ *   <li>The queue as two events of the server span: {@code weir.queued}, then {@code weir.permitted} or
+ *       {@code weir.left-queue}. They are events and no span, since a wait has no children.
+ *   <li>Attributes by OpenTelemetry's conventions for HTTP, and {@code weir.outcome}, {@code weir.reason},
+ *       {@code weir.detail}, {@code weir.route}, {@code weir.backend}, {@code weir.door}, {@code
+ *       weir.attempts}, {@code weir.queue_ms}, {@code weir.backend_ms}, {@code weir.request_id}, with the
+ *       meanings of the access log. {@code error.type} is the reason if the gateway answered itself, and the
+ *       status if it passed on a backend's 5xx. A caller's error is no error of a server span. Paths have no
+ *       query, since a query may hold secrets.
+ *   <li>No {@code http.route}: a route of Spring Cloud Gateway is not a path template; it may match a host or
+ *       a header.
  * </ul>
  *
  * <h2>Sampling and context</h2>
  *
- * OpenTelemetry's parent-based ratio: a trace that the caller has begun, by a {@code traceparent} that is valid as {@link
- * io.weir.edge.TraceParent} has it, is recorded if the caller says so; of those begun here a share is. What is not recorded costs an id. The decision
- * travels on: a backend gets the attempt's {@code traceparent} where it is recorded; the caller's own, untouched, where the caller said that it
- * is not; and where a trace begun here is not recorded one that says so, since backends would begin traces of their own otherwise. {@code
- * tracestate} goes on with a trace that is the caller's. The access log has the same trace id.
+ * OpenTelemetry's parent-based ratio sampler. If the caller started the trace, with a {@code traceparent}
+ * that {@link io.weir.edge.TraceParent} accepts, the caller's sampled flag decides. Of the traces that the
+ * gateway starts, a share is recorded. A trace that is not recorded costs an id.
  *
- * <h2>Never in the way</h2>
- *
- * A span that has ended goes into a bounded queue without a lock ({@link io.weir.tracing.SpanExport}), and one thread exports. A collector that
- * hangs, refuses or is not there costs spans, which are counted ({@code weir.spans}), and never a request. In place of
- * OpenTelemetry's BatchSpanProcessor, which takes a lock where spans end, on the event loop, and tells of what it drops by
- * metrics of OpenTelemetry's own only.
- *
- * <h2>Why this and not something else</h2>
+ * <p>Backends get the decision, too ({@link io.weir.tracing.TraceContext}, with OpenTelemetry's W3C
+ * propagator):
  *
  * <ul>
- *   <li>Micrometer's Observation with a bridge: several allocations and look-ups for each request, and it would have to be fed from the state machine
- *       all the same, since no chain of operators spans an exchange.
- *   <li>OpenTelemetry's autoconfiguration: a second configuration, by {@code OTEL_*}, that nobody checks. None of those are read.
- *   <li>OkHttp, the exporter's usual sender: the JDK has a client.
+ *   <li>The trace is recorded: the attempt's {@code traceparent}.
+ *   <li>The caller started it, and does not record it: the caller's {@code traceparent}, unchanged.
+ *   <li>The gateway started it, and does not record it: a {@code traceparent} without the sampled flag.
+ *       Otherwise backends would start traces of their own.
  * </ul>
  *
- * <p>Concurrency: what belongs to an exchange is confined to its event loop; the head that goes to a backend gets an immutable {@link
- * io.weir.tracing.TraceContext}, on whatever event loop it is written.
+ * <p>{@code tracestate} is passed on in traces that the caller started. The access log has the same trace id.
  *
- * <p>Reload: tracing is built in at the start; a file that changes it is refused, and says that it takes a restart.
+ * <h2>Export never blocks a request</h2>
  *
- * <p>Limitations: a caller who sets the sampled flag has each of its requests recorded; the queue bounds what that costs. What was refused where it was
- * decoded has no parent, since its head is not known. The context that an unprotected route's backend gets is the caller's. The
- * gateway's own probes are in no trace. An exporter that is retrying holds up later spans, not requests.
+ * An ended span goes into a bounded lock-free queue (JCTools' {@code MpscAtomicArrayQueue}), and one thread
+ * exports ({@link io.weir.tracing.SpanExport}). A collector that hangs, refuses or is down costs spans, which
+ * are counted ({@code weir.spans}), and never a request.
+ *
+ * <h2>Rejected</h2>
+ *
+ * <ul>
+ *   <li>OpenTelemetry's {@code BatchSpanProcessor}: it reports dropped spans only to a {@code MeterProvider}
+ *       of OpenTelemetry's, so counting and bounding would need a second queue counter around it. It wakes
+ *       its thread through an {@code ArrayBlockingQueue}, whose lock event loops take. Its shutdown cannot be
+ *       cut off after two seconds while a collector hangs.
+ *   <li>Micrometer's Observation with a bridge: several allocations and look-ups for each request. The state
+ *       machine would have to feed it all the same, since no chain of operators spans an exchange.
+ *   <li>OpenTelemetry's autoconfiguration: a second, unchecked configuration by variables {@code OTEL_*}. The
+ *       gateway reads none of them.
+ *   <li>OkHttp, the exporter's usual sender: the JDK has an HTTP client.
+ * </ul>
+ *
+ * <p><b>Concurrency.</b> The spans of an exchange are confined to its event loop. The writer of a request to
+ * a backend gets an immutable {@link io.weir.tracing.TraceContext}, on any event loop.
+ *
+ * <p><b>Reload.</b> Tracing is created at the start. A file that changes it is refused, with a message that
+ * it needs a restart.
+ *
+ * <p><b>Limitations.</b>
+ *
+ * <ul>
+ *   <li>A caller that sets the sampled flag has all of its requests recorded; the queue bounds the cost.
+ *   <li>The span of a request that the decoder refused has no parent, since its head is not known.
+ *   <li>The backend of an unprotected route gets the caller's context.
+ *   <li>The gateway's own probes are in no trace.
+ *   <li>An exporter that retries delays later spans, not requests.
+ * </ul>
  */
 @NullMarked
 package io.weir.tracing;

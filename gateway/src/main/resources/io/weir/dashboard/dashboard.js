@@ -1,17 +1,17 @@
-// Draws what /actuator/weirstream tells, once a second; see the package io.weir.dashboard.
-// Nothing is ever parsed as HTML: every text is a text node.
+// Draws the snapshots of /actuator/weirstream, one each second; see the package io.weir.dashboard.
+// No text is parsed as HTML: every text becomes a text node.
 
 const endpoints = document.documentElement.dataset.endpoints;
-const SECONDS = 120;
-const SILENCE_MS = 5_000;
-const RETRY_LEAST_MS = 500;
-const RETRY_MOST_MS = 4_000;
+const HISTORY_SECONDS = 120;
+const SILENCE_TIMEOUT_MS = 5_000;
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 4_000;
 
 const byId = (id) => document.getElementById(id);
 let token = sessionStorage.getItem('weir-token') ?? '';
 let vocabulary = {};
-let shown = null;
-const past = new Map();
+let lastView = null;
+const histories = new Map();
 const cards = new Map();
 
 // ---------------------------------------------------------------- the stream
@@ -21,9 +21,9 @@ class Unauthorized extends Error {}
 const authorization = () => (token ? { Authorization: `Bearer ${token}` } : {});
 
 /** Reads events until the stream ends. */
-async function read() {
+async function readStream() {
   const abort = new AbortController();
-  let watchdog = setTimeout(() => abort.abort(), SILENCE_MS);
+  let watchdog = setTimeout(() => abort.abort(), SILENCE_TIMEOUT_MS);
   try {
     const response = await fetch(`${endpoints}/weirstream`, {
       headers: { Accept: 'text/event-stream', ...authorization() }, cache: 'no-store', signal: abort.signal });
@@ -41,10 +41,10 @@ async function read() {
         return;
       }
       clearTimeout(watchdog);
-      watchdog = setTimeout(() => abort.abort(), SILENCE_MS);
+      watchdog = setTimeout(() => abort.abort(), SILENCE_TIMEOUT_MS);
       pending += value;
       for (let end = pending.indexOf('\n\n'); end >= 0; end = pending.indexOf('\n\n')) {
-        take(pending.slice(0, end));
+        handleEvent(pending.slice(0, end));
         pending = pending.slice(end + 2);
       }
     }
@@ -54,7 +54,7 @@ async function read() {
   }
 }
 
-function take(event) {
+function handleEvent(event) {
   const data = event.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6)).join('\n');
   if (!data) {
     return;
@@ -62,44 +62,46 @@ function take(event) {
   const view = JSON.parse(data);
   if (view.vocabulary) {
     vocabulary = view.vocabulary;
-    past.clear();
-    Object.entries(view.history).forEach(([name, figures]) => past.set(name, figures));
+    histories.clear();
+    Object.entries(view.history).forEach(([name, figures]) => histories.set(name, figures));
   } else {
-    view.backends.forEach(remember);
+    view.backends.forEach(appendSecond);
   }
-  connected();
+  showConnected();
   draw(view);
 }
 
-function remember(backend) {
-  const figures = past.get(backend.name) ?? { ended: Array(SECONDS).fill(0), trouble: Array(SECONDS).fill(0) };
+/** Appends the last second to the history of a backend. */
+function appendSecond(backend) {
+  const figures = histories.get(backend.name) ?? { ended: Array(HISTORY_SECONDS).fill(0), trouble: Array(HISTORY_SECONDS).fill(0) };
   figures.ended.push(backend.recent.lastSecond);
   figures.trouble.push(backend.recent.lastSecondTrouble);
-  figures.ended.splice(0, figures.ended.length - SECONDS);
-  figures.trouble.splice(0, figures.trouble.length - SECONDS);
-  past.set(backend.name, figures);
+  figures.ended.splice(0, figures.ended.length - HISTORY_SECONDS);
+  figures.trouble.splice(0, figures.trouble.length - HISTORY_SECONDS);
+  histories.set(backend.name, figures);
 }
 
-async function stream() {
-  let wait = RETRY_LEAST_MS;
+/** Reads the stream, and connects again whenever it ends. */
+async function run() {
+  let wait = RETRY_MIN_MS;
   for (;;) {
-    const before = shown;
+    const before = lastView;
     try {
-      await read();
+      await readStream();
     } catch (error) {
       if (error instanceof Unauthorized) {
-        lost('Token needed');
+        showLost('Token required');
         await askForToken();
         continue;
       }
     }
-    lost('Connection lost, trying again…');
-    wait = before === shown ? Math.min(RETRY_MOST_MS, wait * 2) : RETRY_LEAST_MS;
+    showLost('Connection lost, reconnecting…');
+    wait = before === lastView ? Math.min(RETRY_MAX_MS, wait * 2) : RETRY_MIN_MS;
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
 
-function connected() {
+function showConnected() {
   const state = byId('connection');
   if (state.dataset.state !== 'live') {
     state.dataset.state = 'live';
@@ -108,7 +110,7 @@ function connected() {
   }
 }
 
-function lost(text) {
+function showLost(text) {
   const state = byId('connection');
   if (state.textContent !== text) {
     state.dataset.state = 'lost';
@@ -132,29 +134,29 @@ function askForToken() {
   });
 }
 
-// ---------------------------------------------------------------- small things
+// ---------------------------------------------------------------- helpers
 
-function make(name, attributes = {}, ...children) {
+function htmlElement(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
   element.append(...children);
   return element;
 }
 
-function draw2d(name, attributes = {}) {
+function svgElement(name, attributes = {}) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', name);
   Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
   return element;
 }
 
-/** Writes only what differs: what stands still is not laid out again. */
-function write(node, text) {
+/** Changes a text only if it differs, so that the browser lays out only changes. */
+function setText(node, text) {
   if (node.textContent !== text) {
     node.textContent = text;
   }
 }
 
-function attribute(node, name, value) {
+function setAttribute(node, name, value) {
   if (node.getAttribute(name) !== String(value)) {
     node.setAttribute(name, value);
   }
@@ -178,77 +180,79 @@ function time(ms) {
 
 // ---------------------------------------------------------------- a backend's card
 
-/** A list of terms; gives back where their values are written. */
+/** Adds a list of terms; returns the elements of their values. */
 function terms(parent, label, names) {
-  const list = make('dl', { class: 'rows', 'aria-label': label });
+  const list = htmlElement('dl', { class: 'rows', 'aria-label': label });
   const values = names.map(([term, title]) => {
-    const value = make('dd', {}, '–');
-    list.append(make('div', title ? { title } : {}, make('dt', {}, term), value));
+    const value = htmlElement('dd', {}, '–');
+    list.append(htmlElement('div', title ? { title } : {}, htmlElement('dt', {}, term), value));
     return value;
   });
   parent.append(list);
   return values;
 }
 
+/** Adds a gauge; returns a function that sets its value, maximum and text. */
 function gauge(parent, label) {
-  const meter = make('meter', { min: 0, 'aria-label': label });
-  const text = make('span', {}, '–');
-  parent.append(make('div', { class: 'gauge' }, make('span', {}, label), meter, text));
-  return (value, most, words) => {
-    attribute(meter, 'max', Math.max(1, most));
-    attribute(meter, 'high', Math.max(1, most) * 0.8);
-    attribute(meter, 'optimum', 0);
-    attribute(meter, 'value', value);
-    write(text, words);
+  const meter = htmlElement('meter', { min: 0, 'aria-label': label });
+  const text = htmlElement('span', {}, '–');
+  parent.append(htmlElement('div', { class: 'gauge' }, htmlElement('span', {}, label), meter, text));
+  return (value, max, words) => {
+    setAttribute(meter, 'max', Math.max(1, max));
+    setAttribute(meter, 'high', Math.max(1, max) * 0.8);
+    setAttribute(meter, 'optimum', 0);
+    setAttribute(meter, 'value', value);
+    setText(text, words);
   };
 }
 
-function card(name) {
-  const title = make('h2', { id: `backend-${name}` }, name);
-  const badge = make('span', { class: 'badge' });
-  const where = make('p', { class: 'where' });
-  const circle = draw2d('circle', { cx: 38, cy: 38, r: 5 });
-  const picture = draw2d('svg', { class: 'circle', viewBox: '0 0 76 76', role: 'img' });
+/** Creates the card of a backend; returns the elements that later change. */
+function createCard(name) {
+  const title = htmlElement('h2', { id: `backend-${name}` }, name);
+  const badge = htmlElement('span', { class: 'badge' });
+  const where = htmlElement('p', { class: 'where' });
+  const circle = svgElement('circle', { cx: 38, cy: 38, r: 5 });
+  const picture = svgElement('svg', { class: 'circle', viewBox: '0 0 76 76', role: 'img' });
   picture.append(circle);
-  const ended = draw2d('path', { class: 'ended' });
-  const bad = draw2d('path', { class: 'bad' });
-  const spark = draw2d('svg', { class: 'spark', viewBox: `0 0 ${SECONDS - 1} 40`, preserveAspectRatio: 'none', role: 'img' });
+  const ended = svgElement('path', { class: 'ended' });
+  const bad = svgElement('path', { class: 'bad' });
+  const spark = svgElement('svg', { class: 'spark', viewBox: `0 0 ${HISTORY_SECONDS - 1} 40`, preserveAspectRatio: 'none', role: 'img' });
   spark.append(ended, bad);
-  const rate = make('b', {}, '–');
-  const share = make('span', { class: 'share' });
-  const headline = make('p', { class: 'headline' }, make('span', {}, rate, ' req/s'), share);
-  const bar = make('div', { class: 'bar', 'aria-hidden': 'true' });
-  const outcomes = make('ul', { class: 'outcomes', 'aria-label': 'Outcomes of the last ten seconds' });
-  const node = make('article', { class: 'card', 'aria-labelledby': title.id, 'data-backend': name },
-    make('header', {}, title, badge), where,
-    make('div', { class: 'picture' }, picture, make('div', {}, headline, spark)), bar, outcomes);
-  const percentiles = terms(node, 'Time of an exchange', [
-    ['50 %', 'Half of the exchanges took no longer'], ['90 %'], ['99 %'], ['99.5 %']]);
+  const rate = htmlElement('b', {}, '–');
+  const share = htmlElement('span', { class: 'share' });
+  const headline = htmlElement('p', { class: 'headline' }, htmlElement('span', {}, rate, ' req/s'), share);
+  const bar = htmlElement('div', { class: 'bar', 'aria-hidden': 'true' });
+  const outcomes = htmlElement('ul', { class: 'outcomes', 'aria-label': 'Outcomes in the last ten seconds' });
+  const node = htmlElement('article', { class: 'card', 'aria-labelledby': title.id, 'data-backend': name },
+    htmlElement('header', {}, title, badge), where,
+    htmlElement('div', { class: 'picture' }, picture, htmlElement('div', {}, headline, spark)), bar, outcomes);
+  const percentiles = terms(node, 'Duration of an exchange', [
+    ['50 %', 'Median duration'], ['90 %'], ['99 %'], ['99.5 %']]);
   const permits = gauge(node, 'Permits');
   const queue = gauge(node, 'Queue');
   const pool = gauge(node, 'Pool');
-  const rest = terms(node, 'Waiting and budget', [
-    ['Queue wait', 'Mean time that calls waited for a permit'],
-    ['Budget left', 'Mean budget that calls had left when they got their permit'],
-    ['Overdue', 'Calls under way that are slow already'],
-    ['Streams', 'Streams and WebSockets, of their limit']]);
+  const rest = terms(node, 'Waiting and time left', [
+    ['Queue wait', 'Mean time that calls waited for their permit'],
+    ['Budget left', 'Mean time left of the deadline when calls got their permit'],
+    ['Overdue', 'Calls in flight that exceed the slow-call threshold'],
+    ['Streams', 'Open streams and WebSockets, and their limit']]);
   const law = terms(node, "Little's law", [
-    ['L measured', 'Arrival rate times time in the backend: calls there at once'],
-    ['Limit', 'Concurrent calls'], ['Suggested', 'What the limit would have to be'],
-    ['Waiting', 'Share of the response time that is spent waiting']]);
-  const trial = make('p', { class: 'trial', hidden: '' });
-  const open = make('button', { type: 'button', 'data-action': 'open', 'aria-label': `Force the breaker of ${name} open` }, 'Force open');
-  const closed = make('button', { type: 'button', 'data-action': 'closed', 'aria-label': `Force the breaker of ${name} closed` }, 'Force closed');
-  const release = make('button', { type: 'button', 'data-action': 'released', 'aria-label': `Release the breaker of ${name}` }, 'Release');
-  const limit = make('button', { type: 'button', 'data-action': 'limit', 'aria-label': `Change the limit of ${name}` }, 'Limit…');
-  node.append(trial, make('div', { class: 'actions' }, open, closed, release, limit));
+    ['L measured', 'Concurrent calls: arrival rate × time in the backend'],
+    ['Limit', 'Limit of concurrent calls'], ['Suggested', 'Limit suggested by the law'],
+    ['Waiting', 'Share of the response time spent in the queue']]);
+  const trial = htmlElement('p', { class: 'trial', hidden: '' });
+  const open = htmlElement('button', { type: 'button', 'data-action': 'open', 'aria-label': `Force the breaker of ${name} open` }, 'Force open');
+  const closed = htmlElement('button', { type: 'button', 'data-action': 'closed', 'aria-label': `Force the breaker of ${name} closed` }, 'Force closed');
+  const release = htmlElement('button', { type: 'button', 'data-action': 'released', 'aria-label': `Release the breaker of ${name}` }, 'Release');
+  const limit = htmlElement('button', { type: 'button', 'data-action': 'limit', 'aria-label': `Change the limit of ${name}` }, 'Limit…');
+  node.append(trial, htmlElement('div', { class: 'actions' }, open, closed, release, limit));
   return { node, badge, where, picture, circle, spark, ended, bad, rate, share, bar, outcomes, percentiles, permits, queue, pool, rest, law,
     trial, open, closed, release };
 }
 
 const COLOURS = { calm: 'var(--answered)', warn: 'var(--shed)', bad: 'var(--failed)' };
 
-/** From calm over a warning at a tenth to bad at a half. */
+/** The colour of a share of trouble: calm at 0, warning at a tenth, bad from a half on. */
 function colour(share) {
   const [from, to, part] = share < 0.1 ? [COLOURS.calm, COLOURS.warn, share / 0.1]
     : [COLOURS.warn, COLOURS.bad, Math.min(1, (share - 0.1) / 0.4)];
@@ -257,6 +261,7 @@ function colour(share) {
 
 const area = (figures, most) => `M0,40${figures.map((value, i) => `L${i},${(40 - 38 * value / most).toFixed(1)}`).join('')}L${figures.length - 1},40Z`;
 
+/** Draws the bar and the list of outcomes, if the counts have changed. */
 function drawOutcomes(parts, counts) {
   const key = JSON.stringify(counts);
   if (parts.drawn === key) {
@@ -265,18 +270,19 @@ function drawOutcomes(parts, counts) {
   parts.drawn = key;
   const entries = Object.entries(counts).sort((one, other) => other[1] - one[1]);
   parts.outcomes.replaceChildren(...entries.map(([word, count]) =>
-    make('li', { class: vocabulary[word] ?? '', title: vocabulary[word] ?? '' }, `${word} `, make('b', {}, number(count)))));
+    htmlElement('li', { class: vocabulary[word] ?? '', title: vocabulary[word] ?? '' }, `${word} `, htmlElement('b', {}, number(count)))));
   if (entries.length === 0) {
-    parts.outcomes.replaceChildren(make('li', { class: 'quiet' }, 'nothing ended in the last ten seconds'));
+    parts.outcomes.replaceChildren(htmlElement('li', { class: 'quiet' }, 'no exchange ended in the last ten seconds'));
   }
   parts.bar.replaceChildren(...entries.map(([word, count]) => {
-    const piece = make('i', { class: vocabulary[word] ?? '' });
+    const piece = htmlElement('i', { class: vocabulary[word] ?? '' });
     piece.style.flexGrow = count;
     return piece;
   }));
 }
 
-function breaker(now) {
+/** The text of the badge. */
+function breakerText(now) {
   const { state, nextProbeMs, probes } = now.breaker;
   if (state !== 'open') {
     return state;
@@ -287,46 +293,46 @@ function breaker(now) {
 function drawBackend(parts, backend, busiest) {
   const { recent, now, trouble } = backend;
   const level = trouble.score >= 40 ? 'bad' : trouble.score > 0 ? 'warn' : 'calm';
-  attribute(parts.node, 'data-level', level);
-  attribute(parts.node, 'data-trouble', trouble.word);
-  attribute(parts.badge, 'class', `badge ${now.breaker.state}`);
-  write(parts.badge, breaker(now));
-  write(parts.where, `${now.uri} · deadline ${time(now.deadlineMs)}${trouble.score > 0 ? ` · ${trouble.word}` : ''}`);
+  setAttribute(parts.node, 'data-level', level);
+  setAttribute(parts.node, 'data-trouble', trouble.word);
+  setAttribute(parts.badge, 'class', `badge ${now.breaker.state}`);
+  setText(parts.badge, breakerText(now));
+  setText(parts.where, `${now.uri} · deadline ${time(now.deadlineMs)}${trouble.score > 0 ? ` · ${trouble.word}` : ''}`);
 
-  attribute(parts.circle, 'r', (5 + 32 * Math.sqrt(recent.rate / busiest)).toFixed(1));
+  setAttribute(parts.circle, 'r', (5 + 32 * Math.sqrt(recent.rate / busiest)).toFixed(1));
   parts.circle.style.fill = recent.rate === 0 && level === 'calm' ? 'var(--line)' : colour(recent.troubleShare);
-  attribute(parts.picture, 'aria-label', `${number(recent.rate)} requests a second, ${percent(recent.troubleShare)} shed or failed`);
-  const figures = past.get(backend.name);
+  setAttribute(parts.picture, 'aria-label', `${number(recent.rate)} requests per second, ${percent(recent.troubleShare)} shed or failed`);
+  const figures = histories.get(backend.name);
   if (figures) {
     const most = Math.max(1, ...figures.ended);
-    attribute(parts.ended, 'd', area(figures.ended, most));
-    attribute(parts.bad, 'd', figures.trouble.some((count) => count > 0) ? area(figures.trouble, most) : '');
-    attribute(parts.spark, 'aria-label', `Two minutes, at most ${most} requests in a second`);
+    setAttribute(parts.ended, 'd', area(figures.ended, most));
+    setAttribute(parts.bad, 'd', figures.trouble.some((count) => count > 0) ? area(figures.trouble, most) : '');
+    setAttribute(parts.spark, 'aria-label', `Last two minutes, at most ${most} requests per second`);
   }
-  write(parts.rate, number(recent.rate));
-  write(parts.share, `${percent(recent.troubleShare)} trouble`);
+  setText(parts.rate, number(recent.rate));
+  setText(parts.share, `${percent(recent.troubleShare)} trouble`);
   parts.share.classList.toggle('some', recent.troubleShare > 0);
   drawOutcomes(parts, recent.outcomes);
   [recent.times?.p50Ms, recent.times?.p90Ms, recent.times?.p99Ms, recent.times?.p995Ms]
-    .forEach((ms, i) => write(parts.percentiles[i], time(ms)));
+    .forEach((ms, i) => setText(parts.percentiles[i], time(ms)));
   const { calls, streams, pool, law } = now;
   parts.permits(calls.active, calls.limit, `${calls.active} of ${calls.limit}`);
   parts.queue(calls.waiting, calls.queueCapacity, `${calls.waiting} of ${calls.queueCapacity}`);
   parts.pool(pool.acquired, pool.limit, `${pool.acquired} in use, ${pool.idle} idle`);
-  write(parts.rest[0], time(law?.waitingMs));
-  write(parts.rest[1], time(recent.budgetLeftMs));
-  write(parts.rest[2], `${now.breaker.overdue}`);
+  setText(parts.rest[0], time(law?.waitingMs));
+  setText(parts.rest[1], time(recent.budgetLeftMs));
+  setText(parts.rest[2], `${now.breaker.overdue}`);
   parts.rest[2].classList.toggle('warn', now.breaker.overdue > 0);
-  write(parts.rest[3], `${streams.active} of ${streams.limit}`);
-  write(parts.law[0], law ? number(law.activeCalls) : '–');
-  write(parts.law[1], `${calls.limit}`);
-  write(parts.law[2], law && law.suggestedLimit > 0 ? `${law.suggestedLimit}` : '–');
-  write(parts.law[3], law ? percent(law.waitingShare) : '–');
+  setText(parts.rest[3], `${streams.active} of ${streams.limit}`);
+  setText(parts.law[0], law ? number(law.activeCalls) : '–');
+  setText(parts.law[1], `${calls.limit}`);
+  setText(parts.law[2], law && law.suggestedLimit > 0 ? `${law.suggestedLimit}` : '–');
+  setText(parts.law[3], law ? percent(law.waitingShare) : '–');
   drawTrial(parts.trial, now.dryRun);
   drawActions(parts, now.breaker);
 }
 
-/** Who has just pressed one that is not to be had any more goes on at the next that is, not at the top of the page. */
+/** Shows the possible actions. If the focused button disappears, its counterpart gets the focus. */
 function drawActions({ open, closed, release }, { state, forced }) {
   const pressed = [open, closed, release].find((button) => button === document.activeElement);
   release.hidden = !forced;
@@ -340,10 +346,10 @@ function drawActions({ open, closed, release }, { state, forced }) {
 function drawTrial(node, trial) {
   node.hidden = !trial;
   if (trial) {
-    const what = [['bulkhead', trial.bulkhead], ['breaker', trial.circuitBreaker], ['deadline', trial.deadline]]
+    const protections = [['bulkhead', trial.bulkhead], ['breaker', trial.circuitBreaker], ['deadline', trial.deadline]]
       .filter(([, tried]) => tried).map(([word]) => word).join(', ');
-    const would = Object.entries(trial.wouldRefuse).map(([word, count]) => `${word} ${number(count)}`).join(', ');
-    write(node, `Dry run: ${what}. Would have refused: ${would || 'none'}.`);
+    const refusals = Object.entries(trial.wouldRefuse).map(([word, count]) => `${word} ${number(count)}`).join(', ');
+    setText(node, `Dry run: ${protections}. Would have refused: ${refusals || 'none'}.`);
   }
 }
 
@@ -355,8 +361,9 @@ const orders = {
   name: (one, other) => one.name.localeCompare(other.name),
 };
 
+/** Draws a snapshot. */
 function draw(view) {
-  shown = view;
+  lastView = view;
   drawGateway(view);
   drawRefused(view.refused);
   const list = byId('backends');
@@ -366,14 +373,14 @@ function draw(view) {
     if (!names.has(name)) {
       parts.node.remove();
       cards.delete(name);
-      past.delete(name);
+      histories.delete(name);
     }
   });
   const wanted = byId('find').value.trim().toLowerCase();
   view.backends.forEach((backend) => {
     let parts = cards.get(backend.name);
     if (!parts) {
-      parts = card(backend.name);
+      parts = createCard(backend.name);
       cards.set(backend.name, parts);
       list.append(parts.node);
     }
@@ -381,21 +388,21 @@ function draw(view) {
     parts.node.hidden = !backend.name.includes(wanted);
   });
   arrange(list, [...view.backends].sort(orders[byId('order').value]).map((backend) => cards.get(backend.name).node));
-  drawHappenings(view.happenings);
+  drawRecentEvents(view.happenings);
 }
 
-/** Moves what is not in its place, and takes the focus from nobody. */
+/** Moves the cards that are out of place; does not move the focus. */
 function arrange(list, nodes) {
   if (!list.moveBefore && list.contains(document.activeElement) && document.activeElement !== list) {
     return;
   }
   nodes.forEach((node, i) => {
-    const there = list.children[i];
-    if (there !== node) {
+    const present = list.children[i];
+    if (present !== node) {
       if (list.moveBefore) {
-        list.moveBefore(node, there);
+        list.moveBefore(node, present);
       } else {
-        list.insertBefore(node, there);
+        list.insertBefore(node, present);
       }
     }
   });
@@ -403,7 +410,7 @@ function arrange(list, nodes) {
 
 function drawGateway({ gateway, backends, replicas }) {
   const figure = (id, text, bad) => {
-    write(byId(id), text);
+    setText(byId(id), text);
     byId(id).classList.toggle('bad', bad);
   };
   figure('in-flight', `${gateway.inFlight} of ${gateway.maxInFlight}`, gateway.inFlight >= gateway.maxInFlight);
@@ -418,52 +425,54 @@ function drawGateway({ gateway, backends, replicas }) {
 
 const KINDS = { 'breaker-opened': 'failed', 'breaker-half-opened': 'shed', 'breaker-closed': 'answered', 'breaker-forced': 'shed',
   'breaker-released': 'answered', 'limit-changed': 'caller', 'configuration-reloaded': 'caller', 'configuration-refused': 'failed' };
-let newest = '';
+let newestKey = '';
 
-function drawHappenings(happenings) {
-  const list = byId('happenings');
-  byId('nothing').hidden = happenings.length > 0;
-  const latest = happenings.length > 0 ? `${happenings[0].at}/${happenings[0].number}` : '';
-  if (latest === newest) {
+/** Adds new events to the list; the list is live, so a reader announces only these. */
+function drawRecentEvents(recentEvents) {
+  const list = byId('recent-events');
+  byId('no-events').hidden = recentEvents.length > 0;
+  const latest = recentEvents.length > 0 ? `${recentEvents[0].at}/${recentEvents[0].number}` : '';
+  if (latest === newestKey) {
     return;
   }
-  newest = latest;
-  const there = new Set([...list.children].map((node) => node.dataset.key));
-  const fresh = happenings.filter((each) => !there.has(`${each.at}/${each.number}`)).map((each) => make('li', {
+  newestKey = latest;
+  const present = new Set([...list.children].map((node) => node.dataset.key));
+  const fresh = recentEvents.filter((each) => !present.has(`${each.at}/${each.number}`)).map((each) => htmlElement('li', {
     class: KINDS[each.kind] ?? '', 'data-key': `${each.at}/${each.number}`, 'data-kind': each.kind },
-  make('time', { datetime: new Date(each.at).toISOString() }, new Date(each.at).toLocaleTimeString()), ' ',
-  make('b', {}, each.backend ?? 'gateway'), make('br'), each.text, each.by ? make('small', {}, ` by ${each.by}`) : ''));
+  htmlElement('time', { datetime: new Date(each.at).toISOString() }, new Date(each.at).toLocaleTimeString()), ' ',
+  htmlElement('b', {}, each.backend ?? 'gateway'), htmlElement('br'), each.text, each.by ? htmlElement('small', {}, ` by ${each.by}`) : ''));
   list.prepend(...fresh);
-  const keys = new Set(happenings.map((each) => `${each.at}/${each.number}`));
+  const keys = new Set(recentEvents.map((each) => `${each.at}/${each.number}`));
   [...list.children].filter((node) => !keys.has(node.dataset.key)).forEach((node) => node.remove());
 }
 
-let refusal = null;
+let refusedKey = null;
 
-/** Written once, and shown when it is whole: what is written anew is read out anew. */
+/** Draws the problems of a refused file once: a screen reader would announce each change again. */
 function drawRefused(refused) {
   const key = refused && `${refused.at}/${refused.problems.join('\n')}`;
-  if (key === refusal) {
+  if (key === refusedKey) {
     return;
   }
-  refusal = key;
+  refusedKey = key;
   if (refused) {
     byId('refused-by').textContent = `${new Date(refused.at).toLocaleString()}, by ${refused.by}`;
-    byId('refused-problems').replaceChildren(...refused.problems.map((problem) => make('li', {}, problem)));
+    byId('refused-problems').replaceChildren(...refused.problems.map((problem) => htmlElement('li', {}, problem)));
   }
   byId('refused').hidden = !refused;
 }
 
-// ---------------------------------------------------------------- what operators do
+// ---------------------------------------------------------------- changes by an operator
 
 const QUESTIONS = {
-  open: (name) => [`Force the breaker of ${name} open?`, 'Every call to it is refused, until the breaker is released.', 'Force open'],
-  closed: (name) => [`Force the breaker of ${name} closed?`, 'Every call to it is let through and the breaker cannot open, until it is released.', 'Force closed'],
-  released: (name) => [`Release the breaker of ${name}?`, 'It is closed, has forgotten what it counted, and decides by itself again.', 'Release'],
-  limit: (name) => [`Change the limit of ${name}?`, 'It holds from the next request on, until the configuration is reloaded. Calls under way keep their permits.', 'Change'],
+  open: (name) => [`Force the breaker of ${name} open?`, 'The gateway refuses every call to it until the breaker is released.', 'Force open'],
+  closed: (name) => [`Force the breaker of ${name} closed?`, 'The gateway permits every call to it until the breaker is released; the breaker cannot open.', 'Force closed'],
+  released: (name) => [`Release the breaker of ${name}?`, 'The breaker decides by itself again. It starts closed, with empty counts.', 'Release'],
+  limit: (name) => [`Change the limit of ${name}?`, 'The limit applies from the next request on, until the configuration is reloaded. Calls in flight keep their permits.', 'Change'],
 };
 
-function ask(name, action) {
+/** Asks for confirmation, then sends the change. */
+function confirmChange(name, action) {
   const dialog = byId('ask');
   const [title, text, yes] = QUESTIONS[action](name);
   byId('ask-title').textContent = title;
@@ -471,7 +480,7 @@ function ask(name, action) {
   byId('ask-yes').textContent = yes;
   const limits = byId('ask-limits');
   limits.hidden = action !== 'limit';
-  const { calls } = shown.backends.find((backend) => backend.name === name).now;
+  const { calls } = lastView.backends.find((backend) => backend.name === name).now;
   byId('ask-calls').value = calls.limit;
   byId('ask-queue').value = calls.queueCapacity;
   [byId('ask-calls'), byId('ask-queue')].forEach((input) => { input.disabled = limits.hidden; });
@@ -480,7 +489,7 @@ function ask(name, action) {
     if (dialog.returnValue !== 'yes') {
       return;
     }
-    change(name, action === 'limit'
+    sendChange(name, action === 'limit'
       ? { 'max-concurrent-calls': byId('ask-calls').valueAsNumber, 'queue-capacity': byId('ask-queue').valueAsNumber }
       : { breaker: action });
   }, { once: true });
@@ -488,7 +497,7 @@ function ask(name, action) {
   (limits.hidden ? byId('ask-no') : byId('ask-calls')).focus();
 }
 
-async function change(name, body) {
+async function sendChange(name, body) {
   const message = byId('message');
   message.hidden = true;
   try {
@@ -496,7 +505,7 @@ async function change(name, body) {
       method: 'POST', headers: { 'Content-Type': 'application/json', ...authorization() }, body: JSON.stringify(body) });
     if (!response.ok) {
       const problem = await response.json().catch(() => ({}));
-      throw new Error(problem.detail ?? `the gateway answered ${response.status}`);
+      throw new Error(problem.detail ?? `status ${response.status}`);
     }
   } catch (error) {
     message.textContent = `${name} was not changed: ${error.message}`;
@@ -507,14 +516,14 @@ async function change(name, body) {
 byId('backends').addEventListener('click', (event) => {
   const button = event.target.closest('button[data-action]');
   if (button) {
-    ask(button.closest('.card').dataset.backend, button.dataset.action);
+    confirmChange(button.closest('.card').dataset.backend, button.dataset.action);
   }
 });
 ['order', 'find'].forEach((id) => byId(id).addEventListener('input', () => {
-  if (shown) {
-    draw(shown);
+  if (lastView) {
+    draw(lastView);
   }
 }));
 byId('token').addEventListener('cancel', (event) => event.preventDefault());
 
-stream();
+run();

@@ -45,8 +45,8 @@ class AccessLogTest {
 
     private static final long NOW = Instant.parse("2026-03-01T12:00:00.500Z").toEpochMilli();
 
-    /** Where lines come out one by one; it can be held up and broken. */
-    private static final class Gathering implements LineSink {
+    /** A sink that collects lines; it can block and fail. */
+    private static final class CollectingSink implements LineSink {
 
         final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
         final CountDownLatch entered = new CountDownLatch(1);
@@ -54,8 +54,8 @@ class AccessLogTest {
         volatile boolean broken;
         volatile boolean closed;
 
-        Gathering(boolean heldUp) {
-            released = new CountDownLatch(heldUp ? 1 : 0);
+        CollectingSink(boolean blocked) {
+            released = new CountDownLatch(blocked ? 1 : 0);
         }
 
         @Override
@@ -83,7 +83,7 @@ class AccessLogTest {
         String next() throws InterruptedException {
             String line = lines.poll(20, TimeUnit.SECONDS);
             if (line == null) {
-                throw new AssertionError("no line came");
+                throw new AssertionError("no line was written within 20 seconds");
             }
             return line;
         }
@@ -91,7 +91,7 @@ class AccessLogTest {
 
     private final ObservedGateway fixture = new ObservedGateway();
     private final Backend backend = fixture.backend(BackendObserver.NONE);
-    private final Gathering sink = new Gathering(false);
+    private final CollectingSink sink = new CollectingSink(false);
     private final AccessLog log = new AccessLog(sink, 1_000, () -> NOW);
 
     @AfterEach
@@ -101,7 +101,7 @@ class AccessLogTest {
     }
 
     @Test
-    void writesALineWithAllThatThereIsToTell() throws InterruptedException {
+    void writesEveryKnownFact() throws InterruptedException {
         HttpHeaders headers =
                 new DefaultHttpHeaders().add("Host", "shop.example").add("User-Agent", "curl/8");
 
@@ -120,7 +120,7 @@ class AccessLogTest {
     }
 
     @Test
-    void leavesOutWhatIsNotKnown() throws InterruptedException {
+    void leavesOutUnknownFacts() throws InterruptedException {
         ObservedGateway.Facts facts = new ObservedGateway.Facts();
         facts.trace = null;
         facts.address = "";
@@ -147,7 +147,7 @@ class AccessLogTest {
     }
 
     @Test
-    void tellsOfACallerAboutWhomNothingMoreIsKnown() throws InterruptedException {
+    void logsACallerWithoutRequestFacts() throws InterruptedException {
         fixture.refused(route(null, log), ObservedGateway.caller(new DefaultHttpHeaders(), null), Duration.ZERO);
 
         JsonNode line = json(sink.next());
@@ -156,7 +156,7 @@ class AccessLogTest {
     }
 
     @Test
-    void tellsTheDetail() throws InterruptedException {
+    void logsTheDetail() throws InterruptedException {
         HttpHeaders headers = new DefaultHttpHeaders().add("x-request-timeout", "so\"on");
 
         fixture.refused(route(null, log), ObservedGateway.caller(headers, null), Duration.ZERO);
@@ -167,7 +167,7 @@ class AccessLogTest {
     }
 
     @Test
-    void tellsWhatLedToAFallback() throws InterruptedException {
+    void logsTheReasonOfAFallback() throws InterruptedException {
         Fallback fallback = new Fallback(
                 new FallbackProperties(null, 200, "text/plain", "sorry", Map.of(), Set.of(Reason.BULKHEAD_FULL), 4));
 
@@ -182,7 +182,7 @@ class AccessLogTest {
     }
 
     @Test
-    void neverTellsAQuery() throws InterruptedException {
+    void doesNotLogTheQuery() throws InterruptedException {
         ObservedGateway.Facts facts = new ObservedGateway.Facts();
         facts.path = "/orders/7?token=secret";
 
@@ -192,7 +192,7 @@ class AccessLogTest {
     }
 
     @Test
-    void cannotBeForgedByWhatACallerSends() throws InterruptedException {
+    void preventsForgedLines() throws InterruptedException {
         ObservedGateway.Facts facts = new ObservedGateway.Facts();
         facts.path = "/\r\n{\"outcome\":\"2xx\"}";
         facts.id = "\",\"outcome\":\"2xx\",\"x\":\"\u001b[2J\ud83d";
@@ -208,7 +208,7 @@ class AccessLogTest {
     }
 
     @Test
-    void boundsALineWhateverACallerSends() throws InterruptedException {
+    void limitsTheLengthOfALine() throws InterruptedException {
         ObservedGateway.Facts facts = new ObservedGateway.Facts();
         facts.path = "/" + "\u0001".repeat(100_000);
         facts.id = "\u0001".repeat(100_000);
@@ -221,7 +221,7 @@ class AccessLogTest {
     }
 
     @Test
-    void tellsOfARefusalBeforeThereWasAnExchange() throws InterruptedException {
+    void logsARefusalWithoutARoute() throws InterruptedException {
         log.refused(Refusal.of(Reason.URI_TOO_LONG, "too long"), new ObservedGateway.Facts(), null);
 
         JsonNode line = json(sink.next());
@@ -233,7 +233,7 @@ class AccessLogTest {
     }
 
     @Test
-    void tellsOfAnAnswerOnARouteWithoutAnExchange() throws InterruptedException {
+    void logsAnAnswerOnARouteWithoutAnExchange() throws InterruptedException {
         log.answered("redirect", 302, 1_500_000, new ObservedGateway.Facts(), null);
 
         JsonNode line = json(sink.next());
@@ -246,7 +246,7 @@ class AccessLogTest {
     }
 
     @Test
-    void tellsOfARouteWhoseFilterFailed() throws InterruptedException {
+    void logsTheFailureOfARoutesFilter() throws InterruptedException {
         ObservedGateway.Facts facts = new ObservedGateway.Facts() {
             @Override
             public HttpHeaders requestHeaders() {
@@ -264,7 +264,7 @@ class AccessLogTest {
     }
 
     @Test
-    void writesLinesInTheOrderOfTheirEnds() throws InterruptedException {
+    void writesLinesInTheOrderInWhichRequestsEnd() throws InterruptedException {
         for (int i = 0; i < 500; i++) {
             ObservedGateway.Facts facts = new ObservedGateway.Facts();
             facts.id = "id-" + i;
@@ -278,13 +278,13 @@ class AccessLogTest {
     }
 
     @Test
-    void dropsAndCountsLinesInsteadOfWaitingForASinkThatIsStuck() throws InterruptedException {
-        Gathering stuck = new Gathering(true);
+    void dropsAndCountsLinesIfTheSinkIsStuck() throws InterruptedException {
+        CollectingSink stuck = new CollectingSink(true);
         AccessLog full = new AccessLog(stuck, 16, () -> NOW);
         refuse(full, 1);
         stuck.entered.await();
 
-        // The writer is busy with the first; sixteen wait; nobody takes the others, and nobody waits for them.
+        // The writer blocks on the first line; sixteen fill the queue; the other four are dropped at once.
         refuse(full, 20);
 
         assertThat(full.dropped()).isEqualTo(4);
@@ -295,7 +295,7 @@ class AccessLogTest {
     }
 
     @Test
-    void countsWhatCouldNotBeWrittenAndGoesOnWhenItCan() throws InterruptedException {
+    void countsLinesOfFailedWritesAndContinuesAfterwards() throws InterruptedException {
         sink.broken = true;
         refuse(log, 3);
         await().until(() -> log.dropped() >= 3);
@@ -308,8 +308,8 @@ class AccessLogTest {
     }
 
     @Test
-    void writesWhatIsQueuedWhenItIsClosed() throws InterruptedException {
-        Gathering slow = new Gathering(true);
+    void writesQueuedLinesOnClose() throws InterruptedException {
+        CollectingSink slow = new CollectingSink(true);
         AccessLog closing = new AccessLog(slow, 1_000, () -> NOW);
         refuse(closing, 1);
         slow.entered.await();
@@ -325,20 +325,20 @@ class AccessLogTest {
     }
 
     @Test
-    void doesNotHoldTheExitUpForASinkThatIsStuck() throws InterruptedException {
-        Gathering stuck = new Gathering(true);
+    void closesAlthoughTheSinkIsStuck() throws InterruptedException {
+        CollectingSink stuck = new CollectingSink(true);
         AccessLog closing = new AccessLog(stuck, 16, () -> NOW);
         refuse(closing, 1);
         stuck.entered.await();
 
         closing.close();
 
-        assertThat(stuck.closed).as("its sink is still stuck").isFalse();
+        assertThat(stuck.closed).as("the sink is still blocked").isFalse();
         stuck.released.countDown();
     }
 
     @Test
-    void letsAnExchangeEndWhateverIsWrongWithItsFacts() throws InterruptedException {
+    void endsTheExchangeIfItsFactsFail() throws InterruptedException {
         RequestFacts broken = new ObservedGateway.Facts() {
             @Override
             public String requestPath() {
@@ -351,12 +351,12 @@ class AccessLogTest {
         log.refused(Refusal.of(Reason.NO_ROUTE, null), broken, broken.traceId());
         log.answered("redirect", 302, 0, broken, broken.traceId());
 
-        assertThat(exchange.reason()).isEqualTo(Reason.BULKHEAD_FULL);
+        assertThat(exchange.record().reason()).isEqualTo(Reason.BULKHEAD_FULL);
         assertThat(log.dropped()).isEqualTo(3);
     }
 
     @Test
-    void writesToTheFileThatIsConfigured(@TempDir Path directory) throws IOException {
+    void writesToTheConfiguredFile(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("access.log");
         try (AccessLog toFile = AccessLog.open(new AccessLogProperties(true, file.toString(), 100), () -> NOW)) {
             refuse(toFile, 2);
@@ -367,7 +367,7 @@ class AccessLogTest {
     }
 
     @Test
-    void followsTheFileWhenItIsRotated(@TempDir Path directory) throws IOException {
+    void createsANewFileAfterARotation(@TempDir Path directory) throws IOException {
         Path file = directory.resolve("access.log");
         try (AccessLog toFile = AccessLog.open(new AccessLogProperties(true, file.toString(), 100), () -> NOW)) {
             Files.move(file, directory.resolve("access.log.1"));
@@ -379,7 +379,7 @@ class AccessLogTest {
     }
 
     @Test
-    void doesNotStartWithAFileThatCannotBeWritten(@TempDir Path directory) {
+    void failsToOpenAFileThatCannotBeWritten(@TempDir Path directory) {
         AccessLogProperties properties = new AccessLogProperties(true, directory.toString(), 100);
 
         assertThatIOException().isThrownBy(() -> AccessLog.open(properties, () -> NOW));
@@ -388,14 +388,15 @@ class AccessLogTest {
     @Test
     void allocatesLittleMoreThanTheLine() {
         Exchange exchange = fixture.refused(route(null, RouteObserver.NONE), ObservedGateway.caller(), Duration.ZERO);
-        int length = log.line(exchange).length;
+        int length = log.line(exchange.record()).length;
 
-        // What the proxy that stands in for the caller takes is the test's own doing: about as much as a line.
-        long ofTheProxy = Allocation.bytesPer(() -> askAll(exchange.caller()));
-        assertThat(Allocation.bytesPer(() -> log.line(exchange)) - ofTheProxy).isLessThan(length + 64);
+        // The caller of this test is a dynamic proxy, which allocates about as much as a line.
+        long ofTheProxy = Allocation.bytesPer(() -> readFacts(exchange.record().caller()));
+        assertThat(Allocation.bytesPer(() -> log.line(exchange.record())) - ofTheProxy)
+                .isLessThan(length + 64);
     }
 
-    private static void askAll(Caller caller) {
+    private static void readFacts(Caller caller) {
         RequestFacts facts = (RequestFacts) caller;
         caller.headers();
         facts.requestMethod();

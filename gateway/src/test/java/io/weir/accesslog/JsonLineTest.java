@@ -23,7 +23,7 @@ class JsonLineTest {
     private final JsonLine line = new JsonLine();
 
     @Test
-    void writesAnObjectOnALine() {
+    void writesAnObjectOnOneLine() {
         line.begin();
         line.text(A, "x", 10);
         line.number(B, 7);
@@ -46,7 +46,7 @@ class JsonLineTest {
                 "\u00e4\u00f6\u00fc \u20ac \u4e2d",
                 "\ud83d\ude00"
             })
-    void keepsAValueWhateverIsInIt(String value) {
+    void keepsEveryValueOnOneLine(String value) {
         line.begin();
         line.text(A, value, 1_000);
         line.text(B, "after", 10);
@@ -58,13 +58,13 @@ class JsonLineTest {
         assertThat(read.get("a").stringValue()).isEqualTo(value);
         assertThat(read.get("b").stringValue()).isEqualTo("after");
         assertThat(written.strip())
-                .as("nothing that controls a terminal, or that somebody takes for the end of a line")
+                .as("no control, format or separator characters")
                 .doesNotMatch("(?s).*[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}].*");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"\ud83d", "\ude00", "a\ud83db", "\ude00\ud83d", "\ud83d\ud83d\ude00\ude00"})
-    void replacesSurrogatesWithoutTheirOtherHalf(String value) {
+    void replacesUnpairedSurrogates(String value) {
         line.begin();
         line.text(A, value, 1_000);
 
@@ -76,13 +76,13 @@ class JsonLineTest {
     }
 
     @Test
-    void neverWritesWhatIsNotAnObjectOnALine() {
+    void writesOneObjectOnOneLineForRandomValues() {
         long seed = 42;
         RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
         for (int round = 0; round < 5_000; round++) {
             StringBuilder value = new StringBuilder();
             for (int i = random.nextInt(20); i > 0; i--) {
-                // Half of them from where the trouble is.
+                // Half of the characters are from the range with most special cases.
                 value.append((char) (random.nextBoolean() ? random.nextInt(0x100) : random.nextInt(0x10000)));
             }
             line.begin();
@@ -101,7 +101,7 @@ class JsonLineTest {
     }
 
     @Test
-    void cutsOffWhatIsTooLongAndSaysSo() {
+    void truncatesALongValueWithAnEllipsis() {
         line.begin();
         line.text(A, "abcdef", 3);
         line.text(B, "abc", 3);
@@ -110,7 +110,7 @@ class JsonLineTest {
     }
 
     @Test
-    void cutsNoCharacterInHalf() {
+    void replacesACharacterCutByTheLimit() {
         line.begin();
         line.text(A, "ab\ud83d\ude00", 3);
 
@@ -128,7 +128,7 @@ class JsonLineTest {
         "61001002003, 61001.002",
         "-5, 0.000"
     })
-    void writesMillisecondsWithMicroseconds(long nanos, String expected) {
+    void writesMillisecondsWithThreeDecimals(long nanos, String expected) {
         line.begin();
         line.millis(A, nanos);
 
@@ -153,15 +153,15 @@ class JsonLineTest {
                 "2026-03-01T12:34:56.789Z",
                 "2026-03-01T00:00:00.010Z"
             })
-    void writesMomentsAsRfc3339DoesInUtc(String moment) {
+    void writesTimestampsInRfc3339AndUtc(String timestamp) {
         line.begin();
-        line.timestamp(A, Instant.parse(moment).toEpochMilli());
+        line.timestamp(A, Instant.parse(timestamp).toEpochMilli());
 
-        assertThat(end()).isEqualTo("{\"a\":\"" + moment + "\"}\n");
+        assertThat(end()).isEqualTo("{\"a\":\"" + timestamp + "\"}\n");
     }
 
     @Test
-    void growsAsFarAsItMust() {
+    void growsForALongValue() {
         String value = "\u0001".repeat(5_000);
         line.begin();
         line.text(A, value, 10_000);
@@ -170,7 +170,7 @@ class JsonLineTest {
     }
 
     @Test
-    void usesItsBufferAgain() {
+    void reusesItsBufferWithoutChangingEarlierLines() {
         line.begin();
         line.text(A, "first, and longer", 100);
         byte[] first = line.end();

@@ -2,6 +2,7 @@ package io.weir.accesslog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.testing.Allocation;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -19,11 +20,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LineQueueTest {
 
     @Test
-    void givesLinesBackInTheirOrder() {
+    void returnsLinesInTheirOrder() {
         LineQueue queue = new LineQueue(3);
 
-        assertThat(queue.offer(line(0, 1))).isEqualTo(1);
-        assertThat(queue.offer(line(0, 2))).isEqualTo(2);
+        assertThat(queue.offer(line(0, 1))).isTrue();
+        assertThat(queue.size()).isEqualTo(1);
+        assertThat(queue.offer(line(0, 2))).isTrue();
+        assertThat(queue.size()).isEqualTo(2);
 
         assertThat(queue.poll()).isEqualTo(line(0, 1));
         assertThat(queue.poll()).isEqualTo(line(0, 2));
@@ -32,21 +35,23 @@ class LineQueueTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 16, 17})
-    void takesAsManyAsItsCapacityAndNoMore(int capacity) {
+    void holdsExactlyItsCapacity(int capacity) {
         LineQueue queue = new LineQueue(capacity);
         for (int i = 1; i <= capacity; i++) {
-            assertThat(queue.offer(line(0, i))).isEqualTo(i);
+            assertThat(queue.offer(line(0, i))).isTrue();
+            assertThat(queue.size()).isEqualTo(i);
         }
 
-        assertThat(queue.offer(line(0, 0))).isZero();
+        assertThat(queue.offer(line(0, 0))).isFalse();
         assertThat(queue.size()).isEqualTo(capacity);
 
         queue.poll();
-        assertThat(queue.offer(line(0, 0))).isEqualTo(capacity);
+        assertThat(queue.offer(line(0, 0))).isTrue();
+        assertThat(queue.size()).isEqualTo(capacity);
     }
 
     @Test
-    void behavesLikeASequentialQueueWhateverTheOperations() {
+    void behavesLikeASequentialQueueUnderRandomOperations() {
         long seed = 7;
         RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
         LineQueue queue = new LineQueue(5);
@@ -54,8 +59,8 @@ class LineQueueTest {
         for (int step = 0; step < 100_000; step++) {
             if (random.nextBoolean()) {
                 byte[] line = line(0, step);
-                int expected = model.size() == 5 ? 0 : model.size() + 1;
-                if (expected > 0) {
+                boolean expected = model.size() < 5;
+                if (expected) {
                     model.add(line);
                 }
                 assertThat(queue.offer(line)).as("seed %d, step %d", seed, step).isEqualTo(expected);
@@ -68,7 +73,7 @@ class LineQueueTest {
 
     @Test
     @Timeout(60)
-    void losesAndDoublesNothingAndKeepsEveryonesOrderUnderContention() throws InterruptedException {
+    void keepsEachProducersLinesAndTheirOrderUnderContention() throws InterruptedException {
         int producers = 4;
         int lines = 20_000;
         LineQueue queue = new LineQueue(64);
@@ -77,7 +82,7 @@ class LineQueueTest {
             int producer = p;
             Thread.ofPlatform().daemon().start(() -> {
                 for (int i = 0; i < lines; i++) {
-                    while (queue.offer(line(producer, i)) == 0) {
+                    while (!queue.offer(line(producer, i))) {
                         LockSupport.parkNanos(1_000);
                     }
                 }
@@ -96,12 +101,24 @@ class LineQueueTest {
                 next.set(producer, next.get(producer) + 1);
             }
             assertThat(queue.size()).isBetween(0, 64);
-            assertThat(Thread.currentThread().isInterrupted()).as("out of time").isFalse();
+            assertThat(Thread.currentThread().isInterrupted()).as("timed out").isFalse();
         }
 
         done.await();
         assertThat(queue.poll()).isNull();
         assertThat(next).containsOnly(lines);
+    }
+
+    @Test
+    void allocatesNothingPerLine() {
+        LineQueue queue = new LineQueue(1_000);
+        byte[] line = line(0, 1);
+
+        assertThat(Allocation.bytesPer(() -> {
+                    queue.offer(line);
+                    queue.poll();
+                }))
+                .isZero();
     }
 
     private static byte[] line(int producer, int number) {

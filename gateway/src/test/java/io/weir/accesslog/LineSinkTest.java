@@ -17,8 +17,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 public class LineSinkTest {
 
-    /** For those whom the lines do not matter to. */
-    public static final class Nowhere implements LineSink {
+    /** Discards all lines. */
+    public static final class Discarding implements LineSink {
 
         @Override
         public void write(byte[] lines, int length) {}
@@ -37,7 +37,7 @@ public class LineSinkTest {
     void appendsToAFile() throws IOException {
         Path file = Files.writeString(directory.resolve("access.log"), "before\n");
 
-        try (LineSink sink = new LineSink.Appended(file)) {
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
             write(sink, "one\n");
             write(sink, "two\n");
         }
@@ -46,25 +46,25 @@ public class LineSinkTest {
     }
 
     @Test
-    void goesOnInANewFileWhenTheOldOneWasRenamed() throws IOException {
+    void continuesInANewFileAfterARename() throws IOException {
         Path file = directory.resolve("access.log");
-        try (LineSink sink = new LineSink.Appended(file)) {
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
             write(sink, "one\n");
             Path rotated = Files.move(file, directory.resolve("access.log.1"));
-            write(sink, "still the old one\n");
+            write(sink, "to the renamed file\n");
 
             sink.check();
             write(sink, "two\n");
 
-            assertThat(rotated).hasContent("one\nstill the old one\n");
+            assertThat(rotated).hasContent("one\nto the renamed file\n");
             assertThat(file).hasContent("two\n");
         }
     }
 
     @Test
-    void goesOnInTheFileThatSomebodyElseCreatedUnderItsName() throws IOException {
+    void continuesInAFileThatAnotherProcessCreatedUnderItsName() throws IOException {
         Path file = directory.resolve("access.log");
-        try (LineSink sink = new LineSink.Appended(file)) {
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
             Files.move(file, directory.resolve("access.log.1"));
             Files.writeString(file, "header\n");
 
@@ -76,9 +76,9 @@ public class LineSinkTest {
     }
 
     @Test
-    void goesOnAtTheBeginningOfAFileThatWasTruncated() throws IOException {
+    void continuesAtTheBeginningOfATruncatedFile() throws IOException {
         Path file = directory.resolve("access.log");
-        try (LineSink sink = new LineSink.Appended(file)) {
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
             write(sink, "copied\n");
             try (FileChannel truncation = FileChannel.open(file, StandardOpenOption.WRITE)) {
                 truncation.truncate(0);
@@ -92,9 +92,9 @@ public class LineSinkTest {
     }
 
     @Test
-    void staysWithAFileThatIsStillThere() throws IOException {
+    void keepsAnUnmovedFileOpen() throws IOException {
         Path file = directory.resolve("access.log");
-        try (LineSink sink = new LineSink.Appended(file)) {
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
             write(sink, "one\n");
             sink.check();
             write(sink, "two\n");
@@ -104,10 +104,10 @@ public class LineSinkTest {
     }
 
     @Test
-    void comesBackWhenTheDirectoryDoes() throws IOException {
+    void continuesOnceADeletedDirectoryIsCreatedAgain() throws IOException {
         Path folder = Files.createDirectory(directory.resolve("logs"));
         Path file = folder.resolve("access.log");
-        try (LineSink sink = new LineSink.Appended(file)) {
+        try (LineSink sink = new LineSink.AppendedFile(file)) {
             Files.delete(file);
             Files.delete(folder);
             assertThatIOException().isThrownBy(sink::check);
@@ -121,27 +121,27 @@ public class LineSinkTest {
     }
 
     @Test
-    void refusesAFileThatCannotBeAppendedTo() {
-        assertThatIOException().isThrownBy(() -> new LineSink.Appended(directory));
+    void rejectsAPathThatIsNoFile() {
+        assertThatIOException().isThrownBy(() -> new LineSink.AppendedFile(directory));
     }
 
     @Test
-    void writesToASharedStreamAndLeavesItOpen() throws IOException {
+    void writesToASharedStreamAndKeepsItOpen() throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         PrintStream shared = new PrintStream(bytes, false, StandardCharsets.UTF_8);
-        try (LineSink sink = new LineSink.Shared(shared)) {
+        try (LineSink sink = new LineSink.SharedStream(shared)) {
             write(sink, "one\n");
             sink.check();
         }
-        shared.print("mine");
+        shared.print("other output");
         shared.flush();
 
-        assertThat(bytes.toString(StandardCharsets.UTF_8)).isEqualTo("one\nmine");
+        assertThat(bytes.toString(StandardCharsets.UTF_8)).isEqualTo("one\nother output");
     }
 
     @Test
-    void saysThatASharedStreamIsBroken() {
-        LineSink sink = new LineSink.Shared(new PrintStream(
+    void failsIfASharedStreamIsBroken() {
+        LineSink sink = new LineSink.SharedStream(new PrintStream(
                 new OutputStream() {
                     @Override
                     public void write(int b) throws IOException {
@@ -155,7 +155,7 @@ public class LineSinkTest {
     }
 
     private static void write(LineSink sink, String line) throws IOException {
-        byte[] bytes = (line + "not part of it").getBytes(StandardCharsets.UTF_8);
+        byte[] bytes = (line + "beyond the length").getBytes(StandardCharsets.UTF_8);
         sink.write(bytes, line.length());
     }
 }

@@ -19,7 +19,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 
-/** A gateway starts with each file in {@code config/}, and answers on both of its ports. */
+/** A gateway starts with each file in {@code config/}, and both its ports answer. */
 class ShippedConfigurationIT {
 
     private static final Path DIRECTORY = Path.of("..", "config");

@@ -3,8 +3,8 @@ package io.weir.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.weir.config.check.Names;
-import io.weir.config.check.Schema;
+import io.weir.config.check.PropertyNames;
+import io.weir.config.check.PropertySchema;
 import jakarta.validation.Validation;
 import jakarta.validation.ValidatorFactory;
 import java.util.List;
@@ -29,7 +29,7 @@ class WeirPropertiesTest {
     private final ApplicationContextRunner context = new ApplicationContextRunner().withUserConfiguration(Bound.class);
 
     @Test
-    void hasDefaultsThatAreSound() {
+    void hasValidDefaults() {
         WeirProperties properties = bind(Map.of(
                 "weir.backends.orders.uri", "http://orders:8080",
                 "weir.routes.orders.retry.max-attempts", "2",
@@ -41,7 +41,7 @@ class WeirPropertiesTest {
     }
 
     @Test
-    void isTurnedDownBySpringBootTooWhenItIsNotSound() {
+    void isRejectedBySpringBootTooIfInvalid() {
         context.withPropertyValues("weir.backends.orders.uri=http://orders:8080")
                 .run(started -> assertThat(started).hasNotFailed());
         Stream.of("weir.backends.orders.deadline=0ms", "weir.edge.max-header-size=10B", "weir.edge.max-uri-length=2MB")
@@ -51,30 +51,31 @@ class WeirPropertiesTest {
 
     @ParameterizedTest
     @MethodSource("choices")
-    void readsEveryWordOfAChoice(Class<?> type, String word) {
+    void bindsEveryDocumentedWordOfAnEnum(Class<?> type, String word) {
         Object value = new Binder(new MapConfigurationPropertySource(Map.of("value", word)))
                 .bind("value", Bindable.of(type))
                 .get();
-        assertThat(Names.uniform(String.valueOf(value))).isEqualTo(Names.uniform(word));
+        assertThat(PropertyNames.uniform(String.valueOf(value))).isEqualTo(PropertyNames.uniform(word));
     }
 
     static Stream<Object[]> choices() {
         return Stream.of(WeirProperties.class, BackendProperties.class, RouteProperties.class)
-                .flatMap(type -> values(Schema.of(type)))
-                .flatMap(value -> value.expectation().words().stream().map(word -> new Object[] {value.type(), word}));
+                .flatMap(type -> values(PropertySchema.of(type)))
+                .flatMap(value -> value.expected().choices().stream().map(word -> new Object[] {value.type(), word}));
     }
 
-    private static Stream<Schema.Value> values(Schema schema) {
+    private static Stream<PropertySchema.ValueSchema> values(PropertySchema schema) {
         return switch (schema) {
-            case Schema.Group group -> group.properties().stream().flatMap(property -> values(property.schema()));
-            case Schema.Named named -> values(named.element());
-            case Schema.Several several -> Stream.of(several.element());
-            case Schema.Value value -> Stream.of(value);
+            case PropertySchema.GroupSchema group ->
+                group.properties().stream().flatMap(property -> values(property.schema()));
+            case PropertySchema.MapSchema named -> values(named.element());
+            case PropertySchema.ListSchema several -> Stream.of(several.element());
+            case PropertySchema.ValueSchema value -> Stream.of(value);
         };
     }
 
     @Test
-    void keepsItsMapsToItself() {
+    void hasUnmodifiableMaps() {
         WeirProperties properties = bind(Map.of("weir.backends.orders.uri", "http://orders:8080"));
 
         assertThatThrownBy(() -> properties.backends().clear()).isInstanceOf(UnsupportedOperationException.class);

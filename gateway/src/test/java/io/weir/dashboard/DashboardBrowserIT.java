@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.management.RecentEvents;
-import io.weir.reload.Change;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
@@ -47,7 +47,8 @@ import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
 
 /**
- * The dashboard in a real browser: Debian's Chromium with its driver. Skipped where they are not installed, unless {@code -Dbrowser=required}.
+ * The dashboard in a real browser, Debian's Chromium with its driver. Skipped if they are not installed,
+ * unless {@code -Dbrowser=required}.
  */
 @Timeout(180)
 class DashboardBrowserIT {
@@ -66,11 +67,14 @@ class DashboardBrowserIT {
 
     @BeforeAll
     static void startBrowser() {
-        boolean there = Files.isExecutable(CHROMIUM) && Files.isExecutable(DRIVER);
+        boolean installed = Files.isExecutable(CHROMIUM) && Files.isExecutable(DRIVER);
         if ("required".equals(System.getProperty("browser"))) {
-            assertThat(there).as("%s and %s are installed", CHROMIUM, DRIVER).isTrue();
+            assertThat(installed)
+                    .as("%s and %s are installed", CHROMIUM, DRIVER)
+                    .isTrue();
         }
-        assumeTrue(there, () -> "no " + CHROMIUM + " with " + DRIVER + ": apt-get install chromium chromium-driver");
+        assumeTrue(
+                installed, () -> "no " + CHROMIUM + " with " + DRIVER + ": apt-get install chromium chromium-driver");
         ChromeOptions options = new ChromeOptions();
         options.setBinary(CHROMIUM.toFile());
         options.addArguments(
@@ -116,7 +120,7 @@ class DashboardBrowserIT {
         }
     }
 
-    /** Files are read when a test says so. */
+    /** Without a file watch: tests reload explicitly. */
     private TestGateway.Setup setup() {
         return TestGateway.setup()
                 .weir("reload: { watch: false }")
@@ -132,7 +136,7 @@ class DashboardBrowserIT {
     private static ChromeDriver browser() {
         ChromeDriver browser = started;
         if (browser == null) {
-            throw new IllegalStateException("no browser");
+            throw new IllegalStateException("browser not started");
         }
         return browser;
     }
@@ -160,13 +164,16 @@ class DashboardBrowserIT {
         browser().findElement(By.cssSelector(selector)).click();
     }
 
-    /** What the page says to a question in JavaScript. */
-    private static <T> T asked(String script, Class<T> type) {
+    /** The result of a script in the page. */
+    private static <T> T evaluate(String script, Class<T> type) {
         return type.cast(Objects.requireNonNull(browser().executeScript(script), script));
     }
 
-    /** The page's own policy refused nothing, and no script failed; what the gateway refuses or does not answer is for the tests. */
-    private static void assertNoComplaint() {
+    /**
+     * No violation of the content security policy, and no failed script; failed requests to the gateway are
+     * ignored.
+     */
+    private static void assertNoBrowserErrors() {
         assertThat(browser().manage().logs().get(LogType.BROWSER).getAll())
                 .filteredOn(entry -> !entry.getMessage().contains("ERR_")
                         && !entry.getMessage().contains("Failed to load resource"))
@@ -174,31 +181,31 @@ class DashboardBrowserIT {
     }
 
     @Test
-    void showsABackendThatHangsOnTopWithinTwoSeconds() {
+    void showsAHangingBackendOnTopWithinTwoSeconds() {
         open(gateway.managementPort());
         awaitLive();
         awaitText(card("orders"), "closed");
         backend.behave(backend.hang());
-        // A busy machine may be late now and then; a page that is slow is late each time.
+        // Repeated, since a busy machine may be late once; a slow page is late every time.
         long millis = Long.MAX_VALUE;
         for (int round = 0; round < 3 && millis > 2_000; round++) {
             millis = millisToShowAHang();
         }
-        assertThat(millis).as("ms until the page showed it").isBetween(0L, 2_000L);
+        assertThat(millis).as("milliseconds until the page showed the hang").isBetween(0L, 2_000L);
 
         awaitText(card("orders") + " .outcomes", "deadline-exceeded");
-        await().until(() -> asked("return document.querySelector('.card').dataset.backend", String.class)
+        await().until(() -> evaluate("return document.querySelector('.card').dataset.backend", String.class)
                 .equals("orders"));
         assertThat(browser().getTitle()).isEqualTo("(1) Weir");
-        assertNoComplaint();
+        assertNoBrowserErrors();
     }
 
     private long millisToShowAHang() {
         gateway.calm();
-        await().until(() -> asked("return " + part("orders", "") + ".dataset.trouble", String.class)
+        await().until(() -> evaluate("return " + part("orders", "") + ".dataset.trouble", String.class)
                 .equals("calm"));
-        // The page itself notes when the card first says that something is wrong: how long the driver takes is no
-        // matter.
+        // The page itself records when the card first shows trouble, so that the driver's delay does not
+        // count.
         browser().executeScript("""
                 window.seen = 0;
                 const card = document.querySelector("[data-backend='orders']");
@@ -210,15 +217,18 @@ class DashboardBrowserIT {
         List<CompletableFuture<TestCaller.Answer>> answers = IntStream.range(0, 4)
                 .mapToObj(i -> TestCaller.ask(gateway.port(), Door.COMPILED.path("orders", "hangs")))
                 .toList();
-        await().until(() -> asked("return window.seen", Long.class) > 0);
-        long seenAt = asked("return window.seen", Long.class);
+        await().until(() -> evaluate("return window.seen", Long.class) > 0);
+        long seenAt = evaluate("return window.seen", Long.class);
         answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(504));
         return seenAt - hungAt;
     }
 
-    /** Twice as many requests to the one as to the other, whose answers are failures, and whose breaker is only tried out. */
+    /**
+     * Backend orders gets twice as many requests as backend sick, which fails and has its breaker in dry-run
+     * mode.
+     */
     @Test
-    void drawsAllThatIsKnownOfABackend() {
+    void drawsEveryFigureOfABackend() {
         gateway.close();
         try (TestBackend sick = TestBackend.start((request, conversation) ->
                 conversation.write("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"))) {
@@ -264,12 +274,12 @@ class DashboardBrowserIT {
                         .as(figure)
                         .containsPattern("[0-9]|serving");
             }
-            // It asks nobody else for anything.
-            assertThat(asked(
+            // The page loads nothing from other origins.
+            assertThat(evaluate(
                             "return performance.getEntriesByType('resource').every(e => e.name.startsWith(location.origin))",
                             Boolean.class))
                     .isTrue();
-            assertNoComplaint();
+            assertNoBrowserErrors();
         }
     }
 
@@ -278,29 +288,32 @@ class DashboardBrowserIT {
     }
 
     private static String text(String name) {
-        return asked("return " + part(name, "") + ".innerText", String.class);
+        return evaluate("return " + part(name, "") + ".innerText", String.class);
     }
 
     private static String drawn(String name, String selector) {
-        return asked("return " + part(name, selector) + ".getAttribute('d')", String.class);
+        return evaluate("return " + part(name, selector) + ".getAttribute('d')", String.class);
     }
 
-    /** A part of a backend's card, in JavaScript. */
+    /** A script that selects a part of a backend's card. */
     private static String part(String name, String selector) {
         return "document.querySelector(\"" + card(name) + ' ' + selector + "\")";
     }
 
     private static double radius(String name) {
-        return Double.parseDouble(asked("return " + part(name, ".circle circle") + ".getAttribute('r')", String.class));
+        return Double.parseDouble(
+                evaluate("return " + part(name, ".circle circle") + ".getAttribute('r')", String.class));
     }
 
     private static String colour(String name) {
-        return asked("return getComputedStyle(" + part(name, ".circle circle") + ").fill", String.class);
+        return evaluate("return getComputedStyle(" + part(name, ".circle circle") + ").fill", String.class);
     }
 
-    /** In whole seconds from ten on: it counts down from 50, give or take a tenth. */
+    /**
+     * The page shows whole seconds above ten; the countdown starts at 50 seconds, with a jitter of a tenth.
+     */
     @Test
-    void saysWhenABreakersNextProbeIsDue() {
+    void showsTheTimeToABreakersNextProbe() {
         gateway.close();
         gateway = setup().backend("patient", backend.uri(), "recovery: { probe-interval: 50s }")
                 .start();
@@ -312,8 +325,8 @@ class DashboardBrowserIT {
         assertThat(first).isBetween(20, 55);
 
         await().untilAsserted(() -> assertThat(secondsToProbe()).isBetween(10, first - 2));
-        awaitText("#happenings [data-kind=breaker-opened]", "patient");
-        assertNoComplaint();
+        awaitText("#recent-events [data-kind=breaker-opened]", "patient");
+        assertNoBrowserErrors();
     }
 
     private static int secondsToProbe() {
@@ -325,10 +338,10 @@ class DashboardBrowserIT {
         return Integer.parseInt(shown.group(1));
     }
 
-    /** Its line in the list of what happened is pushed out by others; the file is as bad as before. */
+    /** The banner stays after other events have pushed the refusal out of the list. */
     @Test
-    void showsAllThatIsWrongWithAFileUntilAGoodOneIsTaken() throws IOException {
-        String sound = Files.readString(gateway.file());
+    void showsEveryProblemOfARefusedFileUntilAValidOneIsApplied() throws IOException {
+        String valid = Files.readString(gateway.file());
         open(gateway.managementPort());
         awaitLive();
         awaitText(card("orders"), "closed");
@@ -336,32 +349,32 @@ class DashboardBrowserIT {
         assertThat(banner.isDisplayed()).isFalse();
 
         List<String> problems = refuse();
-        awaitText("#happenings [data-kind=configuration-refused]", "and 2 more");
+        awaitText("#recent-events [data-kind=configuration-refused]", "and 2 more");
         await().until(banner::isDisplayed);
         assertThat(banner.getAriaRole()).isEqualTo("alert");
-        assertThat(banner.getText()).contains("everything stays as it was", "by somebody");
+        assertThat(banner.getText()).contains("the previous configuration stays in force", "by an operator");
 
         for (int i = 0; i < RecentEvents.CAPACITY; i++) {
             gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
             gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
         }
-        await().until(() -> asked(
-                        "return document.querySelectorAll('#happenings [data-kind=configuration-refused]').length",
+        await().until(() -> evaluate(
+                        "return document.querySelectorAll('#recent-events [data-kind=configuration-refused]').length",
                         Long.class)
                 == 0);
         assertThat(banner.isDisplayed()).isTrue();
-        assertThat(asked(
+        assertThat(evaluate(
                         "return [...document.querySelectorAll('#refused-problems li')].map(line => line.textContent).join('|')",
                         String.class))
                 .isEqualTo(String.join("|", problems));
 
-        gateway.rewrite(sound);
+        gateway.rewrite(valid);
         assertThat(reload().problems()).isEmpty();
         await().until(() -> !banner.isDisplayed());
-        assertNoComplaint();
+        assertNoBrowserErrors();
     }
 
-    /** A file with five problems is not taken. */
+    /** Reloads a file with five problems, which is refused. */
     private List<String> refuse() throws IOException {
         gateway.rewrite(Files.readString(gateway.file())
                 .replace("deadline: 800ms", "deadline: soon")
@@ -372,14 +385,14 @@ class DashboardBrowserIT {
         return problems;
     }
 
-    private Change reload() {
-        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+    private ConfigurationChange reload() {
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "an operator");
     }
 
-    /** Letters and what they stand on are apart by 4.5 to 1, as WCAG has it, in either. */
+    /** Text has a contrast of at least 4.5 to 1, as defined by WCAG, in both colour schemes. */
     @ParameterizedTest
     @ValueSource(strings = {"light", "dark"})
-    void isLightOrDarkAsTheSystemIsAndCanBeReadInBoth(String scheme) throws IOException {
+    void followsTheSystemsColourSchemeWithReadableContrast(String scheme) throws IOException {
         refuse();
         try {
             browser()
@@ -390,14 +403,14 @@ class DashboardBrowserIT {
             awaitLive();
             awaitText(card("orders"), "closed");
             awaitText("#refused-problems", "soon");
-            double ground = asked(LUMINANCE + "return luminance(ground(document.body))", Number.class)
+            double ground = evaluate(LUMINANCE + "return luminance(ground(document.body))", Number.class)
                     .doubleValue();
             if (scheme.equals("light")) {
                 assertThat(ground).isGreaterThan(0.8);
             } else {
                 assertThat(ground).isLessThan(0.1);
             }
-            assertThat(asked(LUMINANCE + """
+            assertThat(evaluate(LUMINANCE + """
                             const faint = [];
                             for (const node of document.querySelectorAll('body *')) {
                               const words = [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim());
@@ -413,7 +426,9 @@ class DashboardBrowserIT {
         }
     }
 
-    /** The light of a colour, as WCAG has it, and the colour on which something stands; whatever notation either is in. */
+    /**
+     * The luminance of a colour, as defined by WCAG, and the background colour of a node, in any notation.
+     */
     private static final String LUMINANCE = """
             const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
             const rgb = (colour) => {
@@ -434,9 +449,9 @@ class DashboardBrowserIT {
             };
             """;
 
-    /** By name, the culprit would stand last. */
+    /** Sorted by name, the failing backend would be last. */
     @Test
-    void putsTheCulpritOnTopOfTheOthersAndBackInItsPlaceOnceItIsWell() throws IOException {
+    void movesAFailingBackendToTheTopAndBackAfterItsRecovery() throws IOException {
         gateway.close();
         gateway = setup().backend("billing", backend.uri())
                 .backend("accounts", backend.uri())
@@ -452,18 +467,18 @@ class DashboardBrowserIT {
 
         gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
         awaitCards("accounts", "billing", "neighbour", "orders");
-        assertNoComplaint();
+        assertNoBrowserErrors();
     }
 
     private static void awaitCards(String... names) {
-        await().untilAsserted(() -> assertThat(asked(
+        await().untilAsserted(() -> assertThat(evaluate(
                         "return [...document.querySelectorAll('.card')].map(card => card.dataset.backend).join()",
                         String.class))
                 .isEqualTo(String.join(",", names)));
     }
 
     @Test
-    void forcesABreakerAfterItHasAsked() {
+    void forcesABreakerAfterConfirmation() {
         open(gateway.managementPort());
         awaitLive();
         click(card("orders") + " [data-action=open]");
@@ -475,24 +490,24 @@ class DashboardBrowserIT {
         click("#ask-yes");
         await().until(() -> gateway.backend("orders").breaker().state() == State.FORCED_OPEN);
         awaitText(card("orders") + " .badge", "forced-open");
-        awaitText("#happenings", "The breaker was forced open");
+        awaitText("#recent-events", "The breaker was forced open");
 
         click(card("orders") + " [data-action=released]");
         click("#ask-yes");
         await().until(() -> gateway.backend("orders").breaker().state() == State.CLOSED);
         awaitText(card("orders") + " .badge", "closed");
-        assertNoComplaint();
+        assertNoBrowserErrors();
     }
 
     @Test
-    void forcesABreakerAndReleasesItWithTheKeyboardAlone() {
+    void forcesAndReleasesABreakerWithTheKeyboard() {
         open(gateway.managementPort());
         awaitLive();
         awaitText(card("orders") + " .badge", "closed");
         tabTo(card("orders") + " [data-action=open]");
         press(Keys.ENTER);
         awaitText("#ask", "Force the breaker of orders open?");
-        // One time too many is no.
+        // A second Enter cancels.
         press(Keys.ENTER);
         await().until(() -> !browser().findElement(By.id("ask")).isDisplayed());
         await().untilAsserted(() -> assertFocused(card("orders") + " [data-action=open]"));
@@ -504,27 +519,27 @@ class DashboardBrowserIT {
         await().until(() -> gateway.backend("orders").breaker().state() == State.FORCED_OPEN);
         awaitText(card("orders") + " .badge", "forced-open");
 
-        // The button that was pressed is gone; the one that undoes it has the focus.
+        // The pressed button is hidden; its counterpart has the focus.
         await().untilAsserted(() -> assertFocused(card("orders") + " [data-action=released]"));
         press(Keys.ENTER);
         tabTo("#ask-yes");
         press(Keys.ENTER);
         await().until(() -> gateway.backend("orders").breaker().state() == State.CLOSED);
-        assertNoComplaint();
+        assertNoBrowserErrors();
     }
 
-    /** Goes from control to control until this one has the focus. */
+    /** Presses the tab key until this control has the focus. */
     private static void tabTo(String selector) {
         List<String> passed = new ArrayList<>();
         while (!isFocused(selector)) {
             passed.add(browser().switchTo().activeElement().getTagName());
-            assertThat(passed).as("passed on the way to %s", selector).hasSizeLessThan(60);
+            assertThat(passed).as("controls passed before %s", selector).hasSizeLessThan(60);
             press(Keys.TAB);
         }
     }
 
     private static boolean isFocused(String selector) {
-        return asked("return document.activeElement.matches(\"" + selector + "\")", Boolean.class);
+        return evaluate("return document.activeElement.matches(\"" + selector + "\")", Boolean.class);
     }
 
     private static void assertFocused(String selector) {
@@ -536,7 +551,7 @@ class DashboardBrowserIT {
     }
 
     @Test
-    void changesALimitWithTheKeyboardAlone() {
+    void changesALimitWithTheKeyboard() {
         open(gateway.managementPort());
         awaitLive();
         awaitText(card("orders"), "0 of 7");
@@ -548,11 +563,11 @@ class DashboardBrowserIT {
 
         await().until(() -> gateway.backend("orders").bulkhead().maxConcurrentCalls() == 9);
         awaitText(card("orders"), "0 of 9");
-        awaitText("#happenings", "max-concurrent-calls: 7 -> 9");
+        awaitText("#recent-events", "max-concurrent-calls: 7 -> 9");
     }
 
     @Test
-    void saysWhatTheGatewayRefusesToChange() {
+    void showsWhyTheGatewayRefusesAChange() {
         open(gateway.managementPort());
         awaitLive();
         click(card("orders") + " [data-action=limit]");
@@ -564,7 +579,7 @@ class DashboardBrowserIT {
     }
 
     @Test
-    void recoversAfterTheGatewayHasRestarted() {
+    void reconnectsAfterARestartOfTheGateway() {
         open(gateway.managementPort());
         awaitLive();
         int port = gateway.managementPort();
@@ -578,7 +593,7 @@ class DashboardBrowserIT {
     }
 
     @Test
-    void asksForTheTokenAndKeepsItForTheTab() {
+    void asksForTheTokenOncePerTab() {
         gateway.close();
         gateway = setup().weir("management: { token: " + TOKEN + " }").start();
         open(gateway.managementPort());
@@ -596,7 +611,7 @@ class DashboardBrowserIT {
     }
 
     @Test
-    void fitsAPhoneAndEveryControlHasAName() throws IOException {
+    void fitsAPhoneAndNamesEveryControl() throws IOException {
         refuse();
         try {
             browser()
@@ -607,7 +622,7 @@ class DashboardBrowserIT {
             awaitLive();
             awaitText(card("orders"), "closed");
             awaitText("#refused-problems", "soon");
-            assertThat(asked("return document.documentElement.scrollWidth <= window.innerWidth", Boolean.class))
+            assertThat(evaluate("return document.documentElement.scrollWidth <= window.innerWidth", Boolean.class))
                     .isTrue();
             for (WebElement control : browser().findElements(By.cssSelector("button, input, select, meter, svg"))) {
                 if (control.isDisplayed()) {

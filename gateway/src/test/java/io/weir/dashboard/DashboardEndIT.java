@@ -13,7 +13,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How a viewer's stream ends; each test has a gateway to itself, since it ends it. */
+/** The end of a client's stream; each test has its own gateway, which it stops. */
 @Timeout(120)
 class DashboardEndIT {
 
@@ -21,38 +21,38 @@ class DashboardEndIT {
             "GET /actuator/weirstream HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
     @Test
-    void cutsOffAViewerThatReadsNothing() throws IOException {
+    void disconnectsAClientThatReadsNothing() throws IOException {
         TestGateway.Setup setup = TestGateway.setup();
         for (int i = 0; i < 400; i++) {
             setup.backend("backend-" + i, "http://127.0.0.1:9");
         }
         try (TestGateway gateway = setup.start();
-                Socket mute = new Socket()) {
-            mute.setReceiveBufferSize(4_096);
-            mute.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), gateway.managementPort()));
-            mute.getOutputStream().write(REQUEST);
+                Socket silent = new Socket()) {
+            silent.setReceiveBufferSize(4_096);
+            silent.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), gateway.managementPort()));
+            silent.getOutputStream().write(REQUEST);
             LiveFeed feed = gateway.bean(LiveFeed.class);
-            await().until(() -> feed.viewers() == 1);
-            // An event a second has to fill what lies in between first.
-            await().atMost(Duration.ofMinutes(1)).until(() -> feed.viewers() == 0);
+            await().until(() -> feed.clients() == 1);
+            // The events must fill the buffers between gateway and client first.
+            await().atMost(Duration.ofMinutes(1)).until(() -> feed.clients() == 0);
         }
     }
 
     @Test
-    void endsTheStreamInOrderWhenTheGatewayHasDrained() throws IOException {
+    void endsTheStreamRegularlyAfterTheDrain() throws IOException {
         TestGateway gateway = TestGateway.setup().start();
-        try (Socket viewer = new Socket(InetAddress.getLoopbackAddress(), gateway.managementPort())) {
-            viewer.getOutputStream().write(REQUEST);
-            StringBuilder begun = new StringBuilder();
-            while (begun.indexOf("event: full") < 0) {
-                int read = viewer.getInputStream().read();
-                assertThat(read).as("what follows %s", begun).isNotNegative();
-                begun.append((char) read);
+        try (Socket client = new Socket(InetAddress.getLoopbackAddress(), gateway.managementPort())) {
+            client.getOutputStream().write(REQUEST);
+            StringBuilder received = new StringBuilder();
+            while (received.indexOf("event: full") < 0) {
+                int read = client.getInputStream().read();
+                assertThat(read).as("next byte after %s", received).isNotNegative();
+                received.append((char) read);
             }
 
             gateway.close();
 
-            String rest = new String(viewer.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            String rest = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             assertThat(rest).endsWith("\r\n0\r\n\r\n");
         }
     }

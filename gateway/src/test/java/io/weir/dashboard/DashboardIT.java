@@ -7,8 +7,8 @@ import com.netflix.hystrix.HystrixCommand;
 import com.netflix.hystrix.HystrixCommandGroupKey;
 import com.netflix.hystrix.contrib.metrics.eventstream.HystrixMetricsPoller;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
-import io.weir.reload.Change;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.reload.LiveConfiguration;
 import io.weir.testing.Door;
 import io.weir.testing.HeldCalls;
@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The dashboard's page, its stream, and Hystrix's, on the management port. */
+/** The dashboard's page and streams on the management port. */
 @Timeout(60)
 class DashboardIT {
 
@@ -50,7 +50,7 @@ class DashboardIT {
     private static TestBackend backend;
     private static TestGateway gateway;
     private static TestGateway guarded;
-    /** Behind it, calls fail, hang or are served, by the end of their path. */
+    /** Its backend fails, hangs or answers, depending on the end of the path. */
     private static TestGateway counted;
 
     private static TestBackend mixed;
@@ -95,9 +95,9 @@ class DashboardIT {
     }
 
     @AfterEach
-    void nobodyLooksAnyMore() {
+    void waitForTheStreamsToEnd() {
         await().untilAsserted(
-                        () -> assertThat(gateway.bean(LiveFeed.class).viewers()).isZero());
+                        () -> assertThat(gateway.bean(LiveFeed.class).clients()).isZero());
     }
 
     @AfterAll
@@ -110,7 +110,7 @@ class DashboardIT {
         backend.close();
     }
 
-    /** A viewer of a stream. */
+    /** A client of a stream. */
     private static final class Stream implements AutoCloseable {
 
         private final HttpResponse<InputStream> response;
@@ -126,13 +126,16 @@ class DashboardIT {
                     response.headers().firstValue("content-encoding").orElse("").equals("gzip")
                             ? new GZIPInputStream(response.body(), 64)
                             : response.body();
-            this.lines = new BufferedReader(new InputStreamReader(new AsItComes(body), StandardCharsets.UTF_8));
+            this.lines = new BufferedReader(new InputStreamReader(new Unbuffered(body), StandardCharsets.UTF_8));
         }
 
-        /** A reader waits until its buffer is full as long as there is something to read, which a GZIP stream says of itself always. */
-        private static final class AsItComes extends FilterInputStream {
+        /**
+         * Reports no available bytes, so that a reader does not wait for more: a GZIP stream always reports
+         * some.
+         */
+        private static final class Unbuffered extends FilterInputStream {
 
-            AsItComes(InputStream in) {
+            Unbuffered(InputStream in) {
                 super(in);
             }
 
@@ -142,7 +145,7 @@ class DashboardIT {
             }
         }
 
-        /** The next event's name and data. */
+        /** The name and data of the next event. */
         Map.Entry<String, JsonNode> next() throws IOException {
             String name = "";
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -161,7 +164,7 @@ class DashboardIT {
         }
     }
 
-    private static JsonNode of(JsonNode view, String name) {
+    private static JsonNode find(JsonNode view, String name) {
         return view.path("backends")
                 .valueStream()
                 .filter(backend -> backend.path("name").asString().equals(name))
@@ -172,7 +175,7 @@ class DashboardIT {
     // ---------------------------------------------------------------- the stream
 
     @Test
-    void sendsAllAtFirstAndThenASnapshotEachSecond() throws Exception {
+    void sendsTheFullStateFirstAndThenASnapshotEachSecond() throws Exception {
         try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
             assertThat(stream.response.headers().firstValue("content-type"))
                     .hasValueSatisfying(type -> assertThat(type).startsWith("text/event-stream"));
@@ -182,7 +185,7 @@ class DashboardIT {
             assertThat(first.getValue().at("/vocabulary/circuit-open").asString())
                     .isEqualTo("shed");
             assertThat(first.getValue().at("/history/orders/ended").size()).isEqualTo(120);
-            assertThat(of(first.getValue(), "orders").at("/now/calls/limit").asInt())
+            assertThat(find(first.getValue(), "orders").at("/now/calls/limit").asInt())
                     .isEqualTo(7);
             Map.Entry<String, JsonNode> second = stream.next();
             assertThat(second.getKey()).isEqualTo("snapshot");
@@ -193,9 +196,9 @@ class DashboardIT {
     }
 
     @Test
-    void countsRequestsOfBothDoorsInTheWordsOfTheMetrics() throws Exception {
+    void countsRequestsOfBothDoorsByOutcome() throws Exception {
         try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream", "Accept-Encoding", "gzip")) {
-            long before = of(stream.next().getValue(), "orders")
+            long before = find(stream.next().getValue(), "orders")
                     .at("/recent/outcomes/2xx")
                     .asLong();
             for (Door door : Door.values()) {
@@ -205,7 +208,7 @@ class DashboardIT {
             }
             JsonNode recent;
             do {
-                recent = of(stream.next().getValue(), "orders").path("recent");
+                recent = find(stream.next().getValue(), "orders").path("recent");
             } while (recent.at("/outcomes/2xx").asLong() < before + 2);
             assertThat(recent.at("/troubleShare").asDouble()).isZero();
             assertThat(recent.at("/times/p50Ms").asDouble()).isPositive();
@@ -216,18 +219,18 @@ class DashboardIT {
     }
 
     @Test
-    void showsOtherViewersWhatAnOperatorDidAndWho() throws Exception {
+    void showsAnOperatorsChangesToOtherClients() throws Exception {
         try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
             assertThat(post(gateway, "{\"breaker\":\"open\"}")).isEqualTo(200);
-            JsonNode newest = awaitHappening(stream, "breaker-forced");
+            JsonNode newest = awaitEvent(stream, "breaker-forced");
             assertThat(newest.path("backend").asString()).isEqualTo("orders");
             assertThat(newest.path("by").asString()).startsWith("127.0.0.1:");
 
             assertThat(post(gateway, "{\"breaker\":\"released\"}")).isEqualTo(200);
-            awaitHappening(stream, "breaker-released");
+            awaitEvent(stream, "breaker-released");
 
             assertThat(post(gateway, "{\"max-concurrent-calls\":9}")).isEqualTo(200);
-            JsonNode changed = awaitHappening(stream, "limit-changed");
+            JsonNode changed = awaitEvent(stream, "limit-changed");
             assertThat(changed.path("backend").asString()).isEqualTo("orders");
             assertThat(changed.path("text").asString()).contains("max-concurrent-calls: 7 -> 9");
             assertThat(post(gateway, "{\"max-concurrent-calls\":7}")).isEqualTo(200);
@@ -236,31 +239,31 @@ class DashboardIT {
     }
 
     @Test
-    void tellsAllThatIsWrongWithAFileUntilAGoodOneIsTaken() throws Exception {
-        String sound = Files.readString(gateway.file());
+    void showsEveryProblemOfARefusedFileUntilAValidOneIsApplied() throws Exception {
+        String valid = Files.readString(gateway.file());
         try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
             JsonNode first = stream.next().getValue();
             assertThat(first.has("refused")).isTrue();
             assertThat(first.path("refused").isNull()).isTrue();
 
-            gateway.rewrite(sound.replace(
+            gateway.rewrite(valid.replace(
                     "max-concurrent-calls: 7",
                     "max-concurrent-calls: 0, queue-capacity: -1, max-wait-duration: soon, scope: town, colour: blue"));
-            Change change = reload();
+            ConfigurationChange change = reload();
             assertThat(change.problems()).hasSize(5);
             JsonNode refused;
             do {
                 refused = stream.next().getValue().path("refused");
             } while (refused.isNull());
             assertThat(refused.path("at").asLong()).isEqualTo(change.at().toEpochMilli());
-            assertThat(refused.path("by").asString()).isEqualTo("somebody");
+            assertThat(refused.path("by").asString()).isEqualTo("an operator");
             assertThat(refused.path("problems").valueStream().map(JsonNode::asString))
                     .containsExactlyElementsOf(change.problems());
         } finally {
-            gateway.rewrite(sound);
+            gateway.rewrite(valid);
             assertThat(reload().problems()).isEmpty();
         }
-        // Whoever comes then is not told of it any more, within a second.
+        // The first event of a new client no longer has it, at most a second later.
         await().until(() -> {
             try (Stream stream = new Stream(gateway.managementPort(), "/actuator/weirstream")) {
                 return stream.next().getValue().path("refused").isNull();
@@ -268,11 +271,11 @@ class DashboardIT {
         });
     }
 
-    private static Change reload() {
-        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "somebody");
+    private static ConfigurationChange reload() {
+        return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "an operator");
     }
 
-    private static JsonNode awaitHappening(Stream stream, String kind) throws IOException {
+    private static JsonNode awaitEvent(Stream stream, String kind) throws IOException {
         for (int i = 0; i < 20; i++) {
             for (JsonNode each : stream.next().getValue().path("happenings")) {
                 if (each.path("kind").asString().equals(kind)) {
@@ -283,10 +286,10 @@ class DashboardIT {
         throw new AssertionError("no " + kind + " in 20 snapshots");
     }
 
-    // ---------------------------------------------------------------- who may
+    // ---------------------------------------------------------------- access
 
     @Test
-    void servesThePageToEverybodyAndWhatItShowsToWhoHasTheToken() throws Exception {
+    void servesThePageWithoutAndTheDataOnlyWithTheToken() throws Exception {
         for (String path : List.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js")) {
             TestCaller.Answer page = TestCaller.get(guarded.managementPort(), path);
             assertThat(page.status()).as(path).isEqualTo(200);
@@ -307,7 +310,7 @@ class DashboardIT {
     }
 
     @Test
-    void changesNothingForAnotherOrigin() throws Exception {
+    void rejectsChangesFromAnotherOrigin() throws Exception {
         String own = "http://127.0.0.1:" + gateway.managementPort();
         assertThat(post(gateway, "{\"breaker\":\"open\"}", "Origin", "http://evil.example"))
                 .isEqualTo(403);
@@ -342,10 +345,10 @@ class DashboardIT {
 
     // ---------------------------------------------------------------- Hystrix's format
 
-    /** A command of Hystrix's own, for its own poller to tell about. */
-    private static final class Real extends HystrixCommand<String> {
+    /** A real Hystrix command, for Hystrix's own poller. */
+    private static final class RealCommand extends HystrixCommand<String> {
 
-        Real() {
+        RealCommand() {
             super(HystrixCommandGroupKey.Factory.asKey("real"));
         }
 
@@ -357,22 +360,22 @@ class DashboardIT {
 
     @Test
     @SuppressWarnings(
-            "deprecation") // It is what /hystrix.stream was written by, deprecated in favour of streams of RxJava.
-    void speaksHystrixsFormatFieldByField() throws Exception {
-        List<JsonNode> told = new CopyOnWriteArrayList<>();
+            "deprecation") // Hystrix wrote /hystrix.stream with it, and deprecated it in favour of RxJava streams.
+    void sendsTheFieldsAndTypesOfHystrix() throws Exception {
+        List<JsonNode> seen = new CopyOnWriteArrayList<>();
         HystrixMetricsPoller poller =
-                new HystrixMetricsPoller(json -> told.add(JsonMapper.shared().readTree(json)), 50);
-        assertThat(new Real().execute()).isEqualTo("done");
+                new HystrixMetricsPoller(json -> seen.add(JsonMapper.shared().readTree(json)), 50);
+        assertThat(new RealCommand().execute()).isEqualTo("done");
         poller.start();
         try (Stream stream = new Stream(gateway.managementPort(), "/hystrix.stream")) {
             for (String type : List.of("HystrixCommand", "HystrixThreadPool")) {
-                await().until(() -> told.stream().anyMatch(event -> isOf(event, type)));
-                JsonNode theirs = told.stream()
-                        .filter(event -> isOf(event, type))
+                await().until(() -> seen.stream().anyMatch(event -> hasType(event, type)));
+                JsonNode theirs = seen.stream()
+                        .filter(event -> hasType(event, type))
                         .findFirst()
                         .orElseThrow();
                 JsonNode ours = stream.next().getValue();
-                while (!isOf(ours, type)) {
+                while (!hasType(ours, type)) {
                     ours = stream.next().getValue();
                 }
                 assertThat(types("", ours)).isEqualTo(types("", theirs));
@@ -382,9 +385,11 @@ class DashboardIT {
         }
     }
 
-    /** So many served, failed, timed out, wrong by the caller's own doing, and refused by the bulkhead and by the breaker. */
+    /**
+     * Calls that are served, fail, time out, are malformed, or are refused by the bulkhead and the breaker.
+     */
     @Test
-    void tellsHystrixsToolsHowManyCameToWhat() throws Exception {
+    void countsOutcomesInHystrixsCategories() throws Exception {
         try (Stream stream = new Stream(counted.managementPort(), "/hystrix.stream")) {
             for (int i = 0; i < 5; i++) {
                 assertThat(ask(counted, i % 2 == 0 ? Door.COMPILED : Door.GENERAL, "served")
@@ -400,7 +405,7 @@ class DashboardIT {
             assertThat(ask(counted, Door.COMPILED, "served", "X-Request-Timeout: soon")
                             .reason())
                     .isEqualTo("bad-request");
-            List<CompletableFuture<TestCaller.Answer>> under = IntStream.range(0, 3)
+            List<CompletableFuture<TestCaller.Answer>> answers = IntStream.range(0, 3)
                     .mapToObj(i -> TestCaller.ask(counted.port(), Door.COMPILED.path("orders", "hangs")))
                     .toList();
             await().until(() -> counted.backend("orders").bulkhead().queued() == 1);
@@ -420,7 +425,7 @@ class DashboardIT {
                             Map.entry("threadPool", "orders"),
                             Map.entry("reportingHosts", 1),
                             Map.entry("isCircuitBreakerOpen", true),
-                            // Of the callers' own mistakes Hystrix says that they are no requests.
+                            // Hystrix does not count malformed requests as requests.
                             Map.entry("requestCount", 15),
                             Map.entry("errorCount", 10),
                             Map.entry("errorPercentage", 66),
@@ -453,7 +458,7 @@ class DashboardIT {
                             Map.entry("currentPoolSize", 2),
                             Map.entry("currentLargestPoolSize", 2),
                             Map.entry("currentQueueSize", 1),
-                            // Five served, three failed, one timed out.
+                            // Five calls were served, three failed, one timed out.
                             Map.entry("currentCompletedTaskCount", 9),
                             Map.entry("currentTaskCount", 12),
                             Map.entry("rollingCountThreadsExecuted", 9),
@@ -464,7 +469,7 @@ class DashboardIT {
 
             assertThat(post(counted, "{\"breaker\":\"released\"}")).isEqualTo(200);
             held.release();
-            under.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+            answers.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
             awaitFields(
                     stream,
                     "HystrixCommand",
@@ -486,26 +491,26 @@ class DashboardIT {
         return TestCaller.get(of.port(), door.path("orders", rest), fields);
     }
 
-    /** The next seconds' events about {@code orders}, until one has these values. */
+    /** Waits for an event of backend {@code orders} with these values. */
     private static void awaitFields(Stream stream, String type, Map<String, Object> expected) throws IOException {
-        Map<String, Object> told = Map.of();
-        for (int i = 0; i < 60 && !told.equals(expected); i++) {
+        Map<String, Object> seen = Map.of();
+        for (int i = 0; i < 60 && !seen.equals(expected); i++) {
             JsonNode event = stream.next().getValue();
-            if (isOf(event, type) && event.path("name").asString().equals("orders")) {
-                told = new TreeMap<>();
+            if (hasType(event, type) && event.path("name").asString().equals("orders")) {
+                seen = new TreeMap<>();
                 for (String field : expected.keySet()) {
-                    told.put(field, JsonMapper.shared().treeToValue(event.path(field), Object.class));
+                    seen.put(field, JsonMapper.shared().treeToValue(event.path(field), Object.class));
                 }
             }
         }
-        assertThat(told).isEqualTo(expected);
+        assertThat(seen).isEqualTo(expected);
     }
 
-    private static boolean isOf(JsonNode event, String type) {
+    private static boolean hasType(JsonNode event, String type) {
         return event.path("type").asString().equals(type);
     }
 
-    /** Each field's path, with its type. */
+    /** The type of each field, by the field's path. */
     private static Map<String, String> types(String path, JsonNode node) {
         Map<String, String> types = new TreeMap<>();
         node.forEachEntry((name, value) -> {

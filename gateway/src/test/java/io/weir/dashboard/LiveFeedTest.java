@@ -33,8 +33,8 @@ import org.junit.jupiter.api.Test;
 
 class LiveFeedTest {
 
-    /** A gateway with nothing behind it. */
-    private static final class Nothing implements Gateway {
+    /** A gateway without backends and routes. */
+    private static final class EmptyGateway implements Gateway {
 
         @Override
         public Map<String, Backend> backends() {
@@ -47,12 +47,12 @@ class LiveFeedTest {
         }
     }
 
-    private static final class TestLine implements Viewer.Line {
+    private static final class TestConnection implements StreamClient.Connection {
 
         private final List<byte[]> sent = new ArrayList<>();
         private boolean ready = true;
         private boolean ended;
-        private boolean cut;
+        private boolean closed;
 
         @Override
         public boolean isReady() {
@@ -70,8 +70,8 @@ class LiveFeedTest {
         }
 
         @Override
-        public void cut() {
-            cut = true;
+        public void close() {
+            closed = true;
         }
 
         List<String> events() {
@@ -84,18 +84,18 @@ class LiveFeedTest {
         }
     }
 
-    private final RecentEvents happenings = new RecentEvents(() -> Instant.EPOCH);
+    private final RecentEvents recentEvents = new RecentEvents(() -> Instant.EPOCH);
     private final Drain drain = new Drain();
     private final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
-    /** What the feed's thread would do. */
+    /** The tasks for the feed's thread. */
     private final Queue<Runnable> tasks = new ArrayDeque<>();
 
     private final LiveFeed feed = new LiveFeed(
-            new Nothing(),
+            new EmptyGateway(),
             new Engine(() -> 0, () -> 0.5, drain, guard, new Limits(1_000, 1_000_000_000, 1_000_000_000)),
             guard,
             drain,
-            happenings,
+            recentEvents,
             Optional::empty,
             () -> 0,
             InstantSource.fixed(Instant.EPOCH),
@@ -106,26 +106,26 @@ class LiveFeedTest {
         feed.close();
     }
 
-    /** Somebody comes, and the feed's thread gets to it. */
-    private boolean join(LiveFeed.Format format, Viewer viewer) {
-        boolean joined = feed.join(format, viewer);
+    /** Adds a client, and runs the tasks of the feed's thread. */
+    private boolean add(LiveFeed.Format format, StreamClient client) {
+        boolean added = feed.add(format, client);
         for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
             task.run();
         }
-        return joined;
+        return added;
     }
 
     @Test
-    void encodesOnItsOwnThreadAndGivesTheWholeFirst() {
-        TestLine line = new TestLine();
-        TestLine gone = new TestLine();
-        Viewer left = new Viewer(gone, false);
-        feed.join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, true));
-        feed.join(LiveFeed.Format.SNAPSHOTS, left);
-        feed.second();
+    void sendsTheFirstEventFromItsOwnThread() {
+        TestConnection line = new TestConnection();
+        TestConnection gone = new TestConnection();
+        StreamClient left = new StreamClient(gone, false);
+        feed.add(LiveFeed.Format.SNAPSHOTS, new StreamClient(line, true));
+        feed.add(LiveFeed.Format.SNAPSHOTS, left);
+        feed.tick();
         assertThat(line.sent).isEmpty();
-        assertThat(feed.viewers()).isEqualTo(2);
-        feed.leave(LiveFeed.Format.SNAPSHOTS, left);
+        assertThat(feed.clients()).isEqualTo(2);
+        feed.remove(LiveFeed.Format.SNAPSHOTS, left);
 
         tasks.forEach(Runnable::run);
 
@@ -134,15 +134,16 @@ class LiveFeedTest {
     }
 
     @Test
-    void computesOneSnapshotASecondAndEncodesItOnceForAllWhoLook() {
-        List<TestLine> lines = Stream.generate(TestLine::new).limit(50).toList();
-        feed.second();
-        lines.forEach(line -> join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false)));
-        feed.second();
-        feed.second();
+    void encodesOneSnapshotASecondOnceForAllClients() {
+        List<TestConnection> lines =
+                Stream.generate(TestConnection::new).limit(50).toList();
+        feed.tick();
+        lines.forEach(line -> add(LiveFeed.Format.SNAPSHOTS, new StreamClient(line, false)));
+        feed.tick();
+        feed.tick();
 
-        assertThat(feed.computed()).isEqualTo(3);
-        for (TestLine line : lines) {
+        assertThat(feed.snapshots()).isEqualTo(3);
+        for (TestConnection line : lines) {
             assertThat(line.events()).containsExactly("event: full", "event: snapshot", "event: snapshot");
             for (int i = 0; i < line.sent.size(); i++) {
                 assertThat(line.sent.get(i)).isSameAs(lines.getFirst().sent.get(i));
@@ -151,13 +152,13 @@ class LiveFeedTest {
     }
 
     @Test
-    void sendsACompressedStreamThatAnyViewerCanBeginWith() throws IOException {
-        TestLine early = new TestLine();
-        TestLine late = new TestLine();
-        join(LiveFeed.Format.SNAPSHOTS, new Viewer(early, true));
-        feed.second();
-        join(LiveFeed.Format.SNAPSHOTS, new Viewer(late, true));
-        feed.second();
+    void sendsAValidCompressedStreamToEarlyAndLateClients() throws IOException {
+        TestConnection early = new TestConnection();
+        TestConnection late = new TestConnection();
+        add(LiveFeed.Format.SNAPSHOTS, new StreamClient(early, true));
+        feed.tick();
+        add(LiveFeed.Format.SNAPSHOTS, new StreamClient(late, true));
+        feed.tick();
 
         assertThat(inflated(early).lines().filter(line -> line.startsWith("event: ")))
                 .containsExactly("event: full", "event: snapshot", "event: snapshot");
@@ -168,70 +169,70 @@ class LiveFeedTest {
     }
 
     @Test
-    void passesAViewerOverThatIsNotReadyAndGoesOnWhenItIs() {
-        TestLine line = new TestLine();
-        join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false));
+    void skipsEventsOfAClientThatIsNotReady() {
+        TestConnection line = new TestConnection();
+        add(LiveFeed.Format.SNAPSHOTS, new StreamClient(line, false));
         for (int i = 0; i < 5; i++) {
             line.ready = false;
-            for (int miss = 1; miss < Viewer.MISSES; miss++) {
-                feed.second();
+            for (int miss = 1; miss < StreamClient.MAX_MISSES; miss++) {
+                feed.tick();
             }
             line.ready = true;
-            feed.second();
+            feed.tick();
         }
 
-        assertThat(line.cut).isFalse();
+        assertThat(line.closed).isFalse();
         assertThat(line.sent).hasSize(6);
     }
 
     @Test
-    void cutsAViewerOffThatCannotKeepUpAndNobodyElse() {
-        TestLine slow = new TestLine();
-        TestLine quick = new TestLine();
-        join(LiveFeed.Format.SNAPSHOTS, new Viewer(slow, false));
-        join(LiveFeed.Format.SNAPSHOTS, new Viewer(quick, false));
+    void disconnectsOnlyTheClientThatIsTooSlow() {
+        TestConnection slow = new TestConnection();
+        TestConnection quick = new TestConnection();
+        add(LiveFeed.Format.SNAPSHOTS, new StreamClient(slow, false));
+        add(LiveFeed.Format.SNAPSHOTS, new StreamClient(quick, false));
         slow.ready = false;
-        for (int miss = 0; miss < Viewer.MISSES; miss++) {
-            assertThat(slow.cut).isFalse();
-            feed.second();
+        for (int miss = 0; miss < StreamClient.MAX_MISSES; miss++) {
+            assertThat(slow.closed).isFalse();
+            feed.tick();
         }
 
-        assertThat(slow.cut).isTrue();
+        assertThat(slow.closed).isTrue();
         assertThat(slow.sent).hasSize(1);
-        assertThat(quick.cut).isFalse();
-        assertThat(quick.sent).hasSize(1 + Viewer.MISSES);
-        assertThat(feed.viewers()).isEqualTo(1);
-        assertThat(feed.dropped()).isEqualTo(1);
+        assertThat(quick.closed).isFalse();
+        assertThat(quick.sent).hasSize(1 + StreamClient.MAX_MISSES);
+        assertThat(feed.clients()).isEqualTo(1);
+        assertThat(feed.slowClients()).isEqualTo(1);
     }
 
     @Test
-    void takesNoMoreViewersThanItMay() {
-        for (int i = 0; i < LiveFeed.MAX_VIEWERS; i++) {
-            assertThat(join(LiveFeed.Format.SNAPSHOTS, new Viewer(new TestLine(), false)))
+    void rejectsClientsOverTheMaximum() {
+        for (int i = 0; i < LiveFeed.MAX_CLIENTS; i++) {
+            assertThat(add(LiveFeed.Format.SNAPSHOTS, new StreamClient(new TestConnection(), false)))
                     .isTrue();
         }
-        assertThat(join(LiveFeed.Format.HYSTRIX, new Viewer(new TestLine(), false)))
+        assertThat(add(LiveFeed.Format.HYSTRIX, new StreamClient(new TestConnection(), false)))
                 .isFalse();
     }
 
     @Test
-    void endsEveryStreamWhenItIsClosedAndTakesNoOther() {
-        TestLine line = new TestLine();
-        TestLine hystrix = new TestLine();
-        join(LiveFeed.Format.SNAPSHOTS, new Viewer(line, false));
-        join(LiveFeed.Format.HYSTRIX, new Viewer(hystrix, false));
+    void endsEveryStreamOnCloseAndRejectsNewClients() {
+        TestConnection line = new TestConnection();
+        TestConnection hystrix = new TestConnection();
+        add(LiveFeed.Format.SNAPSHOTS, new StreamClient(line, false));
+        add(LiveFeed.Format.HYSTRIX, new StreamClient(hystrix, false));
 
         feed.close();
 
         assertThat(line.ended).isTrue();
         assertThat(hystrix.ended).isTrue();
-        assertThat(feed.viewers()).isZero();
-        assertThat(join(LiveFeed.Format.SNAPSHOTS, new Viewer(new TestLine(), false)))
+        assertThat(feed.clients()).isZero();
+        assertThat(add(LiveFeed.Format.SNAPSHOTS, new StreamClient(new TestConnection(), false)))
                 .isFalse();
     }
 
-    /** Read as far as it goes: the stream never ends, so its end is missing. */
-    private static String inflated(TestLine line) throws IOException {
+    /** Inflates all bytes; the stream has no end, so an end of file is expected. */
+    private static String inflated(TestConnection line) throws IOException {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         line.sent.forEach(all::writeBytes);
         ByteArrayOutputStream read = new ByteArrayOutputStream();
@@ -241,7 +242,7 @@ class LiveFeedTest {
                 read.write(chunk, 0, n);
             }
         } catch (EOFException e) {
-            // As expected.
+            // The stream has no end.
         }
         return read.toString(StandardCharsets.UTF_8);
     }

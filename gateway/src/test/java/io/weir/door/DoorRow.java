@@ -10,58 +10,59 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A row in the table that both doors are held to: routes, what is asked of them, and what the backend answers.
+ * A row in the table of {@link DoorsDifferentialIT}: routes, requests to them with the expected results, and
+ * the backend's response.
  *
- * <p>A row's routes match its own requests only, by a field that these carry.
+ * <p>A row's routes match its own requests only, by a field of these requests.
  */
 final class DoorRow {
 
-    /** A backend's answer if a row has none of its own. */
+    /** The default response of the backend. */
     static final String OK = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Multi: one\r\nX-Multi: two\r\n"
             + "Content-Length: 2\r\n\r\nok";
 
     /**
-     * A request, and what is to become of it through either door.
+     * A request and its expected result in both doors.
      *
-     * @param head its first line and fields
-     * @param body behind the head, framing included
-     * @param status what the caller gets
-     * @param target what the backend is asked for; null: it is not asked
+     * @param head the first line and the fields
+     * @param body the bytes after the head, including framing
+     * @param status the status that the caller receives
+     * @param target the target that the backend receives; null if the request does not reach it
      */
-    record Ask(
+    record Case(
             String head, String body, int status, @Nullable String target) {
 
-        /** The backend is asked for this. */
-        Ask to(String asked) {
-            return new Ask(head, body, 200, asked);
+        /** Expects this target at the backend. */
+        Case to(String asked) {
+            return new Case(head, body, 200, asked);
         }
 
-        /** No route matches. */
-        Ask none() {
+        /** Expects that no route matches. */
+        Case none() {
             return fails(404);
         }
 
-        /** The gateway answers itself. */
-        Ask fails(int with) {
-            return new Ask(head, body, with, null);
+        /** Expects a response of the gateway itself. */
+        Case fails(int with) {
+            return new Case(head, body, with, null);
         }
 
-        /** What the caller gets of a backend's answer that is no 200. */
-        Ask gets(int other) {
-            return new Ask(head, body, other, target);
+        /** Expects another status than 200 from the backend. */
+        Case gets(int other) {
+            return new Case(head, body, other, target);
         }
 
-        /** With bytes behind the head. */
-        Ask with(String bytes) {
-            return new Ask(head, bytes, status, target);
+        /** Adds bytes after the head. */
+        Case with(String bytes) {
+            return new Case(head, bytes, status, target);
         }
 
-        /** Whether it is HTTP/1.0. */
-        boolean isOld() {
+        /** Whether the request is HTTP/1.0. */
+        boolean isHttp10() {
             return head.contains(" HTTP/1.0\r\n");
         }
 
-        /** The bytes to send, with more fields. */
+        /** The bytes of the request, with additional fields. */
         String bytes(String... fields) {
             return head + String.join("\r\n", fields) + "\r\n\r\n" + body;
         }
@@ -77,7 +78,7 @@ final class DoorRow {
     private final String name;
     private final List<Definition> routes = new ArrayList<>();
     private List<String> predicates = List.of();
-    private List<Ask> asks = List.of();
+    private List<Case> cases = List.of();
     private String answer = OK;
     private boolean compiled = true;
 
@@ -89,42 +90,42 @@ final class DoorRow {
         return new DoorRow(name);
     }
 
-    /** The predicates of its route. */
+    /** Sets the predicates of the only route. */
     DoorRow when(String... of) {
         predicates = List.of(of);
         return this;
     }
 
-    /** The filters of its route. */
+    /** Sets the filters of the only route. */
     DoorRow then(String... filters) {
         return route(0, predicates, filters);
     }
 
-    /** One of several routes. */
+    /** Adds one of several routes. */
     DoorRow route(int order, List<String> of, String... filters) {
         routes.add(new Definition(order, of, List.of(filters)));
         return this;
     }
 
-    DoorRow asks(Ask... of) {
-        asks = List.of(of);
+    DoorRow cases(Case... of) {
+        cases = List.of(of);
         return this;
     }
 
-    /** What the backend answers. */
+    /** Sets the backend's response. */
     DoorRow answered(String bytes) {
         answer = bytes;
         return this;
     }
 
-    /** One of its routes is not for the compiled door. */
+    /** Expects that one of the routes is not compiled. */
     DoorRow notCompiled() {
         compiled = false;
         return this;
     }
 
-    List<Ask> asks() {
-        return asks;
+    List<Case> cases() {
+        return cases;
     }
 
     String answer() {
@@ -135,7 +136,7 @@ final class DoorRow {
         return compiled;
     }
 
-    /** The field that leads to its routes. */
+    /** The field that selects the row's routes. */
     String field() {
         return "X-Row: " + id();
     }
@@ -150,7 +151,7 @@ final class DoorRow {
                 .toList();
     }
 
-    /** Its routes' definitions, elements of a list in YAML. */
+    /** The route definitions, as elements of a YAML list. */
     String yaml() {
         if (routes.isEmpty()) {
             then();
@@ -176,8 +177,8 @@ final class DoorRow {
         return definitions.map(definition -> '\'' + definition + '\'').collect(Collectors.joining(", ", "[", "]"));
     }
 
-    /** A request's first line and fields; a {@code Host} unless it has one. */
-    static Ask ask(String line, String... fields) {
+    /** A request with this first line and these fields, and a {@code Host} if the fields have none. */
+    static Case request(String line, String... fields) {
         boolean hosted = line.endsWith("1.0")
                 || Arrays.stream(fields)
                         .anyMatch(field -> field.toLowerCase(Locale.ROOT).startsWith("host:"));
@@ -185,11 +186,11 @@ final class DoorRow {
                 .filter(part -> !part.isEmpty())
                 .map(part -> part + "\r\n")
                 .collect(Collectors.joining());
-        return new Ask(head, "", 200, null);
+        return new Case(head, "", 200, null);
     }
 
-    static Ask get(String target, String... fields) {
-        return ask("GET " + target + " HTTP/1.1", fields);
+    static Case get(String target, String... fields) {
+        return request("GET " + target + " HTTP/1.1", fields);
     }
 
     @Override

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Where CORS is the gateway's business, no route goes past it. */
+/** With CORS configured in the gateway, no route bypasses it. */
 class GlobalCorsIT {
 
     private static final String ORIGIN = "https://shop.example";
@@ -22,17 +22,17 @@ class GlobalCorsIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.start("""
-                weir:
-                  backends:
-                    orders: { uri: "%s" }
-                spring.cloud.gateway.server.webflux:
-                  globalcors:
-                    add-to-simple-url-handler-mapping: true
-                    cors-configurations:
-                      '[/**]': { allowed-origins: ["%s"], allowed-methods: [GET, PUT] }
-                  routes:
-                    - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**", "Method=GET,PUT"] }
-                """.formatted(backend.uri(), ORIGIN));
+            weir:
+              backends:
+                orders: { uri: "%s" }
+            spring.cloud.gateway.server.webflux:
+              globalcors:
+                add-to-simple-url-handler-mapping: true
+                cors-configurations:
+                  '[/**]': { allowed-origins: ["%s"], allowed-methods: [GET, PUT] }
+              routes:
+                - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**", "Method=GET,PUT"] }
+            """.formatted(backend.uri(), ORIGIN));
     }
 
     @AfterAll
@@ -43,7 +43,7 @@ class GlobalCorsIT {
     }
 
     @Test
-    void noRouteIsCompiled() {
+    void compilesNoRoute() {
         assertThat(gateway.bean(LiveRoutes.class).get().views())
                 .extracting(RouteView::door, RouteView::why)
                 .containsExactly(org.assertj.core.groups.Tuple.tuple(
@@ -51,7 +51,7 @@ class GlobalCorsIT {
     }
 
     @Test
-    void theGatewayAnswersAPreflightRequest() throws IOException {
+    void answersAPreflightRequestInTheGateway() throws IOException {
         int before = backend.requests();
         TestCaller.Answer allowed = preflight(ORIGIN);
         assertThat(allowed.status()).isEqualTo(200);
@@ -62,7 +62,7 @@ class GlobalCorsIT {
     }
 
     @Test
-    void theGatewayTellsAnAnswersReader() throws IOException {
+    void addsCorsFieldsToResponses() throws IOException {
         TestCaller.Answer allowed = TestCaller.get(gateway.port(), "/orders/1", "Origin: " + ORIGIN);
         assertThat(allowed.text()).isEqualTo("/orders/1");
         assertThat(allowed.header("access-control-allow-origin")).isEqualTo(ORIGIN);

@@ -12,18 +12,18 @@ import org.junit.jupiter.api.Test;
 class CallerConnectionTest {
 
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final CallerConnection connection =
-            new CallerConnection(channel, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE));
-    private int expired;
+    private final CallerConnection connection = new CallerConnection(
+            channel, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
+    private int timeouts;
     private int drained;
 
     @BeforeEach
     void guard() {
         channel.freezeTime();
-        connection.guardedBy(new CallerConnection.Guard() {
+        connection.setGuard(new CallerConnection.Guard() {
             @Override
-            public void expired() {
-                expired++;
+            public void onTimeout() {
+                timeouts++;
             }
 
             @Override
@@ -39,64 +39,64 @@ class CallerConnectionTest {
     }
 
     @Test
-    void expiresAtItsMomentAndOnce() {
-        connection.expireIn(seconds(10));
+    void timesOutOnce() {
+        connection.setTimeout(seconds(10));
 
         pass(9);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
         pass(1);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
         pass(100);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
     @Test
-    void canBePutOff() {
-        connection.expireIn(seconds(10));
+    void setTimeoutPostponesTheTimeout() {
+        connection.setTimeout(seconds(10));
         pass(9);
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(10));
 
         pass(9);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
         pass(1);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
     @Test
-    void canBeBroughtForward() {
-        connection.expireIn(seconds(75));
-        connection.expireIn(seconds(10));
+    void setTimeoutAdvancesTheTimeout() {
+        connection.setTimeout(seconds(75));
+        connection.setTimeout(seconds(10));
 
         pass(10);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
         pass(100);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
     @Test
-    void canBeCalledOffAndSetAgain() {
-        connection.expireIn(seconds(10));
-        connection.expireNever();
+    void cancelsAndSetsAgain() {
+        connection.setTimeout(seconds(10));
+        connection.cancelTimeout();
         pass(20);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
 
-        connection.expireIn(seconds(10));
+        connection.setTimeout(seconds(10));
         pass(10);
-        assertThat(expired).isEqualTo(1);
+        assertThat(timeouts).isEqualTo(1);
     }
 
-    /** A busy connection costs one task, however often its moment is put off. */
+    /** A busy connection costs one task, however often its timeout is postponed. */
     @Test
-    void schedulesNothingForPuttingOff() {
-        connection.expireIn(seconds(75));
+    void schedulesNoTaskToPostpone() {
+        connection.setTimeout(seconds(75));
         long first = channel.runScheduledPendingTasks();
 
         for (int i = 0; i < 1000; i++) {
-            connection.expireNever();
-            connection.expireIn(seconds(75));
+            connection.cancelTimeout();
+            connection.setTimeout(seconds(75));
         }
         pass(74);
-        connection.expireIn(seconds(75));
+        connection.setTimeout(seconds(75));
 
         assertThat(channel.runScheduledPendingTasks()).isEqualTo(seconds(1));
         assertThat(first).isEqualTo(seconds(75));
@@ -105,22 +105,22 @@ class CallerConnectionTest {
     }
 
     @Test
-    void leavesNothingScheduledBehind() {
-        connection.expireIn(seconds(10));
+    void closedCancelsTheTask() {
+        connection.setTimeout(seconds(10));
         connection.closed();
 
         assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
         pass(20);
-        assertThat(expired).isZero();
+        assertThat(timeouts).isZero();
     }
 
     @Test
-    void closesAConnectionThatNobodyGuardsYet() {
+    void closesAConnectionWithoutGuard() {
         EmbeddedChannel handshaking = new EmbeddedChannel();
         handshaking.freezeTime();
         CallerConnection unguarded = new CallerConnection(
-                handshaking, EdgeRules.of(new Edge().properties(), new Drain(), EdgeListener.NONE));
-        unguarded.expireIn(seconds(10));
+                handshaking, EdgeRules.of(new TestEdgeProperties().properties(), new Drain(), EdgeListener.NONE));
+        unguarded.setTimeout(seconds(10));
 
         handshaking.advanceTimeBy(10, TimeUnit.SECONDS);
         handshaking.runScheduledPendingTasks();
@@ -129,7 +129,7 @@ class CallerConnectionTest {
     }
 
     @Test
-    void tellsTheGuardOfADrainOnTheEventLoop() {
+    void drainsTheGuardOnTheEventLoop() {
         connection.drain();
         assertThat(drained).isZero();
 

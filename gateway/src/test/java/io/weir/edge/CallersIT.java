@@ -48,8 +48,8 @@ import reactor.netty.http.client.HttpClient;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Callers who leave, whatever their exchange is at, and callers who crawl: each is told of once, as what it was, gives back all that it held, and is not held against
- * the backend.
+ * Callers that leave, in each phase of their exchange, and slow callers: each is recorded once with the right
+ * outcome, releases everything, and does not count as a failure of the backend.
  */
 @ExtendWith(Leaks.class)
 @Timeout(60)
@@ -63,22 +63,22 @@ class CallersIT extends GatewayTests {
 
     private static final int PART = 100;
 
-    private static final Elsewhere ELSEWHERE = new Elsewhere();
+    private static final ThreadSwitchingFilter THREAD_SWITCHING_FILTER = new ThreadSwitchingFilter();
 
     private static UnwillingPort silent;
 
-    /** A filter that keeps some of its requests from the chain: the test hands them on, on its own thread. */
-    private static final class Elsewhere implements GlobalFilter, Ordered {
+    /** Holds some requests back; the test passes them on, on its own thread. */
+    private static final class ThreadSwitchingFilter implements GlobalFilter, Ordered {
 
-        private final BlockingQueue<Mono<Void>> taken = new LinkedBlockingQueue<>();
+        private final BlockingQueue<Mono<Void>> heldRequests = new LinkedBlockingQueue<>();
 
         @Override
         public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
-            Mono<Void> onwards = chain.filter(exchange);
+            Mono<Void> rest = chain.filter(exchange);
             if (!exchange.getRequest().getURI().getPath().endsWith("/elsewhere")) {
-                return onwards;
+                return rest;
             }
-            taken.add(onwards);
+            heldRequests.add(rest);
             return Mono.never();
         }
 
@@ -93,7 +93,7 @@ class CallersIT extends GatewayTests {
         backend = TestBackend.healthy();
         silent = UnwillingPort.silent();
         String patient = "circuit-breaker: { slow-call-duration-threshold: 20s }";
-        // Tests wait until the backend has no connection left.
+        // Short, because tests wait until the backend has no connection.
         String closing = "connection: { max-idle: 200ms }";
         gateway = TestGateway.setup()
                 .weir("edge: { body-idle-timeout: 400ms, read-idle-timeout: 400ms }")
@@ -114,7 +114,7 @@ class CallersIT extends GatewayTests {
                 .route(BRIEF, BRIEF)
                 .route(STREAM, BACKEND, "mode: stream")
                 .line("  - { id: open, uri: \"" + backend.uri() + "\", predicates: [\"Path=/open/**\"] }")
-                .bean(Elsewhere.class, ELSEWHERE)
+                .bean(ThreadSwitchingFilter.class, THREAD_SWITCHING_FILTER)
                 .start();
     }
 
@@ -123,7 +123,7 @@ class CallersIT extends GatewayTests {
         silent.close();
     }
 
-    // ---------------------------------------------------------------- those who leave
+    // ---------------------------------------------------------------- callers that leave
 
     /** How a caller leaves. */
     enum Leaving {
@@ -131,44 +131,44 @@ class CallersIT extends GatewayTests {
         CLOSES,
         CANCELS_ITS_STREAM;
 
-        /** Asks for something, and is there until it leaves. */
-        Leaver ask(String path, int declared) throws IOException {
+        /** Sends a request, and stays connected until the caller leaves. */
+        LeavingCaller start(String path, int declaredBytes) throws IOException {
             if (this == CANCELS_ITS_STREAM) {
                 Flux<ByteBuf> part =
                         Flux.concat(Mono.fromSupplier(() -> Unpooled.wrappedBuffer(new byte[PART])), Mono.never());
-                CompletableFuture<Integer> came = new CompletableFuture<>();
+                CompletableFuture<Integer> received = new CompletableFuture<>();
                 Disposable call = HttpClient.create()
                         .protocol(HttpProtocol.H2C)
                         .headers(head -> {
-                            if (declared > 0) {
-                                head.set("content-length", declared);
+                            if (declaredBytes > 0) {
+                                head.set("content-length", declaredBytes);
                             }
                         })
-                        .request(declared == 0 ? HttpMethod.GET : HttpMethod.POST)
+                        .request(declaredBytes == 0 ? HttpMethod.GET : HttpMethod.POST)
                         .uri("http://127.0.0.1:" + gateway.port() + path)
-                        .send((request, out) -> declared == 0 ? out : out.send(part, buffer -> true))
-                        .response((head, body) -> body.doOnNext(buffer -> came.complete(buffer.readableBytes())))
+                        .send((request, out) -> declaredBytes == 0 ? out : out.send(part, buffer -> true))
+                        .response((head, body) -> body.doOnNext(buffer -> received.complete(buffer.readableBytes())))
                         .subscribe(buffer -> {}, failure -> {});
-                return new Leaver(call::dispose, came);
+                return new LeavingCaller(call::dispose, received);
             }
             TestCaller caller = TestCaller.to(gateway.port());
             caller.send(
-                    declared == 0
+                    declaredBytes == 0
                             ? TestCaller.head("GET", path)
-                            : TestCaller.head("POST", path, "Content-Length: " + declared));
-            if (declared > 0) {
+                            : TestCaller.head("POST", path, "Content-Length: " + declaredBytes));
+            if (declaredBytes > 0) {
                 caller.send(new byte[PART]);
             }
-            CompletableFuture<Integer> came = new CompletableFuture<>();
+            CompletableFuture<Integer> received = new CompletableFuture<>();
             Thread.ofVirtual().start(() -> {
                 try {
                     caller.readHead();
-                    came.complete(caller.chunk().length());
+                    received.complete(caller.chunk().length());
                 } catch (IOException e) {
-                    came.completeExceptionally(e);
+                    received.completeExceptionally(e);
                 }
             });
-            return new Leaver(
+            return new LeavingCaller(
                     () -> {
                         if (this == RESETS) {
                             caller.reset();
@@ -176,41 +176,41 @@ class CallersIT extends GatewayTests {
                             caller.close();
                         }
                     },
-                    came);
+                    received);
         }
     }
 
-    private interface Exit {
+    private interface LeaveAction {
 
         void leave() throws IOException;
     }
 
-    /** A caller who leaves, and what it has of its answer's body by then. */
-    private record Leaver(Exit exit, CompletableFuture<Integer> came) {}
+    /** A caller that leaves, and the number of bytes of its first part of the response body. */
+    private record LeavingCaller(LeaveAction action, CompletableFuture<Integer> received) {}
 
-    static Stream<Arguments> leavers() {
+    static Stream<Arguments> leavingCallers() {
         return Arrays.stream(Leaving.values())
                 .flatMap(leaving -> Arrays.stream(Door.values()).map(door -> Arguments.of(leaving, door)));
     }
 
-    private static JsonNode assertLeft(Door door, String route, String path) {
+    private static JsonNode assertRecordedAsClientClosed(Door door, String route, String path) {
         JsonNode line = gateway.assertTold(door, route, path, 499, "client-closed");
         gateway.assertNothingHeld();
         gateway.assertFed(route, 0, 0, 0);
-        assertThat(gateway.lines(path)).as("told once").hasSize(1);
+        assertThat(gateway.lines(path)).as("lines of the request").hasSize(1);
         return line;
     }
 
     @ParameterizedTest(name = "{0}, {1}")
-    @MethodSource("leavers")
-    void leavesTheQueue(Leaving leaving, Door door) throws Exception {
+    @MethodSource("leavingCallers")
+    void leavesInTheQueue(Leaving leaving, Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path(SINGLE, "first"));
         HeldCalls.Held held = calls.next();
         String path = door.path(SINGLE, "queued-" + leaving);
-        Leaver leaver = leaving.ask(path, 0);
+        LeavingCaller leavingCaller = leaving.start(path, 0);
         await().until(() -> gateway.backend(SINGLE).bulkhead().queued() == 1);
 
-        leaver.exit().leave();
+        leavingCaller.action().leave();
 
         JsonNode line = gateway.assertTold(door, SINGLE, path, 499, "client-closed");
         assertThat(line.path("attempts").asInt()).isZero();
@@ -218,26 +218,29 @@ class CallersIT extends GatewayTests {
         held.answer();
         assertThat(occupant.join().status()).isEqualTo(200);
         gateway.assertNothingHeld();
-        assertThat(calls.calls()).as("what the backend was asked").isEqualTo(1);
+        assertThat(calls.calls()).as("requests at the backend").isEqualTo(1);
         gateway.assertFed(SINGLE, 1, 0, 0);
-        assertThat(gateway.lines(path)).as("told once").hasSize(1);
+        assertThat(gateway.lines(path)).as("lines of the request").hasSize(1);
     }
 
     @ParameterizedTest(name = "{0}, {1}")
-    @MethodSource("leavers")
-    void leavesWhileItsConnectionIsMade(Leaving leaving, Door door) throws Exception {
+    @MethodSource("leavingCallers")
+    void leavesWhileTheGatewayConnects(Leaving leaving, Door door) throws Exception {
         String path = door.path(SILENT, "connecting-" + leaving);
-        Leaver leaver = leaving.ask(path, 0);
+        LeavingCaller leavingCaller = leaving.start(path, 0);
         await().until(() -> gateway.backend(SILENT).bulkhead().inUse() == 1);
 
-        leaver.exit().leave();
+        leavingCaller.action().leave();
 
-        assertThat(assertLeft(door, SILENT, path).path("attempts").asInt()).isEqualTo(1);
+        assertThat(assertRecordedAsClientClosed(door, SILENT, path)
+                        .path("attempts")
+                        .asInt())
+                .isEqualTo(1);
     }
 
     @ParameterizedTest(name = "{0}, {1}")
-    @MethodSource("leavers")
-    void leavesInTheMiddleOfItsBody(Leaving leaving, Door door) throws Exception {
+    @MethodSource("leavingCallers")
+    void leavesDuringTheRequestBody(Leaving leaving, Door door) throws Exception {
         CompletableFuture<Void> began = new CompletableFuture<>();
         backend.behave((request, conversation) -> {
             conversation.in().skipNBytes(PART);
@@ -245,54 +248,57 @@ class CallersIT extends GatewayTests {
             conversation.drain(request);
         });
         String path = door.path(BACKEND, "sending-" + leaving);
-        Leaver leaver = leaving.ask(path, 10 * PART);
+        LeavingCaller leavingCaller = leaving.start(path, 10 * PART);
         began.join();
 
-        leaver.exit().leave();
+        leavingCaller.action().leave();
 
-        assertLeft(door, BACKEND, path);
-        // It got half a request, and must not take it for a whole one.
+        assertRecordedAsClientClosed(door, BACKEND, path);
+        // The backend must not take half a request for a complete one.
         await().until(() -> backend.connections() == 0);
     }
 
     @ParameterizedTest(name = "{0}, {1}")
-    @MethodSource("leavers")
-    void leavesWhileItWaits(Leaving leaving, Door door) throws Exception {
+    @MethodSource("leavingCallers")
+    void leavesBeforeTheResponse(Leaving leaving, Door door) throws Exception {
         CompletableFuture<Void> began = new CompletableFuture<>();
         backend.behave((request, conversation) -> {
             began.complete(null);
             conversation.in().transferTo(OutputStream.nullOutputStream());
         });
         String path = door.path(BACKEND, "waiting-" + leaving);
-        Leaver leaver = leaving.ask(path, 0);
+        LeavingCaller leavingCaller = leaving.start(path, 0);
         began.join();
 
-        leaver.exit().leave();
+        leavingCaller.action().leave();
 
-        assertLeft(door, BACKEND, path);
+        assertRecordedAsClientClosed(door, BACKEND, path);
         await().until(() -> backend.connections() == 0);
     }
 
     @ParameterizedTest(name = "{0}, {1}")
-    @MethodSource("leavers")
-    void leavesInTheMiddleOfItsAnswer(Leaving leaving, Door door) throws Exception {
+    @MethodSource("leavingCallers")
+    void leavesDuringTheResponse(Leaving leaving, Door door) throws Exception {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n");
             conversation.in().transferTo(OutputStream.nullOutputStream());
         });
         String path = door.path(BACKEND, "answering-" + leaving);
-        Leaver leaver = leaving.ask(path, 0);
-        assertThat(leaver.came().join()).isEqualTo(5);
+        LeavingCaller leavingCaller = leaving.start(path, 0);
+        assertThat(leavingCaller.received().join()).isEqualTo(5);
 
-        leaver.exit().leave();
+        leavingCaller.action().leave();
 
-        assertThat(assertLeft(door, BACKEND, path).path("bytes").asInt()).isEqualTo(5);
+        assertThat(assertRecordedAsClientClosed(door, BACKEND, path)
+                        .path("bytes")
+                        .asInt())
+                .isEqualTo(5);
         await().until(() -> backend.connections() == 0);
     }
 
-    /** On a route without a backend of Weir's; a filter that takes its time is no different. */
+    /** On an unprotected route; a slow filter behaves the same. */
     @Test
-    void isToldOfWhereThereIsNoExchangeToTell() throws Exception {
+    void isRecordedWithoutAnExchange() throws Exception {
         CompletableFuture<Void> began = new CompletableFuture<>();
         backend.behave((request, conversation) -> {
             began.complete(null);
@@ -310,29 +316,30 @@ class CallersIT extends GatewayTests {
     }
 
     @Test
-    void isToldOfOnceThoughAFilterHandsItsRequestOnBehindIt() throws Exception {
+    void isRecordedOnceIfAFilterPassesTheRequestOnLater() throws Exception {
         String path = Door.GENERAL.path(BACKEND, "elsewhere");
         Mono<Void> held;
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", path));
-            held = Objects.requireNonNull(ELSEWHERE.taken.poll(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+            held = Objects.requireNonNull(
+                    THREAD_SWITCHING_FILTER.heldRequests.poll(TestGateway.PATIENCE.toSeconds(), TimeUnit.SECONDS));
             caller.reset();
         }
         JsonNode line = gateway.logged(path);
         assertThat(line.path("outcome").asString()).isEqualTo("client-closed");
 
-        // It would wait for the backend's answer.
+        // Would wait for the backend's response, if the request were still alive.
         held.block(TestGateway.PATIENCE);
 
-        assertThat(calls.calls()).as("what the backend was asked").isZero();
+        assertThat(calls.calls()).as("requests at the backend").isZero();
         gateway.assertNothingHeld();
-        assertThat(gateway.lines(path)).as("told once").hasSize(1);
+        assertThat(gateway.lines(path)).as("lines of the request").hasSize(1);
     }
 
-    // ---------------------------------------------------------------- those who crawl
+    // ---------------------------------------------------------------- slow callers
 
     @Door.Each
-    void isRefusedWhenItsBodyStandsStill(Door door) throws Exception {
+    void isRefusedWhenItsBodyStalls(Door door) throws Exception {
         backend.behave(TestBackend.ECHO);
         String path = door.path(BACKEND, "still");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -346,40 +353,44 @@ class CallersIT extends GatewayTests {
     }
 
     @Door.Each
-    void isRefusedWhenItsBodyCrawlsPastTheDeadline(Door door) throws Exception {
+    void isRefusedWhenItsSlowBodyExceedsTheDeadline(Door door) throws Exception {
         backend.behave(TestBackend.ECHO);
         String path = door.path(BRIEF, "crawling");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("POST", path, "Content-Length: 1000000"));
-            Thread.ofVirtual().start(() -> crawl(caller));
+            Thread.ofVirtual().start(() -> sendSlowly(caller));
 
             assertRefused(gateway, door, BRIEF, path, caller.answer(), Reason.CLIENT_TOO_SLOW);
         }
         assertNoFailure(BRIEF);
     }
 
-    /** Never stands still, and never gets anywhere. */
-    private static void crawl(TestCaller caller) {
+    /** Sends often enough for the idle timeout, but too little for the deadline. */
+    private static void sendSlowly(TestCaller caller) {
         try {
             while (true) {
                 caller.send(new byte[1]);
                 Thread.sleep(20);
             }
         } catch (IOException e) {
-            // It has been refused.
+            // The gateway has refused the request.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    /** Some of the time may have been the backend's, on a busy machine: but no failure. */
-    private static void assertNoFailure(String of) {
+    /** On a busy machine, the backend may count as slow, but not as failed. */
+    private static void assertNoFailure(String backendName) {
         gateway.assertNothingHeld();
-        assertThat(gateway.backend(of).breaker().resilience4j().getMetrics().getNumberOfFailedCalls())
+        assertThat(gateway.backend(backendName)
+                        .breaker()
+                        .resilience4j()
+                        .getMetrics()
+                        .getNumberOfFailedCalls())
                 .isZero();
     }
 
-    /** More than the buffers in between hold. */
+    /** Sends more than the buffers between backend and caller hold. */
     private static void answerWithoutEnd(TestBackend.Request request, TestBackend.Conversation conversation)
             throws IOException {
         conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -390,7 +401,7 @@ class CallersIT extends GatewayTests {
     }
 
     @Door.Each
-    void isResetWhenItDoesNotTakeItsAnswer(Door door) throws Exception {
+    void isResetWhenItDoesNotReadItsResponse(Door door) throws Exception {
         backend.behave(CallersIT::answerWithoutEnd);
         String path = door.path(BACKEND, "untaken");
         String stream = door.path(STREAM, "untaken");
@@ -404,14 +415,17 @@ class CallersIT extends GatewayTests {
             gateway.assertTold(door, STREAM, stream, 200, "client-too-slow");
             assertThat(listener.isReset()).isTrue();
         }
-        // A stream's backend has done its part with the head.
+        // The backend of a stream counts as successful with its response head.
         gateway.assertFed(BACKEND, 1, 0, 0);
         await().until(() -> backend.connections() == 0);
     }
 
-    /** Over HTTP/2, where nobody waits for a socket: the backend is through with what is not larger than the buffers in between. */
+    /**
+     * Over HTTP/2: the backend completes responses that fit into the buffers, and only the window holds them
+     * back.
+     */
     @Door.Each
-    void isResetWhenItGivesNoWindow(Door door) throws Exception {
+    void isResetWhenItGivesNoFlowControlWindow(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             String target = request.target();
             if (target.endsWith("endless")) {
@@ -428,18 +442,18 @@ class CallersIT extends GatewayTests {
                 door.path(STREAM, "endless"));
         List<String> heads = new ArrayList<>();
         List<String> resets = new ArrayList<>();
-        try (Http2Wire caller = Http2Wire.takingNothing(gateway.port())) {
+        try (RawHttp2Client caller = RawHttp2Client.takingNothing(gateway.port())) {
             for (int i = 0; i < paths.size(); i++) {
                 int stream = 2 * i + 1;
-                caller.headers(stream, Http2Wire.get(paths.get(i)), true);
+                caller.headers(stream, RawHttp2Client.get(paths.get(i)), true);
                 heads.add("headers " + stream + " 200");
                 resets.add("reset " + stream + " 2");
             }
-            List<String> came = new ArrayList<>();
-            while (came.size() < heads.size() + resets.size()) {
-                came.add(caller.next());
+            List<String> received = new ArrayList<>();
+            while (received.size() < heads.size() + resets.size()) {
+                received.add(caller.next());
             }
-            assertThat(came).containsAll(heads).containsAll(resets);
+            assertThat(received).containsAll(heads).containsAll(resets);
             for (int i = 0; i < paths.size(); i++) {
                 gateway.assertTold(door, routes.get(i), paths.get(i), 200, "client-too-slow");
             }
@@ -448,32 +462,32 @@ class CallersIT extends GatewayTests {
         await().until(() -> backend.connections() == 0);
     }
 
-    /** Of which no exchange knows any more. */
+    /** A refusal has no exchange, or none any more. */
     @Door.Each
-    void isResetWhenItDoesNotTakeARefusal(Door door) throws Exception {
+    void isResetWhenItDoesNotReadARefusal(Door door) throws Exception {
         List<String> paths = List.of(door.path(BACKEND, "refused"), "/nowhere/" + door, "/%5C/" + door);
         List<String> refusals = List.of("headers 1 400", "headers 3 404", "headers 5 400");
-        try (Http2Wire caller = Http2Wire.takingNothing(gateway.port())) {
+        try (RawHttp2Client caller = RawHttp2Client.takingNothing(gateway.port())) {
             for (int i = 0; i < paths.size(); i++) {
-                caller.headers(2 * i + 1, Http2Wire.get(paths.get(i)).add("x-request-timeout", "never"), true);
+                caller.headers(2 * i + 1, RawHttp2Client.get(paths.get(i)).add("x-request-timeout", "never"), true);
             }
-            List<String> came = new ArrayList<>();
-            while (came.size() < 2 * refusals.size()) {
-                came.add(caller.next());
+            List<String> received = new ArrayList<>();
+            while (received.size() < 2 * refusals.size()) {
+                received.add(caller.next());
             }
-            assertThat(came).containsAll(refusals).contains("reset 1 2", "reset 3 2", "reset 5 2");
+            assertThat(received).containsAll(refusals).contains("reset 1 2", "reset 3 2", "reset 5 2");
         }
         gateway.assertTold(door, BACKEND, paths.getFirst(), 400, "bad-request");
     }
 
     @Door.Each
-    void isResetWhenItTakesItsAnswerAtACrawlPastTheDeadline(Door door) throws Exception {
+    void isResetWhenItsSlowReadingExceedsTheDeadline(Door door) throws Exception {
         backend.behave(CallersIT::answerWithoutEnd);
         String path = door.path(BRIEF, "sipping");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", path));
             assertThat(caller.readHead().status()).isEqualTo(200);
-            Thread.ofVirtual().start(() -> sip(caller));
+            Thread.ofVirtual().start(() -> readSlowly(caller));
 
             gateway.assertTold(door, BRIEF, path, 200, "client-too-slow");
         }
@@ -481,14 +495,14 @@ class CallersIT extends GatewayTests {
         await().until(() -> backend.connections() == 0);
     }
 
-    /** Takes something often enough, and never enough. */
-    private static void sip(TestCaller caller) {
+    /** Reads often enough for the idle timeout, but too little for the deadline. */
+    private static void readSlowly(TestCaller caller) {
         try {
             while (caller.in().readNBytes(65_536).length > 0) {
                 Thread.sleep(20);
             }
         } catch (IOException e) {
-            // It has been reset.
+            // The gateway has reset the connection.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -13,12 +13,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ForwardingTest {
 
-    private final Forwarding forwarding = new Forwarding(Edge.trusting("10.0.0.0/8", "fd00::/8"));
+    private final Forwarding forwarding = new Forwarding(TestEdgeProperties.trusting("10.0.0.0/8", "fd00::/8"));
     private final InetSocketAddress stranger = peer("203.0.113.7");
     private final InetSocketAddress proxy = peer("10.0.0.1");
 
     @Test
-    void tellsWhoIsConnected() {
+    void writesThePeersAddress() {
         HttpHeaders head = new DefaultHttpHeaders();
 
         forwarding.write(head, head, stranger, "https", "shop.example");
@@ -34,7 +34,7 @@ class ForwardingTest {
     }
 
     @Test
-    void quotesWhatIsNoToken() {
+    void quotesValuesThatAreNoTokens() {
         HttpHeaders head = new DefaultHttpHeaders();
 
         forwarding.write(head, head, peer("2001:db8::1"), "http", "shop.example:8080");
@@ -45,7 +45,7 @@ class ForwardingTest {
     }
 
     @Test
-    void dropsWhatAStrangerSays() {
+    void dropsFieldsOfUntrustedPeers() {
         HttpHeaders fromCaller = new DefaultHttpHeaders()
                 .add("X-Forwarded-For", "1.1.1.1")
                 .add("X-Forwarded-For", "2.2.2.2")
@@ -71,7 +71,7 @@ class ForwardingTest {
     }
 
     @Test
-    void keepsWhatATrustedProxySaysAndAppendsItsAddress() {
+    void keepsFieldsOfTrustedProxiesAndAppendsTheirAddress() {
         HttpHeaders fromCaller = new DefaultHttpHeaders()
                 .add("X-Forwarded-For", "203.0.113.7")
                 .add("X-Forwarded-For", "10.9.9.9")
@@ -95,7 +95,7 @@ class ForwardingTest {
     }
 
     @Test
-    void saysItselfWhatATrustedProxyLeavesOut() {
+    void addsFieldsThatATrustedProxyOmits() {
         HttpHeaders toBackend = new DefaultHttpHeaders();
 
         forwarding.write(toBackend, toBackend, proxy, "http", "shop.example:8080");
@@ -107,7 +107,7 @@ class ForwardingTest {
     }
 
     @Test
-    void tellsCallersOfOneCacheSlotApart() throws UnknownHostException {
+    void distinguishesCallersOfOneCacheSlot() throws UnknownHostException {
         for (int i = 0; i < 5000; i++) {
             HttpHeaders head = new DefaultHttpHeaders();
             byte[] address = {(byte) 203, 0, (byte) (i >> 8), (byte) i};
@@ -160,7 +160,7 @@ class ForwardingTest {
                 "for=_hidden                                    | 10.0.0.1",
                 "by=1.1.1.1                                     | 10.0.0.1",
             })
-    void readsForwardedWhereThereIsNoForwardedFor(String forwarded, String expected) {
+    void readsForwardedWithoutXForwardedFor(String forwarded, String expected) {
         HttpHeaders fromCaller = new DefaultHttpHeaders().add("Forwarded", forwarded);
 
         assertThat(forwarding.callerAddress(fromCaller, proxy)).isEqualTo(expected);
@@ -178,7 +178,7 @@ class ForwardingTest {
                 "10.0.0.1    | Forwarded         | for=1.1.1.1      | http",
                 "10.0.0.1    | X-Other           | https            | http",
             })
-    void believesTheSchemeOfTrustedProxiesOnly(String peer, String name, String value, String expected) {
+    void trustsTheSchemeOfTrustedProxiesOnly(String peer, String name, String value, String expected) {
         HttpHeaders fromCaller = new DefaultHttpHeaders().add(name, value);
 
         assertThat(forwarding.callerScheme(fromCaller, peer(peer), "http")).isEqualTo(expected);

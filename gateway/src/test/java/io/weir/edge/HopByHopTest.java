@@ -30,7 +30,7 @@ class HopByHopTest {
                 "x-http2-stream-id",
                 "TE",
             })
-    void removesWhatIsForTheNextHopOnly(String name) {
+    void removesHopByHopFields(String name) {
         headers.add(name, "x").add("X-Mine", "y").add(name.toUpperCase(Locale.ROOT), "z");
 
         HopByHop.strip(headers);
@@ -39,7 +39,7 @@ class HopByHopTest {
     }
 
     @Test
-    void removesWhatConnectionNames() {
+    void removesFieldsThatConnectionNames() {
         headers.add("Connection", "close, X-One ,,x-two")
                 .add("Connection", "keep-alive,\tX-Three")
                 .add("X-One", "1")
@@ -73,7 +73,7 @@ class HopByHopTest {
                 "traceparent",
                 "Trailer",
             })
-    void keepsWhatIsForEverybodyEvenWhereConnectionNamesIt(String name) {
+    void keepsEndToEndFieldsThatConnectionNames(String name) {
         headers.add("Connection", name).add(name, "x");
 
         HopByHop.strip(headers);
@@ -85,7 +85,7 @@ class HopByHopTest {
     @CsvSource(
             delimiter = '|',
             value = {"trailers|trailers", "Trailers, deflate|trailers", "gzip, trailers|trailers", "gzip|", "|"})
-    void keepsOfTeThatTrailersAreUnderstood(String te, String kept) {
+    void reducesTeToTrailers(String te, String kept) {
         headers.add("Connection", "TE").add("TE", te == null ? "" : te);
 
         HopByHop.strip(headers);
@@ -94,7 +94,7 @@ class HopByHopTest {
     }
 
     @Test
-    void leavesOtherFieldsAndTheirOrderAlone() {
+    void keepsOtherFieldsInTheirOrder() {
         headers.add("A", "1").add("Connection", "keep-alive").add("B", "2").add("a", "3");
 
         HopByHop.strip(headers);
@@ -103,7 +103,7 @@ class HopByHopTest {
     }
 
     @Test
-    void appendsItselfToVia() {
+    void appendsTheGatewayToVia() {
         headers.add("Via", "1.0 fred");
 
         Via.append(headers);

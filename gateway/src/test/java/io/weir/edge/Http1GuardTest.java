@@ -38,11 +38,11 @@ class Http1GuardTest {
 
     private static final String GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
-    private final Heard heard = new Heard();
+    private final RecordingEdgeListener listener = new RecordingEdgeListener();
     private final Drain drain = new Drain();
     private final List<Throwable> caught = new ArrayList<>();
     private EmbeddedChannel channel = guarded();
-    private boolean lastAnswerWritten;
+    private boolean lastResponseWritten;
 
     @BeforeEach
     void freeze() {
@@ -58,10 +58,10 @@ class Http1GuardTest {
         EmbeddedChannel made = new EmbeddedChannel(new HttpServerCodec());
         made.pipeline().addLast(NettyPipeline.HttpTrafficHandler, new ChannelOutboundHandlerAdapter());
         made.freezeTime();
-        EdgeRules rules = EdgeRules.of(new Edge().properties(), drain, heard);
-        CallerConnection connection = new ConnectionRegistry(10).enter(made, rules);
+        EdgeRules rules = EdgeRules.of(new TestEdgeProperties().properties(), drain, listener);
+        CallerConnection connection = new ConnectionRegistry(10).register(made, rules);
         assertThat(connection).isNotNull();
-        connection.expireIn(rules.headNanos());
+        connection.setTimeout(rules.headTimeoutNanos());
         Http1Guard.install(made.pipeline(), connection);
         made.pipeline().addLast(new ChannelInboundHandlerAdapter() {
             @Override
@@ -75,7 +75,7 @@ class Http1GuardTest {
     // ---------------------------------------------------------------- time
 
     @Test
-    void timesTheFirstHeadFromTheConnectionOn() {
+    void startsTheFirstHeadTimeoutWithTheConnection() {
         pass(9_000);
         send("GET / HT");
         pass(999);
@@ -83,13 +83,14 @@ class Http1GuardTest {
 
         pass(1);
         assertThat(written()).startsWith("HTTP/1.1 408 Request Timeout\r\n");
-        assertThat(heard.refused)
-                .containsExactly(new Heard.Refused(Reason.CLIENT_TOO_SLOW, null, null, TimeUnit.SECONDS.toNanos(10)));
+        assertThat(listener.refused)
+                .containsExactly(new RecordingEdgeListener.Refused(
+                        Reason.CLIENT_TOO_SLOW, null, null, TimeUnit.SECONDS.toNanos(10)));
     }
 
     @Test
-    void timesALaterHeadFromItsFirstByteOn() {
-        exchange();
+    void startsALaterHeadTimeoutWithItsFirstByte() {
+        completeExchange();
         pass(60_000);
         send("GET / HT");
         pass(9_999);
@@ -100,10 +101,10 @@ class Http1GuardTest {
     }
 
     @Test
-    void timesAPipelinedHeadFromTheAnswerBeforeItOn() {
+    void startsAPipelinedHeadTimeoutWithThePreviousResponse() {
         send(GET + "GET / HT");
         pass(60_000);
-        answer();
+        writeResponse();
         assertThat(written()).startsWith("HTTP/1.1 200 ");
         pass(9_999);
         assertThat(written()).isEmpty();
@@ -113,21 +114,21 @@ class Http1GuardTest {
     }
 
     @Test
-    void forgetsTheTimeOfAHeadThatIsThere() {
+    void cancelsTheHeadTimeoutWhenTheHeadIsComplete() {
         send("GET / HT");
         pass(9_000);
         send("TP/1.1\r\nHost: a\r\n\r\n");
         pass(60_000);
-        answer();
+        writeResponse();
 
         assertThat(written()).startsWith("HTTP/1.1 200 ");
         assertThat(channel.isOpen()).isTrue();
-        assertThat(heard.refused).isEmpty();
+        assertThat(listener.refused).isEmpty();
     }
 
     @Test
-    void closesAnIdleConnectionHoweverManyEmptyLinesItSends() {
-        exchange();
+    void closesAnIdleConnectionDespiteEmptyLines() {
+        completeExchange();
         for (int i = 0; i < 74; i++) {
             pass(1_000);
             send("\r\n");
@@ -137,13 +138,13 @@ class Http1GuardTest {
         pass(1_000);
         assertThat(channel.isOpen()).isFalse();
         assertThat(written()).isEmpty();
-        assertThat(heard.refused).isEmpty();
+        assertThat(listener.refused).isEmpty();
     }
 
     @Test
-    void keepsAConnectionThatIsUsed() {
+    void keepsAConnectionInUse() {
         for (int i = 0; i < 10; i++) {
-            exchange();
+            completeExchange();
             pass(70_000);
         }
 
@@ -151,29 +152,29 @@ class Http1GuardTest {
     }
 
     @Test
-    void schedulesNothingForARequest() {
-        exchange();
+    void schedulesNoTaskPerRequest() {
+        completeExchange();
         long next = channel.runScheduledPendingTasks();
 
         for (int i = 0; i < 100; i++) {
-            exchange();
+            completeExchange();
         }
 
         assertThat(channel.runScheduledPendingTasks()).isEqualTo(next);
     }
 
     @Test
-    void doesNotTimeABody() {
+    void hasNoTimeoutForABody() {
         send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
         pass(600_000);
 
         assertThat(channel.isOpen()).isTrue();
     }
 
-    // ---------------------------------------------------------------- lingering
+    // ---------------------------------------------------------------- linger
 
     @Test
-    void closesAConnectionThatLingersInTheEnd() {
+    void closesALingeringConnectionAfterTheTimeout() {
         send("GET / HTTP/1.1\r\n\r\n" + "x".repeat(10));
         assertThat(written()).startsWith("HTTP/1.1 400 ");
         send("y".repeat(1000));
@@ -186,7 +187,7 @@ class Http1GuardTest {
     }
 
     @Test
-    void passesNothingOnOfWhatComesBehindARefusal() {
+    void dropsRequestsBehindARefusal() {
         send(GET);
         assertThat(requests()).isEqualTo(1);
         send("GET / HTTP/1.1\r\n\r\n" + GET + GET);
@@ -194,19 +195,19 @@ class Http1GuardTest {
         assertThat(requests()).isZero();
         assertThat(written()).isEmpty();
 
-        answer();
+        writeResponse();
         String written = written();
         assertThat(written).startsWith("HTTP/1.1 200 ").contains("HTTP/1.1 400 ");
-        answer();
-        assertThat(lastAnswerWritten).isFalse();
+        writeResponse();
+        assertThat(lastResponseWritten).isFalse();
         assertThat(written()).isEmpty();
     }
 
     // ---------------------------------------------------------------- framing
 
-    /** Wherever a stream of sound requests is cut, each of them gets through, whole. */
+    /** Valid requests pass unchanged, wherever their bytes are cut. */
     @Test
-    void passesSoundRequestsOnHoweverTheyAreCut() {
+    void passesValidRequestsOnInAnyFragmentation() {
         long seed = new Random().nextLong();
         Random random = new Random(seed);
         for (int round = 0; round < 300; round++) {
@@ -226,11 +227,11 @@ class Http1GuardTest {
                 from = to;
             }
             assertThat(passed).as("seed " + seed).isEqualTo(expected);
-            assertThat(heard.refused).as("seed " + seed).isEmpty();
+            assertThat(listener.refused).as("seed " + seed).isEmpty();
         }
     }
 
-    /** Bodies with whatever a framer could take for a head. */
+    /** Appends a request whose body contains pieces that a scanner could mistake for a head. */
     private static void append(StringBuilder stream, List<String> expected, Random random) {
         String[] pieces = {"\r", "\n", "\r\n", "\r\n\r\n", " ", "\t", "GET / HTTP/1.1", "0", "Host: a", "\r\n x", ";"};
         StringBuilder body = new StringBuilder();
@@ -274,7 +275,7 @@ class Http1GuardTest {
         expected.add(target + " " + body);
     }
 
-    /** Collects whole requests, and answers each. */
+    /** Collects complete requests, and answers each. */
     private void collect(List<String> passed) {
         for (Object message = channel.readInbound(); message != null; message = channel.readInbound()) {
             if (message instanceof HttpRequest request) {
@@ -286,7 +287,7 @@ class Http1GuardTest {
             }
             if (message instanceof LastHttpContent) {
                 passed.add(partial.toString());
-                answer();
+                writeResponse();
                 written();
             }
             ReferenceCountUtil.release(message);
@@ -295,9 +296,9 @@ class Http1GuardTest {
 
     private final StringBuilder partial = new StringBuilder();
 
-    /** Whatever comes, it is passed on, refused or waited for; nothing leaks, and nothing is thrown. */
+    /** Any input is passed on, refused or awaited; no buffer leaks, and no exception is thrown. */
     @Test
-    void survivesWhateverComes() {
+    void survivesArbitraryInput() {
         long seed = new Random().nextLong();
         Random random = new Random(seed);
         String[] pieces = {
@@ -334,11 +335,11 @@ class Http1GuardTest {
                     pass(random.nextInt(20_000));
                 }
             }
-            assertThat(channel.isOpen() || !heard.refused.isEmpty() || heard.closed.get() > 0)
+            assertThat(channel.isOpen() || !listener.refused.isEmpty() || listener.closed.get() > 0)
                     .as("seed " + seed)
                     .isTrue();
         }
-        // What a body that is malformed does to whoever reads it; not every seed makes one.
+        // A malformed body fails its reader; not every seed creates one.
         assertThat(caught)
                 .as("seed " + seed)
                 .allSatisfy(cause -> assertThat(cause)
@@ -348,10 +349,10 @@ class Http1GuardTest {
 
     // ---------------------------------------------------------------- helpers
 
-    private void exchange() {
+    private void completeExchange() {
         send(GET);
         assertThat(requests()).isEqualTo(1);
-        answer();
+        writeResponse();
         assertThat(written()).startsWith("HTTP/1.1 200 ");
     }
 
@@ -359,16 +360,16 @@ class Http1GuardTest {
         channel.writeInbound(Unpooled.copiedBuffer(bytes, StandardCharsets.ISO_8859_1));
     }
 
-    private void answer() {
-        DefaultFullHttpResponse answer =
+    private void writeResponse() {
+        DefaultFullHttpResponse response =
                 new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, Unpooled.EMPTY_BUFFER);
-        answer.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
-        ChannelFuture written = channel.writeOneOutbound(answer);
+        response.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, 0);
+        ChannelFuture written = channel.writeOneOutbound(response);
         channel.flushOutbound();
-        lastAnswerWritten = written.isSuccess();
+        lastResponseWritten = written.isSuccess();
     }
 
-    /** Requests that were passed on since the last time. */
+    /** The number of requests that were passed on since the last call. */
     private int requests() {
         int requests = 0;
         for (Object message = channel.readInbound(); message != null; message = channel.readInbound()) {
@@ -378,7 +379,7 @@ class Http1GuardTest {
         return requests;
     }
 
-    /** What was written since the last time. */
+    /** The bytes that were written since the last call. */
     private String written() {
         StringBuilder written = new StringBuilder();
         for (ByteBuf buffer = channel.readOutbound(); buffer != null; buffer = channel.readOutbound()) {

@@ -7,7 +7,7 @@ import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.weir.drain.Drain;
-import io.weir.edge.TestServer.Speaks;
+import io.weir.edge.GuardedTestServer.Protocols;
 import io.weir.outcome.Reason;
 import io.weir.testing.Leaks;
 import java.io.IOException;
@@ -39,32 +39,32 @@ class Http2IT {
     private static final int CANCEL = 8;
     private static final int ENHANCE_YOUR_CALM = 11;
 
-    // ---------------------------------------------------------------- what must keep working
+    // ---------------------------------------------------------------- valid requests
 
     @Test
-    void servesAUsualClientWithPriorKnowledge() {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C)) {
-            exchange(client(server).protocol(HttpProtocol.H2C));
-            assertThat(server.heard.refused).isEmpty();
+    void servesAReactorNettyClientWithPriorKnowledge() {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C)) {
+            assertExchanges(client(server).protocol(HttpProtocol.H2C));
+            assertThat(server.listener.refused).isEmpty();
         }
     }
 
     @Test
-    void servesAUsualClientOverTls() {
-        try (TestServer server = TestServer.start(Speaks.TLS_HTTP1_OR_H2)) {
-            exchange(client(server)
+    void servesAReactorNettyClientOverTls() {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.TLS_HTTP1_OR_H2)) {
+            assertExchanges(client(server)
                     .protocol(HttpProtocol.H2)
                     .secure(spec -> spec.sslContext((GenericSslContextSpec<?>) Http2SslContextSpec.forClient()
                             .configure(builder -> builder.trustManager(InsecureTrustManagerFactory.INSTANCE)))));
-            assertThat(server.heard.refused).isEmpty();
+            assertThat(server.listener.refused).isEmpty();
         }
     }
 
-    private static HttpClient client(TestServer server) {
+    private static HttpClient client(GuardedTestServer server) {
         return HttpClient.newConnection().host("localhost").port(server.port());
     }
 
-    private static void exchange(HttpClient client) {
+    private static void assertExchanges(HttpClient client) {
         for (int i = 0; i < 3; i++) {
             assertThat(client.get()
                             .uri("/hello")
@@ -84,10 +84,10 @@ class Http2IT {
         }
     }
 
-    /** The JDK's client wishes for an upgrade, with every first request, of every method. */
+    /** The JDK's client asks for an upgrade with every first request, of any method. */
     @Test
-    void upgradesAConnectionOfHttp1() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
+    void upgradesAnHttp1Connection() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
                 java.net.http.HttpClient client = java.net.http.HttpClient.newHttpClient()) {
             HttpRequest get = HttpRequest.newBuilder(URI.create("http://localhost:" + server.port() + "/hello"))
                     .timeout(Duration.ofSeconds(10))
@@ -97,17 +97,17 @@ class Http2IT {
                 assertThat(answer.body()).isEqualTo("hello");
                 assertThat(answer.version()).isEqualTo(java.net.http.HttpClient.Version.HTTP_2);
             }
-            assertThat(server.heard.opened).hasValue(1);
+            assertThat(server.listener.opened).hasValue(1);
 
             server.drain.enter(Drain.Phase.ANNOUNCED);
             server.customizer.connections().drain();
-            server.heard.awaitClosed(1);
+            server.listener.awaitClosed(1);
         }
     }
 
     @Test
     void doesNotUpgradeForARequestWithABody() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
                 java.net.http.HttpClient client = java.net.http.HttpClient.newHttpClient()) {
             HttpResponse<String> answer = client.send(
                     HttpRequest.newBuilder(URI.create("http://localhost:" + server.port() + "/echo"))
@@ -121,83 +121,86 @@ class Http2IT {
     }
 
     @Test
-    void servesManyStreamsThatComeAByteAtATime() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
+    void servesStreamsThatArriveBytewise() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
             for (int stream = 1; stream < 20; stream += 2) {
-                for (byte b : wire.encoded(stream, Http2Wire.get("/hello"))) {
-                    wire.wire().send(new byte[] {b});
+                for (byte b : client.encoded(stream, RawHttp2Client.get("/hello"))) {
+                    client.connection().send(new byte[] {b});
                 }
-                assertThat(wire.next()).isEqualTo("headers " + stream + " 200");
-                assertThat(wire.next()).isEqualTo("data " + stream + " hello end");
+                assertThat(client.next()).isEqualTo("headers " + stream + " 200");
+                assertThat(client.next()).isEqualTo("data " + stream + " hello end");
             }
-            assertThat(server.heard.refused).isEmpty();
+            assertThat(server.listener.refused).isEmpty();
         }
     }
 
     @Test
-    void takesTrailersForNoRequest() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.post("/count"), false);
-            wire.data(1, 10, false);
-            wire.headers(1, new DefaultHttp2Headers().add("x", "y"), true);
+    void doesNotTreatTrailersAsARequest() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.post("/count"), false);
+            client.data(1, 10, false);
+            client.headers(1, new DefaultHttp2Headers().add("x", "y"), true);
 
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).isEqualTo("data 1 10 end");
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 10 end");
         }
     }
 
     @Test
-    void takesAHostThatSaysTheSameAsTheAuthority() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.get("/hosts").add("host", "WEIR.example"), true);
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).isEqualTo("data 1 [weir.example] end");
-            wire.headers(3, Http2Wire.request("GET", "/hosts").add("host", "weir.example"), true);
-            assertThat(wire.next()).isEqualTo("headers 3 200");
-            assertThat(wire.next()).isEqualTo("data 3 [weir.example] end");
+    void acceptsAHostEqualToTheAuthority() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.get("/hosts").add("host", "WEIR.example"), true);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 [weir.example] end");
+            client.headers(3, RawHttp2Client.request("GET", "/hosts").add("host", "weir.example"), true);
+            assertThat(client.next()).isEqualTo("headers 3 200");
+            assertThat(client.next()).isEqualTo("data 3 [weir.example] end");
         }
     }
 
     // ---------------------------------------------------------------- refusals
 
     static Stream<Arguments> refused() {
-        Http2Headers many = Http2Wire.get("/hello");
+        Http2Headers many = RawHttp2Client.get("/hello");
         for (int i = 0; i < 11; i++) {
             many.add("x" + i, "y");
         }
-        Http2Headers noPath = Http2Wire.get("/hello");
+        Http2Headers noPath = RawHttp2Client.get("/hello");
         noPath.remove(":path");
         return Stream.of(
-                Arguments.of("no host", Http2Wire.request("GET", "/hello"), Reason.BAD_REQUEST, "host: missing"),
+                Arguments.of("no host", RawHttp2Client.request("GET", "/hello"), Reason.BAD_REQUEST, "host: missing"),
                 Arguments.of(
                         "two hosts",
-                        Http2Wire.request("GET", "/hello").add("host", "a").add("host", "a"),
+                        RawHttp2Client.request("GET", "/hello").add("host", "a").add("host", "a"),
                         Reason.BAD_REQUEST,
                         "host: more than one"),
                 Arguments.of(
                         "another host",
-                        Http2Wire.get("/hello").add("host", "b"),
+                        RawHttp2Client.get("/hello").add("host", "b"),
                         Reason.BAD_REQUEST,
                         "host: another than :authority"),
                 Arguments.of(
                         "host with a user",
-                        Http2Wire.request("GET", "/hello").authority("u@a"),
+                        RawHttp2Client.request("GET", "/hello").authority("u@a"),
                         Reason.BAD_REQUEST,
                         "host: malformed"),
                 Arguments.of(
                         "method that is no token",
-                        Http2Wire.request("G T", "/hello").authority("a"),
+                        RawHttp2Client.request("G T", "/hello").authority("a"),
                         Reason.BAD_REQUEST,
                         "a method and a path"),
-                Arguments.of("connect", Http2Wire.request("CONNECT", "/hello").authority("a"), Reason.BAD_REQUEST, ""),
-                Arguments.of("space in the path", Http2Wire.get("/a b"), Reason.BAD_REQUEST, "a method and a path"),
-                Arguments.of("long path", Http2Wire.get("/" + "a".repeat(256)), Reason.URI_TOO_LONG, "longer than 256"),
+                Arguments.of(
+                        "connect", RawHttp2Client.request("CONNECT", "/hello").authority("a"), Reason.BAD_REQUEST, ""),
+                Arguments.of(
+                        "space in the path", RawHttp2Client.get("/a b"), Reason.BAD_REQUEST, "a method and a path"),
+                Arguments.of(
+                        "long path", RawHttp2Client.get("/" + "a".repeat(256)), Reason.URI_TOO_LONG, "longer than 256"),
                 Arguments.of(
                         "large field",
-                        Http2Wire.get("/hello").add("x", "y".repeat(1024)),
+                        RawHttp2Client.get("/hello").add("x", "y".repeat(1024)),
                         Reason.HEADERS_TOO_LARGE,
                         "larger than 1024"),
                 Arguments.of("many fields", many, Reason.HEADERS_TOO_LARGE, "fields: 11 (expected: at most 10)"));
@@ -205,74 +208,77 @@ class Http2IT {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("refused")
-    void refusesInTheShapeOfEveryOtherRefusal(String what, Http2Headers head, Reason reason, String detail)
+    void refusesInTheFormOfEveryOtherRefusal(String name, Http2Headers head, Reason reason, String detail)
             throws Exception {
-        try (TestServer server = small();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, head, true);
+        try (GuardedTestServer server = withSmallLimits();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, head, true);
 
-            assertThat(wire.next()).isEqualTo("headers 1 " + reason.status().code());
-            assertThat(wire.lastHeaders.get("content-type")).asString().isEqualTo("application/problem+json");
-            assertThat(wire.lastHeaders.get("cache-control")).asString().isEqualTo("no-store");
-            assertThat(wire.lastHeaders.get("proxy-status"))
+            assertThat(client.next()).isEqualTo("headers 1 " + reason.status().code());
+            assertThat(client.lastHeaders.get("content-type")).asString().isEqualTo("application/problem+json");
+            assertThat(client.lastHeaders.get("cache-control")).asString().isEqualTo("no-store");
+            assertThat(client.lastHeaders.get("proxy-status"))
                     .asString()
                     .isEqualTo("weir; error=http_request_error; details=\"" + reason.word() + '"');
-            assertThat(wire.next())
+            assertThat(client.next())
                     .startsWith("data 1 {\"type\":\"urn:weir:" + reason.word() + '"')
                     .contains(detail)
                     .endsWith(" end");
-            // The connection is unharmed.
-            wire.headers(3, Http2Wire.get("/hello"), true);
-            assertThat(wire.next()).isEqualTo("headers 3 200");
-            assertThat(server.heard.refused).extracting(Heard.Refused::reason).containsExactly(reason);
+            // The connection still works.
+            client.headers(3, RawHttp2Client.get("/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 3 200");
+            assertThat(server.listener.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
+                    .containsExactly(reason);
             assertThat(server.handled).hasValue(1);
         }
     }
 
     @Test
     void resetsTheStreamOfARefusedRequestWithABody() throws Exception {
-        try (TestServer server = small();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.request("POST", "/count"), false);
+        try (GuardedTestServer server = withSmallLimits();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.request("POST", "/count"), false);
 
-            assertThat(wire.next()).isEqualTo("headers 1 400");
-            assertThat(wire.next()).startsWith("data 1 {").endsWith(" end");
-            assertThat(wire.next()).isEqualTo("reset 1 " + NO_ERROR);
-            wire.data(1, 100, true);
-            wire.headers(3, Http2Wire.get("/hello"), true);
-            String next = wire.next();
-            assertThat(next.startsWith("reset 1") ? wire.next() : next).isEqualTo("headers 3 200");
-            assertThat(server.heard.refused).hasSize(1);
+            assertThat(client.next()).isEqualTo("headers 1 400");
+            assertThat(client.next()).startsWith("data 1 {").endsWith(" end");
+            assertThat(client.next()).isEqualTo("reset 1 " + NO_ERROR);
+            client.data(1, 100, true);
+            client.headers(3, RawHttp2Client.get("/hello"), true);
+            String next = client.next();
+            assertThat(next.startsWith("reset 1") ? client.next() : next).isEqualTo("headers 3 200");
+            assertThat(server.listener.refused).hasSize(1);
         }
     }
 
     @Test
-    void refusesHeadAndGrpcAsTheyUnderstandIt() throws Exception {
-        try (TestServer server = small();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.request("HEAD", "/hello"), true);
-            assertThat(wire.next()).isEqualTo("headers 1 400 end");
-            wire.headers(3, Http2Wire.request("POST", "/a.B/c").add("content-type", "application/grpc+proto"), true);
-            assertThat(wire.next()).isEqualTo("headers 3 200 end");
-            assertThat(wire.lastHeaders.get("grpc-status")).asString().isEqualTo("13");
+    void refusesHeadAndGrpcInTheirForms() throws Exception {
+        try (GuardedTestServer server = withSmallLimits();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.request("HEAD", "/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 1 400 end");
+            client.headers(
+                    3, RawHttp2Client.request("POST", "/a.B/c").add("content-type", "application/grpc+proto"), true);
+            assertThat(client.next()).isEqualTo("headers 3 200 end");
+            assertThat(client.lastHeaders.get("grpc-status")).asString().isEqualTo("13");
         }
     }
 
-    /** So much larger than everything allowed that the codec does not decode it. */
+    /** The head exceeds all limits together, so the codec does not decode it. */
     @Test
-    void endsAStreamWhoseHeadIsFarTooLarge() throws Exception {
-        try (TestServer server = small();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.get("/hello").add("x", "y".repeat(3000)), true);
+    void refusesAHeadThatTheCodecDoesNotDecode() throws Exception {
+        try (GuardedTestServer server = withSmallLimits();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.get("/hello").add("x", "y".repeat(3000)), true);
 
-            assertThat(wire.next()).isEqualTo("headers 1 431 end");
+            assertThat(client.next()).isEqualTo("headers 1 431 end");
             assertThat(server.handled).hasValue(0);
-            server.heard.awaitRefused(1);
+            server.listener.awaitRefused(1);
         }
     }
 
-    private static TestServer small() {
-        return new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
+    private static GuardedTestServer withSmallLimits() {
+        return new GuardedTestServer(Protocols.HTTP1_OR_H2C, edge -> {
             edge.maxUriLength = 256;
             edge.maxHeaderSize = 1024;
             edge.maxHeaderCount = 10;
@@ -283,195 +289,201 @@ class Http2IT {
     // ---------------------------------------------------------------- violations
 
     @Test
-    void endsTheStreamOfAMalformedHead() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.get("/hello").add("Upper", "case"), true);
-            assertThat(wire.next()).isEqualTo("reset 1 " + PROTOCOL_ERROR);
-            wire.headers(3, Http2Wire.get("/hello").add("connection", "close"), true);
-            assertThat(wire.next()).isEqualTo("reset 3 " + PROTOCOL_ERROR);
-            wire.headers(5, Http2Wire.post("/count").add("content-length", "1"), false);
-            wire.data(5, 2, true);
-            assertThat(wire.next()).isEqualTo("reset 5 " + PROTOCOL_ERROR);
+    void resetsTheStreamOfAMalformedHead() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.get("/hello").add("Upper", "case"), true);
+            assertThat(client.next()).isEqualTo("reset 1 " + PROTOCOL_ERROR);
+            client.headers(3, RawHttp2Client.get("/hello").add("connection", "close"), true);
+            assertThat(client.next()).isEqualTo("reset 3 " + PROTOCOL_ERROR);
+            client.headers(5, RawHttp2Client.post("/count").add("content-length", "1"), false);
+            client.data(5, 2, true);
+            assertThat(client.next()).isEqualTo("reset 5 " + PROTOCOL_ERROR);
 
-            wire.headers(7, Http2Wire.get("/hello"), true);
-            assertThat(wire.next()).isEqualTo("headers 7 200");
-            assertThat(server.heard.refused)
-                    .extracting(Heard.Refused::reason)
+            client.headers(7, RawHttp2Client.get("/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 7 200");
+            assertThat(server.listener.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
                     .containsExactly(Reason.BAD_REQUEST, Reason.BAD_REQUEST, Reason.BAD_REQUEST);
         }
     }
 
     @Test
-    void endsTheConnectionOfAViolation() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            // Data of no stream.
-            wire.wire().send(new byte[] {0, 0, 1, 0, 1, 0, 0, 0, 0, 'x'});
+    void closesTheConnectionOfAViolation() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            // A DATA frame of an unknown stream.
+            client.connection().send(new byte[] {0, 0, 1, 0, 1, 0, 0, 0, 0, 'x'});
 
-            assertThat(wire.next()).isEqualTo("goaway 2147483647 " + PROTOCOL_ERROR);
-            assertThat(wire.next()).isEqualTo("closed");
-            assertThat(server.heard.refused).containsExactly(new Heard.Refused(Reason.BAD_REQUEST, null, null, 0));
+            assertThat(client.next()).isEqualTo("goaway 2147483647 " + PROTOCOL_ERROR);
+            assertThat(client.next()).isEqualTo("closed");
+            assertThat(server.listener.refused)
+                    .containsExactly(new RecordingEdgeListener.Refused(Reason.BAD_REQUEST, null, null, 0));
         }
     }
 
     @Test
-    void endsTheConnectionOfACallerWhoOpensAndResetsStreams() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
+    void closesTheConnectionOfACallerThatOpensAndResetsStreams() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
             try {
                 for (int stream = 1; stream < 2000; stream += 2) {
-                    wire.headers(stream, Http2Wire.get("/later"), true);
-                    wire.reset(stream);
+                    client.headers(stream, RawHttp2Client.get("/later"), true);
+                    client.reset(stream);
                 }
             } catch (IOException e) {
-                // Closed in between.
+                // The server has closed the connection.
             }
-            server.heard.awaitClosed(1);
-            assertThat(server.heard.refused).extracting(Heard.Refused::reason).containsExactly(Reason.BAD_REQUEST);
+            server.listener.awaitClosed(1);
+            assertThat(server.listener.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
+                    .containsExactly(Reason.BAD_REQUEST);
         }
     }
 
     @Test
-    void survivesGarbageBehindThePreface() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Wire wire = server.connect()) {
-            wire.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "garbage, not settings");
+    void survivesGarbageAfterThePreface() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp1Client client = server.connect()) {
+            client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "garbage, not settings");
 
-            assertThat(wire.rest()).isNotEmpty();
-            server.heard.awaitClosed(1);
-            assertThat(server.heard.refused).containsExactly(new Heard.Refused(Reason.BAD_REQUEST, null, null, 0));
+            assertThat(client.rest()).isNotEmpty();
+            server.listener.awaitClosed(1);
+            assertThat(server.listener.refused)
+                    .containsExactly(new RecordingEdgeListener.Refused(Reason.BAD_REQUEST, null, null, 0));
         }
     }
 
     // ---------------------------------------------------------------- slow heads
 
     @Test
-    void endsTheConnectionOfAHeadThatStalls() throws Exception {
-        try (TestServer server = impatient();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            byte[] head = wire.encoded(1, Http2Wire.get("/hello"));
-            wire.wire().send(Arrays.copyOf(head, head.length - 1));
+    void closesTheConnectionOfAHeadThatStalls() throws Exception {
+        try (GuardedTestServer server = withShortHeadTimeout();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            byte[] head = client.encoded(1, RawHttp2Client.get("/hello"));
+            client.connection().send(Arrays.copyOf(head, head.length - 1));
 
-            assertThat(wire.next()).isEqualTo("goaway 0 " + ENHANCE_YOUR_CALM);
-            assertThat(wire.next()).isEqualTo("closed");
-            assertThat(server.heard.refused).extracting(Heard.Refused::reason).containsExactly(Reason.CLIENT_TOO_SLOW);
+            assertThat(client.next()).isEqualTo("goaway 0 " + ENHANCE_YOUR_CALM);
+            assertThat(client.next()).isEqualTo("closed");
+            assertThat(server.listener.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
+                    .containsExactly(Reason.CLIENT_TOO_SLOW);
         }
     }
 
     @Test
-    void endsTheConnectionOfALaterHeadThatStallsInAContinuation() throws Exception {
-        try (TestServer server = impatient();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.get("/hello"), true);
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).isEqualTo("data 1 hello end");
-            byte[] head = wire.encoded(3, Http2Wire.get("/hello"));
-            // The fields are complete, but nothing says so.
+    void closesTheConnectionOfALaterHeadThatStallsInAContinuation() throws Exception {
+        try (GuardedTestServer server = withShortHeadTimeout();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.get("/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 hello end");
+            byte[] head = client.encoded(3, RawHttp2Client.get("/hello"));
+            // The fields are complete, but END_HEADERS is missing.
             head[4] &= ~0x4;
-            wire.wire().send(head);
+            client.connection().send(head);
 
-            assertThat(wire.next()).isEqualTo("goaway 1 " + ENHANCE_YOUR_CALM);
-            assertThat(wire.next()).isEqualTo("closed");
+            assertThat(client.next()).isEqualTo("goaway 1 " + ENHANCE_YOUR_CALM);
+            assertThat(client.next()).isEqualTo("closed");
         }
     }
 
     @Test
-    void closesAConnectionThatAsksForNothing() throws Exception {
-        try (TestServer server = impatient();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.ping();
+    void closesAConnectionWithoutRequests() throws Exception {
+        try (GuardedTestServer server = withShortHeadTimeout();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.ping();
 
-            assertThat(wire.next()).isEqualTo("goaway 0 " + NO_ERROR);
-            assertThat(wire.next()).isEqualTo("closed");
-            assertThat(server.heard.refused).isEmpty();
+            assertThat(client.next()).isEqualTo("goaway 0 " + NO_ERROR);
+            assertThat(client.next()).isEqualTo("closed");
+            assertThat(server.listener.refused).isEmpty();
         }
     }
 
     @Test
-    void closesAnIdleConnectionWhateverItPings() throws Exception {
-        try (TestServer server = new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
+    void closesAnIdleConnectionDespitePings() throws Exception {
+        try (GuardedTestServer server = new GuardedTestServer(Protocols.HTTP1_OR_H2C, edge -> {
                     edge.keepAliveTimeout = Duration.ofMillis(500);
                     return edge;
                 });
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.get("/hello"), true);
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).isEqualTo("data 1 hello end");
-            wire.ping();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.get("/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 hello end");
+            client.ping();
 
-            assertThat(wire.next()).isEqualTo("goaway 1 " + NO_ERROR);
-            assertThat(wire.next()).isEqualTo("closed");
+            assertThat(client.next()).isEqualTo("goaway 1 " + NO_ERROR);
+            assertThat(client.next()).isEqualTo("closed");
         }
     }
 
-    private static TestServer impatient() {
-        return new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
+    private static GuardedTestServer withShortHeadTimeout() {
+        return new GuardedTestServer(Protocols.HTTP1_OR_H2C, edge -> {
             edge.headTimeout = Duration.ofMillis(500);
             return edge;
         });
     }
 
-    // ---------------------------------------------------------------- bodies that nobody reads
+    // ---------------------------------------------------------------- unread bodies
 
     @Test
-    void dropsASmallBodyThatNobodyReads() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.post("/early"), false);
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).isEqualTo("data 1 early end");
-            wire.data(1, 16_000, false);
-            wire.data(1, 16_000, true);
+    void dropsASmallUnreadBody() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.post("/early"), false);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 early end");
+            client.data(1, 16_000, false);
+            client.data(1, 16_000, true);
 
-            wire.headers(3, Http2Wire.get("/hello"), true);
-            assertThat(wire.next()).isEqualTo("headers 3 200");
+            client.headers(3, RawHttp2Client.get("/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 3 200");
         }
     }
 
     @Test
-    void resetsTheStreamOfALargeBodyThatNobodyReads() throws Exception {
-        try (TestServer server = new TestServer(Speaks.HTTP1_OR_H2C, edge -> {
+    void resetsTheStreamOfALargeUnreadBody() throws Exception {
+        try (GuardedTestServer server = new GuardedTestServer(Protocols.HTTP1_OR_H2C, edge -> {
                     edge.headTimeout = Duration.ofMinutes(5);
                     return edge;
                 });
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.post("/early"), false);
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).isEqualTo("data 1 early end");
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.post("/early"), false);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 early end");
             for (int i = 0; i < 5; i++) {
-                wire.data(1, 16_000, false);
+                client.data(1, 16_000, false);
             }
 
-            assertThat(wire.next()).isEqualTo("reset 1 " + NO_ERROR);
-            assertThat(server.heard.refused).isEmpty();
+            assertThat(client.next()).isEqualTo("reset 1 " + NO_ERROR);
+            assertThat(server.listener.refused).isEmpty();
         }
     }
 
     @Test
-    void resetsTheStreamOfABodyThatNobodyReadsAndThatStalls() throws Exception {
-        try (TestServer server = impatient();
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.post("/early"), false);
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).isEqualTo("data 1 early end");
+    void resetsTheStreamOfAnUnreadBodyThatStalls() throws Exception {
+        try (GuardedTestServer server = withShortHeadTimeout();
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.post("/early"), false);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 early end");
 
-            assertThat(wire.next()).isEqualTo("reset 1 " + NO_ERROR);
+            assertThat(client.next()).isEqualTo("reset 1 " + NO_ERROR);
         }
     }
 
     @Test
-    void resetsTheStreamOfARefusalThatIsNotTaken() throws Exception {
-        try (TestServer server = impatient();
-                Http2Wire wire = new Http2Wire(server.connect(), 0)) {
-            wire.headers(1, Http2Wire.request("GET", "/hello"), true);
-            wire.headers(3, Http2Wire.request("POST", "/echo"), false);
+    void resetsTheStreamOfARefusalThatTheCallerDoesNotRead() throws Exception {
+        try (GuardedTestServer server = withShortHeadTimeout();
+                RawHttp2Client client = new RawHttp2Client(server.connect(), 0)) {
+            client.headers(1, RawHttp2Client.request("GET", "/hello"), true);
+            client.headers(3, RawHttp2Client.request("POST", "/echo"), false);
 
-            assertThat(List.of(wire.next(), wire.next(), wire.next(), wire.next()))
+            assertThat(List.of(client.next(), client.next(), client.next(), client.next()))
                     .containsExactlyInAnyOrder(
                             "headers 1 400", "headers 3 400", "reset 1 " + CANCEL, "reset 3 " + CANCEL);
-            assertThat(server.heard.refused)
-                    .extracting(Heard.Refused::reason)
+            assertThat(server.listener.refused)
+                    .extracting(RecordingEdgeListener.Refused::reason)
                     .containsExactly(Reason.BAD_REQUEST, Reason.BAD_REQUEST);
         }
     }
@@ -479,39 +491,39 @@ class Http2IT {
     // ---------------------------------------------------------------- drain
 
     @Test
-    void tellsCallersToGoAwayAndServesWhatTheyHaveAskedFor() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C);
-                Http2Wire wire = new Http2Wire(server.connect())) {
-            wire.headers(1, Http2Wire.get("/later"), true);
-            Heard.await("handled", () -> server.handled.get() == 1);
+    void sendsGoAwayOnDrainAndServesOpenStreams() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp2Client client = new RawHttp2Client(server.connect())) {
+            client.headers(1, RawHttp2Client.get("/later"), true);
+            RecordingEdgeListener.await("handled", () -> server.handled.get() == 1);
 
             server.drain.enter(Drain.Phase.ANNOUNCED);
             server.customizer.connections().drain();
-            assertThat(wire.next()).isEqualTo("goaway 2147483647 " + NO_ERROR);
-            wire.headers(3, Http2Wire.get("/hello"), true);
-            assertThat(wire.next()).isEqualTo("headers 3 200");
-            assertThat(wire.next()).isEqualTo("data 3 hello end");
+            assertThat(client.next()).isEqualTo("goaway 2147483647 " + NO_ERROR);
+            client.headers(3, RawHttp2Client.get("/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 3 200");
+            assertThat(client.next()).isEqualTo("data 3 hello end");
             server.later.complete("late");
-            assertThat(wire.next()).isEqualTo("headers 1 200");
-            assertThat(wire.next()).startsWith("data 1 late");
-            String next = wire.next();
-            assertThat(next.startsWith("data 1") ? wire.next() : next).isEqualTo("goaway 3 " + NO_ERROR);
-            assertThat(wire.next()).isEqualTo("closed");
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).startsWith("data 1 late");
+            String next = client.next();
+            assertThat(next.startsWith("data 1") ? client.next() : next).isEqualTo("goaway 3 " + NO_ERROR);
+            assertThat(client.next()).isEqualTo("closed");
         }
     }
 
     @Test
-    void tellsACallerWhoComesLateAfterItsFirstRequest() throws Exception {
-        try (TestServer server = TestServer.start(Speaks.HTTP1_OR_H2C)) {
+    void sendsGoAwayToANewCallerAfterItsFirstRequest() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C)) {
             server.drain.enter(Drain.Phase.ANNOUNCED);
             server.customizer.connections().drain();
-            try (Http2Wire wire = new Http2Wire(server.connect())) {
-                wire.headers(1, Http2Wire.get("/hello"), true);
+            try (RawHttp2Client client = new RawHttp2Client(server.connect())) {
+                client.headers(1, RawHttp2Client.get("/hello"), true);
 
-                assertThat(List.of(wire.next(), wire.next(), wire.next()))
+                assertThat(List.of(client.next(), client.next(), client.next()))
                         .contains("headers 1 200", "data 1 hello end", "goaway 2147483647 " + NO_ERROR);
-                assertThat(wire.next()).isEqualTo("goaway 1 " + NO_ERROR);
-                assertThat(wire.next()).isEqualTo("closed");
+                assertThat(client.next()).isEqualTo("goaway 1 " + NO_ERROR);
+                assertThat(client.next()).isEqualTo("closed");
             }
         }
     }

@@ -28,10 +28,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * A request that cannot be passed on gets the vocabulary's answer, a line in the log and its place in the meter, wherever it was found out: by the codecs, at the
- * front door, or behind one of the two. No backend sees anything of it.
+ * A request that cannot be passed on gets a refusal, a line in the access log and a count in the metric,
+ * wherever it is detected: in the codecs, at the front door, or in one of the two doors. No backend receives
+ * any of it.
  *
- * <p>All that the edge finds malformed is in {@link Http1IT} and {@link Http2IT}; here it is a sample of each kind, with the whole gateway behind it.
+ * <p>{@link Http1IT} and {@link Http2IT} test every kind of malformed request; this class tests a sample of
+ * each kind with the whole gateway.
  */
 @ExtendWith(Leaks.class)
 @Timeout(60)
@@ -40,7 +42,7 @@ class MalformedIT {
     private static final String BACKEND = "orders";
     private static final String HOST = "Host: weir.test\r\n";
 
-    /** There is none: it was not understood. */
+    /** The path could not be decoded. */
     private static final String NO_PATH = "";
 
     private static TestBackend backend;
@@ -51,8 +53,8 @@ class MalformedIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
-                .weir(
-                        "edge: { head-timeout: 1s, max-uri-length: 300B, max-header-size: 2KB, max-header-count: 20, max-body-size: 1000B }")
+                .weir("edge: { head-timeout: 1s, max-uri-length: 300B, max-header-size: 2KB, max-header-count: 20,"
+                        + " max-body-size: 1000B }")
                 .backend(BACKEND, backend.uri())
                 .route(BACKEND, BACKEND)
                 .start();
@@ -65,7 +67,7 @@ class MalformedIT {
     }
 
     @AfterEach
-    void harmsNobody() throws IOException {
+    void assertNoHarm() throws IOException {
         gateway.assertNothingHeld();
         gateway.assertNeighbourUnharmed();
         gateway.assertFed(BACKEND, 0, 0, 0);
@@ -78,8 +80,8 @@ class MalformedIT {
         backend.close();
     }
 
-    /** It is the one that was told of since the test began; gives its line. */
-    private JsonNode assertTold(String door, String route, String path, Reason reason) {
+    /** Expects exactly one new line in the access log, and its count in the metric. */
+    private void assertRecorded(String door, String route, String path, Reason reason) {
         await().until(() -> gateway.log().size() > before);
         List<JsonNode> lines = gateway.log().subList(before, gateway.log().size());
         assertThat(lines).hasSize(1);
@@ -97,10 +99,9 @@ class MalformedIT {
                                 && each.path("outcome").asString().equals(reason.word()))
                         .count()));
         before++;
-        return line;
     }
 
-    private static void assertShape(TestCaller.Answer answer, Reason reason) {
+    private static void assertRefusal(TestCaller.Answer answer, Reason reason) {
         assertThat(answer.status()).as(answer.text()).isEqualTo(reason.status().code());
         assertThat(answer.reason()).isEqualTo(reason.word());
         assertThat(answer.header("proxy-status"))
@@ -108,9 +109,9 @@ class MalformedIT {
         assertThat(answer.header("cache-control")).isEqualTo("no-store");
     }
 
-    // ---------------------------------------------------------------- before there is a route
+    // ---------------------------------------------------------------- without a route
 
-    static Stream<Arguments> http1() {
+    static Stream<Arguments> malformedHttp1() {
         String path = "/compiled/orders/1";
         String get = "GET " + path + " HTTP/1.1\r\n";
         String post = "POST " + path + " HTTP/1.1\r\n" + HOST;
@@ -169,64 +170,71 @@ class MalformedIT {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("http1")
-    void isAnsweredAndToldOverHttp1(String what, String bytes, String path, Reason reason) throws IOException {
+    @MethodSource("malformedHttp1")
+    void refusesAndRecordsOverHttp1(String name, String bytes, String path, Reason reason) throws IOException {
         int asked = backend.requests();
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(bytes);
-            assertShape(caller.answer(), reason);
+            assertRefusal(caller.answer(), reason);
         }
-        assertTold("none", "none", path, reason);
-        assertThat(backend.requests()).as("what the backend was asked").isEqualTo(asked);
+        assertRecorded("none", "none", path, reason);
+        assertThat(backend.requests()).as("requests at the backend").isEqualTo(asked);
     }
 
-    static Stream<Arguments> http2() {
+    static Stream<Arguments> malformedHttp2() {
         String path = "/compiled/orders/1";
-        Http2Headers many = Http2Wire.get(path);
+        Http2Headers many = RawHttp2Client.get(path);
         for (int i = 0; i < 30; i++) {
             many.add("x" + i, "y");
         }
         return Stream.of(
-                Arguments.of("no host", Http2Wire.request("GET", path), path, Reason.BAD_REQUEST),
-                Arguments.of("another host", Http2Wire.get(path).add("host", "b"), path, Reason.BAD_REQUEST),
-                Arguments.of("no token", Http2Wire.request("G T", path).authority("a"), path, Reason.BAD_REQUEST),
-                Arguments.of("connect", Http2Wire.request("CONNECT", path).authority("a"), path, Reason.BAD_REQUEST),
+                Arguments.of("no host", RawHttp2Client.request("GET", path), path, Reason.BAD_REQUEST),
+                Arguments.of("another host", RawHttp2Client.get(path).add("host", "b"), path, Reason.BAD_REQUEST),
+                Arguments.of("no token", RawHttp2Client.request("G T", path).authority("a"), path, Reason.BAD_REQUEST),
                 Arguments.of(
-                        "long path", Http2Wire.get("/" + "a".repeat(400)), "/" + "a".repeat(400), Reason.URI_TOO_LONG),
+                        "connect", RawHttp2Client.request("CONNECT", path).authority("a"), path, Reason.BAD_REQUEST),
                 Arguments.of(
-                        "large field", Http2Wire.get(path).add("x", "y".repeat(2_100)), path, Reason.HEADERS_TOO_LARGE),
+                        "long path",
+                        RawHttp2Client.get("/" + "a".repeat(400)),
+                        "/" + "a".repeat(400),
+                        Reason.URI_TOO_LONG),
+                Arguments.of(
+                        "large field",
+                        RawHttp2Client.get(path).add("x", "y".repeat(2_100)),
+                        path,
+                        Reason.HEADERS_TOO_LARGE),
                 Arguments.of("many fields", many, path, Reason.HEADERS_TOO_LARGE),
-                Arguments.of("encoded slash", Http2Wire.get("/a%2Fb"), "/a%2Fb", Reason.BAD_REQUEST),
-                Arguments.of("above the root", Http2Wire.get("/../orders"), "/../orders", Reason.BAD_REQUEST),
-                Arguments.of("no route", Http2Wire.get("/nowhere"), "/nowhere", Reason.NO_ROUTE));
+                Arguments.of("encoded slash", RawHttp2Client.get("/a%2Fb"), "/a%2Fb", Reason.BAD_REQUEST),
+                Arguments.of("above the root", RawHttp2Client.get("/../orders"), "/../orders", Reason.BAD_REQUEST),
+                Arguments.of("no route", RawHttp2Client.get("/nowhere"), "/nowhere", Reason.NO_ROUTE));
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("http2")
-    void isAnsweredAndToldOverHttp2(String what, Http2Headers head, String path, Reason reason) throws IOException {
+    @MethodSource("malformedHttp2")
+    void refusesAndRecordsOverHttp2(String name, Http2Headers head, String path, Reason reason) throws IOException {
         int asked = backend.requests();
-        try (Http2Wire wire = new Http2Wire(Wire.to(gateway.port()))) {
-            wire.headers(1, head, true);
-            assertAnswered(wire, 1, reason);
-            assertTold("none", "none", path, reason);
-            // The streams beside it are unharmed.
-            wire.headers(3, Http2Wire.get("/nowhere"), true);
-            assertAnswered(wire, 3, Reason.NO_ROUTE);
-            assertTold("none", "none", "/nowhere", Reason.NO_ROUTE);
+        try (RawHttp2Client client = new RawHttp2Client(RawHttp1Client.to(gateway.port()))) {
+            client.headers(1, head, true);
+            assertAnswered(client, 1, reason);
+            assertRecorded("none", "none", path, reason);
+            // Other streams of the connection still work.
+            client.headers(3, RawHttp2Client.get("/nowhere"), true);
+            assertAnswered(client, 3, Reason.NO_ROUTE);
+            assertRecorded("none", "none", "/nowhere", Reason.NO_ROUTE);
         }
-        assertThat(backend.requests()).as("what the backend was asked").isEqualTo(asked);
+        assertThat(backend.requests()).as("requests at the backend").isEqualTo(asked);
     }
 
-    private static void assertAnswered(Http2Wire wire, int stream, Reason reason) throws IOException {
-        assertThat(wire.next())
+    private static void assertAnswered(RawHttp2Client client, int stream, Reason reason) throws IOException {
+        assertThat(client.next())
                 .isEqualTo("headers " + stream + " " + reason.status().code());
-        assertThat(wire.lastHeaders.get("proxy-status"))
+        assertThat(client.lastHeaders.get("proxy-status"))
                 .asString()
                 .isEqualTo("weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + "\"");
         StringBuilder body = new StringBuilder();
         String event;
         do {
-            event = wire.next();
+            event = client.next();
             assertThat(event).startsWith("data " + stream + " ");
             body.append(event, ("data " + stream + " ").length(), event.length());
         } while (!event.endsWith(" end"));
@@ -234,23 +242,23 @@ class MalformedIT {
     }
 
     @Test
-    void isToldWhereHttp2HasNoAnswerForIt() throws IOException {
-        try (Http2Wire wire = new Http2Wire(Wire.to(gateway.port()))) {
-            wire.headers(1, Http2Wire.get("/nowhere"), true);
-            assertAnswered(wire, 1, Reason.NO_ROUTE);
-            assertTold("none", "none", "/nowhere", Reason.NO_ROUTE);
-            // A body on no stream.
-            wire.wire().send(new byte[] {0, 0, 1, 0, 0, 0, 0, 0, 0, 'x'});
+    void recordsAViolationWithoutAResponse() throws IOException {
+        try (RawHttp2Client client = new RawHttp2Client(RawHttp1Client.to(gateway.port()))) {
+            client.headers(1, RawHttp2Client.get("/nowhere"), true);
+            assertAnswered(client, 1, Reason.NO_ROUTE);
+            assertRecorded("none", "none", "/nowhere", Reason.NO_ROUTE);
+            // A DATA frame without a stream.
+            client.connection().send(new byte[] {0, 0, 1, 0, 0, 0, 0, 0, 0, 'x'});
 
-            assertThat(wire.next()).startsWith("goaway ").endsWith(" 1");
-            assertTold("none", "none", NO_PATH, Reason.BAD_REQUEST);
+            assertThat(client.next()).startsWith("goaway ").endsWith(" 1");
+            assertRecorded("none", "none", NO_PATH, Reason.BAD_REQUEST);
         }
     }
 
-    // ---------------------------------------------------------------- behind a door
+    // ---------------------------------------------------------------- in a door
 
-    /** What it is about, the fields of a request with a body, its body, and the reason that it ends for. */
-    private enum Behind {
+    /** A request with a body that the doors refuse: its fields, its body, and the reason. */
+    private enum DoorRefusal {
         MALFORMED_TIMEOUT("X-Request-Timeout: soon\r\nContent-Length: 3\r\n", "abc", Reason.BAD_REQUEST),
         NO_TIME("X-Request-Timeout: 0ms\r\nContent-Length: 3\r\n", "abc", Reason.BAD_REQUEST),
         NEGATIVE_TIME("grpc-timeout: -1S\r\nContent-Length: 3\r\n", "abc", Reason.BAD_REQUEST),
@@ -264,7 +272,7 @@ class MalformedIT {
         private final String body;
         private final Reason reason;
 
-        Behind(String fields, String body, Reason reason) {
+        DoorRefusal(String fields, String body, Reason reason) {
             this.fields = fields;
             this.body = body;
             this.reason = reason;
@@ -275,53 +283,53 @@ class MalformedIT {
         }
     }
 
-    static Stream<Arguments> behind() {
-        return Arrays.stream(Behind.values())
+    static Stream<Arguments> doorRefusals() {
+        return Arrays.stream(DoorRefusal.values())
                 .flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
-    @MethodSource("behind")
-    void isAnsweredAndToldBehindADoor(Behind what, Door door) throws IOException {
-        String path = what.path(door, "http1-");
+    @MethodSource("doorRefusals")
+    void refusesAndRecordsInADoor(DoorRefusal refusal, Door door) throws IOException {
+        String path = refusal.path(door, "http1-");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            caller.send("POST " + path + " HTTP/1.1\r\n" + HOST + what.fields + "\r\n" + what.body);
+            caller.send("POST " + path + " HTTP/1.1\r\n" + HOST + refusal.fields + "\r\n" + refusal.body);
             TestCaller.Answer answer = caller.answer();
-            assertShape(answer, what.reason);
+            assertRefusal(answer, refusal.reason);
             assertThat(answer.header("x-request-id")).isNotEmpty();
         }
-        assertTold(door.word(), door.id(BACKEND), path, what.reason);
+        assertRecorded(door.word(), door.id(BACKEND), path, refusal.reason);
     }
 
     @ParameterizedTest(name = "{0}, {1}")
-    @MethodSource("behind")
-    void isAnsweredAndToldBehindADoorOverHttp2(Behind what, Door door) throws IOException {
-        String path = what.path(door, "http2-");
-        Http2Headers head = Http2Wire.post(path);
-        for (String field : what.fields.split("\r\n", -1)) {
+    @MethodSource("doorRefusals")
+    void refusesAndRecordsInADoorOverHttp2(DoorRefusal refusal, Door door) throws IOException {
+        String path = refusal.path(door, "http2-");
+        Http2Headers head = RawHttp2Client.post(path);
+        for (String field : refusal.fields.split("\r\n", -1)) {
             int colon = field.indexOf(':');
             if (colon > 0 && !field.startsWith("Transfer")) {
                 head.add(field.substring(0, colon).toLowerCase(Locale.ROOT), field.substring(colon + 2));
             }
         }
-        try (Http2Wire wire = new Http2Wire(Wire.to(gateway.port()))) {
-            wire.headers(1, head, false);
-            if (what.fields.contains("chunked")) {
-                wire.data(1, 1001, false);
+        try (RawHttp2Client client = new RawHttp2Client(RawHttp1Client.to(gateway.port()))) {
+            client.headers(1, head, false);
+            if (refusal.fields.contains("chunked")) {
+                client.data(1, 1001, false);
             }
-            assertAnswered(wire, 1, what.reason);
+            assertAnswered(client, 1, refusal.reason);
         }
-        assertTold(door.word(), door.id(BACKEND), path, what.reason);
+        assertRecorded(door.word(), door.id(BACKEND), path, refusal.reason);
     }
 
-    /** The edge finds it out, and the exchange behind it ends as one whose caller has left: each is told of. */
+    /** The edge refuses the request, and its exchange ends as if the caller had left: both are recorded. */
     @Door.Each
-    void isToldTwiceWhenItsBodyTurnsOutMalformed(Door door) throws IOException {
+    void recordsAMalformedBodyForTheEdgeAndForTheExchange(Door door) throws IOException {
         String path = door.path(BACKEND, "chunks");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send("POST " + path + " HTTP/1.1\r\n" + HOST
                     + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nnonsense\r\n");
-            assertShape(caller.answer(), Reason.BAD_REQUEST);
+            assertRefusal(caller.answer(), Reason.BAD_REQUEST);
         }
         await().until(() -> gateway.lines(path).size() >= 2);
         assertThat(gateway.lines(path))

@@ -15,24 +15,24 @@ class RequestIdTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"a", "0c2f9a6e-9c0e-4a5c-8d0f-5b3a1f6f8d10", "!~\"{}"})
-    void keepsTheCallers(String id) {
+    void keepsTheCallersId(String id) {
         assertThat(RequestId.of(headers(id))).isSameAs(id);
     }
 
     @Test
-    void keepsTheLongestThatIsAllowed() {
+    void keepsTheLongestAllowedId() {
         assertThat(RequestId.of(headers("x".repeat(128)))).hasSize(128);
         assertThat(RequestId.of(headers("x".repeat(129)))).hasSize(32);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "a b", "a\tb", "a\u007fb", "\u00e9"})
-    void makesOneInPlaceOfWhatIsNotVisibleAscii(String id) {
+    void replacesAnIdThatIsNotVisibleAscii(String id) {
         assertThat(RequestId.of(headers(id))).matches("[0-9a-f]{32}");
     }
 
     @Test
-    void makesAnotherForEveryRequest() {
+    void createsANewIdPerRequest() {
         Set<String> ids = new HashSet<>();
         for (int i = 0; i < 1000; i++) {
             ids.add(RequestId.of(new DefaultHttpHeaders()));

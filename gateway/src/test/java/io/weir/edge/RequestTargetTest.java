@@ -27,7 +27,7 @@ class RequestTargetTest {
                 "/;v=1/a;b=..",
                 "/~user/-._~!$&'()*+,;=:@",
             })
-    void returnsTheSameInstanceWhenNothingNeedsDoing(String raw) {
+    void returnsTheSameInstanceForANormalisedTarget(String raw) {
         RequestTarget target = RequestTarget.parse(raw, false);
 
         assertThat(target.path()).isSameAs(raw);
@@ -44,7 +44,7 @@ class RequestTargetTest {
         "/a?b=/../c?d|e,      /a,      b=/../c?d|e",
         "/?a=//b,             /,       a=//b",
     })
-    void leavesTheQueryAsItCame(String raw, String path, String query) {
+    void keepsTheQueryUnchanged(String raw, String path, String query) {
         RequestTarget target = RequestTarget.parse(raw, false);
 
         assertThat(target.path()).isEqualTo(path);
@@ -74,7 +74,7 @@ class RequestTargetTest {
         "/a#b,                  /a",
         "/a/..#b,               /",
     })
-    void bringsAPathIntoItsOneSpelling(String raw, String expected) {
+    void normalisesThePath(String raw, String expected) {
         if (expected == null) {
             assertThatThrownBy(() -> RequestTarget.parse(raw, false)).isInstanceOf(MalformedTargetException.class);
             return;
@@ -84,7 +84,7 @@ class RequestTargetTest {
     }
 
     @Test
-    void keepsTheQueryOfAPathThatNeededWork() {
+    void keepsTheQueryOfAPathThatIsNormalised() {
         RequestTarget target = RequestTarget.parse("//a/./b?c=//d#e", false);
 
         assertThat(target.path()).isEqualTo("/a/b");
@@ -93,7 +93,7 @@ class RequestTargetTest {
     }
 
     @Test
-    void dropsAFragmentBehindAQuery() {
+    void dropsAFragmentAfterAQuery() {
         assertThat(RequestTarget.parse("/a?b#c?d", false).pathAndQuery()).isEqualTo("/a?b");
     }
 
@@ -160,7 +160,7 @@ class RequestTargetTest {
                 "/a/%2e%2e;x=1/b# path: /a/%2e%2e;x=1 (expected: no dot segment with parameters or encoded slashes)",
                 "/a/.;/b# path: /a/.; (expected: no dot segment with parameters or encoded slashes)",
             })
-    void saysWhatIsWrong(String raw, String message) {
+    void namesTheErrorInTheMessage(String raw, String message) {
         assertThatThrownBy(() -> RequestTarget.parse(raw, false))
                 .isInstanceOf(MalformedTargetException.class)
                 .hasMessage(message.strip());
@@ -179,7 +179,7 @@ class RequestTargetTest {
     }
 
     @Test
-    void showsTheEndOfALongPathAndNoStackTrace() {
+    void showsTheEndOfALongPathWithoutStackTrace() {
         assertThatThrownBy(() -> RequestTarget.parse("/" + "a".repeat(5000) + "%2", false))
                 .hasMessage("path: …" + "a".repeat(62) + "%2 (expected: two hex digits after %)")
                 .satisfies(e -> assertThat(e.getStackTrace()).isEmpty());
@@ -192,21 +192,21 @@ class RequestTargetTest {
         "/a%2F%2Fb,     /a%2F%2Fb",
         "/a%2F...,      /a%2F...",
     })
-    void keepsEncodedSlashesWhereTheyAreAllowed(String raw, String expected) {
+    void keepsEncodedSlashesIfAllowed(String raw, String expected) {
         assertThat(RequestTarget.parse(raw, true).path()).isEqualTo(expected);
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {"/a%2F..%2Fb", "/..%2Fa", "/a%5C..", "/a%2F%2e%2e", "/a%2F.%2Fb", "/a%2F..;x%2Fb", "/..%2f"})
-    void refusesDotSegmentsBesideEncodedSlashesEvenThere(String raw) {
+    void refusesDotSegmentsBesideAllowedEncodedSlashes(String raw) {
         assertThatThrownBy(() -> RequestTarget.parse(raw, true))
                 .hasMessageEndingWith("(expected: no dot segment with parameters or encoded slashes)");
     }
 
-    /** Whatever is accepted has one spelling, names nothing above itself, and means the same to everybody who reads it. */
+    /** An accepted path has one spelling, stays below the root, and means the same to every reader. */
     @Test
-    void neverYieldsAPathThatCanBeReadInTwoWays() {
+    void neverReturnsAnAmbiguousPath() {
         long seed = new Random().nextLong();
         Random random = new Random(seed);
         String[] pieces = {

@@ -16,7 +16,7 @@ import reactor.netty.ByteBufFlux;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.client.HttpClient;
 
-/** What comes behind a request's body goes behind it to the backend; shown for HTTP/1 on both sides. */
+/** A request's trailers reach the backend as trailers; tested with HTTP/1 on both sides. */
 @Timeout(60)
 class RequestTrailersIT {
 
@@ -38,7 +38,7 @@ class RequestTrailersIT {
     }
 
     @AfterEach
-    void nothingIsHeld() {
+    void assertNothingHeld() {
         gateway.assertNothingHeld();
     }
 
@@ -49,19 +49,19 @@ class RequestTrailersIT {
     }
 
     @Door.Each
-    void passesOnWhatNobodyTakesForAPartOfTheHead(Door door) throws IOException {
+    void passesOnTrailersThatBelongToNoHead(Door door) throws IOException {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             String path = door.path(BACKEND, "trailers");
             assertThat(post(caller, path, "X-Checksum: abc\r\nContent-Length: 7\r\nX-Forwarded-For: 1.2.3.4\r\n"))
                     .isEqualToIgnoringCase("X-Checksum: abc");
-            // Neither the caller's connection nor the backend's remembers them.
+            // A later request on the same connections does not repeat them.
             assertThat(post(caller, path, "")).isEmpty();
             assertThat(post(caller, path, "X-Other: 1\r\n")).isEqualToIgnoringCase("X-Other: 1");
         }
     }
 
     @Door.Each
-    void takesABodyOfUnknownLengthOverHttp2(Door door) {
+    void acceptsABodyOfUnknownLengthOverHttp2(Door door) {
         String answer = HttpClient.create()
                 .protocol(HttpProtocol.H2C)
                 .post()

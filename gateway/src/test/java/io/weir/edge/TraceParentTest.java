@@ -19,7 +19,7 @@ class TraceParentTest {
                 "01-" + TRACE + "-00f067aa0ba902b7-01",
                 "cc-" + TRACE + "-00f067aa0ba902b7-01-what-the-future-brings",
             })
-    void readsTheTracesId(String value) {
+    void readsTheTraceId(String value) {
         assertThat(TraceParent.traceId(new DefaultHttpHeaders().add("traceparent", value)))
                 .isEqualTo(TRACE);
     }
@@ -39,13 +39,13 @@ class TraceParentTest {
                 "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
                 "00_" + TRACE + "_00f067aa0ba902b7_01",
             })
-    void ignoresWhatIsNotValid(String value) {
+    void ignoresAnInvalidField(String value) {
         assertThat(TraceParent.traceId(new DefaultHttpHeaders().add("traceparent", value)))
                 .isNull();
     }
 
     @Test
-    void ignoresWhatIsMissingOrThereTwice() {
+    void ignoresAMissingOrRepeatedField() {
         String value = "00-" + TRACE + "-00f067aa0ba902b7-01";
 
         assertThat(TraceParent.traceId(new DefaultHttpHeaders())).isNull();

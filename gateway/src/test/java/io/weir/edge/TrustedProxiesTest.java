@@ -33,22 +33,26 @@ class TrustedProxiesTest {
         "::/0,              2001:db8::1,        true",
         "::/0,              192.0.2.1,          false",
         "10.0.0.0/8,        ::ffff:10.0.0.1,    true",
+        "fd00::/8,          ff02::1,            false",
+        "2001:db8::/32,     ffff:ffff::1,       false",
+        "fe80::/10,         febf::1,            true",
+        "fe80::/10,         fec0::1,            false",
     })
-    void containsWhatIsInTheNetwork(String cidr, String address, boolean contained) throws UnknownHostException {
+    void containsAddressesOfItsNetworks(String cidr, String address, boolean contained) throws UnknownHostException {
         assertThat(TrustedProxies.of(List.of("198.51.100.0/24", cidr)).contains(InetAddress.getByName(address)))
                 .isEqualTo(contained);
     }
 
     @Test
-    void trustsNobodyByDefault() {
-        TrustedProxies nobody = TrustedProxies.of(List.of());
+    void trustsNoAddressByDefault() {
+        TrustedProxies none = TrustedProxies.of(List.of());
 
-        assertThat(nobody.isEmpty()).isTrue();
-        assertThat(nobody.contains(InetAddress.getLoopbackAddress())).isFalse();
+        assertThat(none.isEmpty()).isTrue();
+        assertThat(none.contains(InetAddress.getLoopbackAddress())).isFalse();
     }
 
     @Test
-    void doesNotTrustAnAddressThatIsNotKnown() {
+    void doesNotTrustAnUnknownAddress() {
         assertThat(TrustedProxies.of(List.of("0.0.0.0/0")).contains(null)).isFalse();
     }
 
@@ -68,7 +72,7 @@ class TrustedProxiesTest {
                 "10.0.0.1/8# a network, without bits beyond its prefix length, as in 10.0.0.0/8",
                 "fd00::1/8# a network, without bits beyond its prefix length, as in 10.0.0.0/8",
             })
-    void saysWhatWasExpectedOfANetwork(String cidr, String expected) {
+    void rejectsAMalformedNetworkWithTheExpectedForm(String cidr, String expected) {
         assertThatThrownBy(() -> TrustedProxies.of(List.of(cidr)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("trusted-proxies: " + cidr + " (expected: " + expected.strip() + ")");

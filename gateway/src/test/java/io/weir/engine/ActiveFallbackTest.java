@@ -8,92 +8,92 @@ import org.junit.jupiter.api.Test;
 
 class ActiveFallbackTest {
 
-    private final Course course = new Course();
+    private final ExchangeFixture fixture = new ExchangeFixture();
 
     @Test
-    void answersInPlaceOfARefusal() {
-        course.withStaticFallback().start();
-        course.attempt().fails();
-        course.finish();
+    void staticAnswerReplacesTheRefusal() {
+        fixture.withStaticFallback().start();
+        fixture.attempt().fails();
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo("answer 200");
-        assertThat(course.exchange().fellBack()).isTrue();
-        assertThat(course.exchange().fallbackReason()).isEqualTo(Reason.CONNECT_FAILED);
-        assertThat(course.caller.answered).isEqualTo("instead");
-        assertThat(course.exchange().answerBytes()).isEqualTo("instead".length());
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.record().fellBack()).isTrue();
+        assertThat(fixture.record().fallbackReason()).isEqualTo(Reason.CONNECT_FAILED);
+        assertThat(fixture.caller.answered).isEqualTo("instead");
+        assertThat(fixture.record().answerBytes()).isEqualTo("instead".length());
     }
 
-    /** Over HTTP/2 nobody else would leave the body out. */
+    /** HTTP/2 does not drop the body of an answer to HEAD. */
     @Test
-    void answersHeadWithoutABody() {
-        course.caller.method = HttpMethod.HEAD;
-        course.withStaticFallback().start();
-        course.attempt().fails();
-        course.finish();
+    void staticAnswerToHeadHasNoBody() {
+        fixture.caller.method = HttpMethod.HEAD;
+        fixture.withStaticFallback().start();
+        fixture.attempt().fails();
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo("answer 200");
-        assertThat(course.caller.answered).isEmpty();
-        assertThat(course.exchange().answerBytes()).isZero();
-    }
-
-    @Test
-    void refusesAllTheSameAtItsOwnLimit() {
-        course.withStaticFallback();
-        assertThat(course.fallback().limit().tryAcquire()).isTrue();
-        course.start();
-        course.attempt().fails();
-        course.fallback().limit().release();
-
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("connect-failed 502");
-        assertThat(course.exchange().fellBack()).isFalse();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo("answer 200");
+        assertThat(fixture.caller.answered).isEmpty();
+        assertThat(fixture.record().answerBytes()).isZero();
     }
 
     @Test
-    void refusesForAReasonThatItDoesNotCover() {
-        course.withStaticFallback().start();
-        course.attempt().connects().fails();
+    void isNotUsedAtItsOwnLimit() {
+        fixture.withStaticFallback();
+        assertThat(fixture.fallback().limit().tryAcquire()).isTrue();
+        fixture.start();
+        fixture.attempt().fails();
+        fixture.fallback().limit().release();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("connection-lost 502");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connect-failed 502");
+        assertThat(fixture.record().fellBack()).isFalse();
     }
 
     @Test
-    void asksAnotherBackendUnderItsOwnLimitAlone() {
-        course.withOtherBackend().start();
-        course.attempt().fails();
+    void isNotUsedForAReasonThatItDoesNotCover() {
+        fixture.withStaticFallback().start();
+        fixture.attempt().connects().fails();
 
-        assertThat(course.bulkhead.inUse()).isZero();
-        assertThat(course.routeLimit.inUse()).isZero();
-        assertThat(course.otherBulkhead.inUse()).isOne();
-        assertThat(course.fallback().limit().inUse()).isOne();
-        course.finish();
-
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("200");
-        assertThat(course.exchange().backend().name()).isEqualTo("other");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connection-lost 502");
     }
 
     @Test
-    void asksNoOtherBackendForWhatHasASentBody() {
-        course.withRequestBody().withOtherBackend().start();
-        course.attempt().fails();
+    void fallbackBackendNeedsThePermitOfTheFallbackAndNotOfTheRoute() {
+        fixture.withOtherBackend().start();
+        fixture.attempt().fails();
 
-        course.assertOver();
-        assertThat(course.attempts).hasSize(1);
-        assertThat(course.outcome()).isEqualTo("connect-failed 502");
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.routeLimit.inUse()).isZero();
+        assertThat(fixture.otherBulkhead.inUse()).isOne();
+        assertThat(fixture.fallback().limit().inUse()).isOne();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.record().backend().name()).isEqualTo("other");
     }
 
     @Test
-    void tellsTheFirstReasonIfTheOtherBackendIsFull() {
-        course.withOtherBackend().start();
-        assertThat(course.otherBulkhead.tryAcquire()).isTrue();
-        course.attempt().fails();
-        course.otherBulkhead.release();
+    void fallbackBackendIsNotAskedAfterABodyWasSent() {
+        fixture.withRequestBody().withOtherBackend().start();
+        fixture.attempt().fails();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("connect-failed 502");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.outcome()).isEqualTo("connect-failed 502");
+    }
+
+    @Test
+    void reportsTheOriginalReasonIfTheFallbackBackendIsFull() {
+        fixture.withOtherBackend().start();
+        assertThat(fixture.otherBulkhead.tryAcquire()).isTrue();
+        fixture.attempt().fails();
+        fixture.otherBulkhead.release();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connect-failed 502");
     }
 }

@@ -9,172 +9,173 @@ import org.junit.jupiter.api.Test;
 
 class AdmissionTest {
 
-    private final Course course = new Course();
+    private final ExchangeFixture fixture = new ExchangeFixture();
 
     @Test
-    void passesItsPermitOnWhenItsEventLoopHasStopped() {
-        course.bulkhead.resize(1, 2);
-        course.takePermit().start();
-        Next next = new Next();
-        assertThat(course.bulkhead.enter(next)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
-        course.stopLoop();
+    void passesItsPermitToTheNextWaiterIfItsEventLoopHasStopped() {
+        fixture.bulkhead.resize(1, 2);
+        fixture.takePermit().start();
+        NextWaiter next = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(next)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+        fixture.stopLoop();
 
-        course.freePermit();
+        fixture.freePermit();
 
         assertThat(next.granted).isTrue();
-        assertThat(course.attempts).isEmpty();
-        assertThat(course.bulkhead.inUse()).isOne();
-        course.bulkhead.release();
-        assertThat(course.bulkhead.inUse()).isZero();
-        assertThat(course.bulkhead.queued()).isZero();
+        assertThat(fixture.attempts).isEmpty();
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        fixture.bulkhead.release();
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.bulkhead.queued()).isZero();
     }
 
     @Test
-    void holdsTheRoutesPermitOnlyOnceItHasTheBackends() {
-        course.takePermit().start();
-        assertThat(course.routeLimit.inUse()).isZero();
+    void acquiresTheRoutesPermitAfterTheBackends() {
+        fixture.takePermit().start();
+        assertThat(fixture.routeLimit.inUse()).isZero();
 
-        course.freePermit();
-        course.channel.runPendingTasks();
-        assertThat(course.routeLimit.inUse()).isOne();
-        assertThat(course.bulkhead.inUse()).isOne();
+        fixture.freePermit();
+        fixture.channel.runPendingTasks();
+        assertThat(fixture.routeLimit.inUse()).isOne();
+        assertThat(fixture.bulkhead.inUse()).isOne();
 
-        course.finish();
-        course.assertOver();
+        fixture.finish();
+        fixture.assertEndedCleanly();
     }
 
     @Test
-    void isRefusedIfTheRouteIsFullByTheTimeThatThePermitComes() {
-        course.takePermit().start();
-        assertThat(course.routeLimit.tryAcquire()).isTrue();
+    void isRefusedIfTheRouteIsFullWhenThePermitArrives() {
+        fixture.takePermit().start();
+        assertThat(fixture.routeLimit.tryAcquire()).isTrue();
 
-        course.freePermit();
-        course.channel.runPendingTasks();
-        course.routeLimit.release();
+        fixture.freePermit();
+        fixture.channel.runPendingTasks();
+        fixture.routeLimit.release();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("bulkhead-full 503");
-        assertThat(course.exchange().detail()).isEqualTo("the route is at its limit");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+        assertThat(fixture.record().detail()).isEqualTo("the route is at its limit");
     }
 
     @Test
     void isRefusedIfTheQueueIsFull() {
-        course.bulkhead.resize(1, 0);
-        course.takePermit().start();
-        course.freePermit();
+        fixture.bulkhead.resize(1, 0);
+        fixture.takePermit().start();
+        fixture.freePermit();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("bulkhead-full 503");
-        assertThat(course.exchange().queueNanos()).isZero();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+        assertThat(fixture.record().queueNanos()).isZero();
     }
 
     @Test
-    void leavesTheLineWhenItHasWaitedLongEnough() {
-        course.takePermit().start();
+    void leavesTheQueueAfterTheMaximumWait() {
+        fixture.takePermit().start();
 
-        course.pass(Course.MAX_WAIT);
-        course.freePermit();
+        fixture.advance(ExchangeFixture.MAX_WAIT);
+        fixture.freePermit();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("queue-timeout 503");
-        assertThat(course.exchange().queueNanos()).isEqualTo(Course.MAX_WAIT.toNanos());
-        assertThat(course.exchange().backendNanos()).isZero();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("queue-timeout 503");
+        assertThat(fixture.record().queueNanos()).isEqualTo(ExchangeFixture.MAX_WAIT.toNanos());
+        assertThat(fixture.record().backendNanos()).isZero();
     }
 
     @Test
-    void usesAPermitThatIsOnItsWayWhenTheWaitIsOver() {
-        course.takePermit().start();
-        course.freePermit();
+    void usesAPermitThatIsAlreadyOnItsWayWhenTheWaitEnds() {
+        fixture.takePermit().start();
+        fixture.freePermit();
 
-        course.passBeforeTasks(Course.MAX_WAIT);
-        course.finish();
+        fixture.advanceBeforeTasks(ExchangeFixture.MAX_WAIT);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("200");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
     }
 
     @Test
-    void leavesTheLineWithLessTimeThanTheBackendNeeds() {
-        course.observed.uncongestedNanos =
-                Course.DEADLINE.minus(Duration.ofMillis(50)).toNanos();
-        course.takePermit().start();
+    void leavesTheQueueWithLessTimeThanTheBackendNeeds() {
+        Duration needed = fixture.learnServiceTime(ExchangeFixture.DEADLINE.minus(Duration.ofMillis(50)));
+        Duration spare = ExchangeFixture.DEADLINE.minus(needed);
+        assertThat(spare).isPositive().isLessThan(ExchangeFixture.MAX_WAIT);
+        fixture.takePermit().start();
 
-        course.pass(Duration.ofMillis(50));
-        course.freePermit();
+        fixture.advance(spare);
+        fixture.freePermit();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("deadline-exceeded 504");
-        assertThat(course.exchange().detail()).isEqualTo("too little time is left to wait for a permit");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.record().detail()).isEqualTo("too little time is left to wait for a permit");
     }
 
     @Test
-    void doesNotLineUpWithLessTimeThanTheBackendNeeds() {
-        course.observed.uncongestedNanos = Course.DEADLINE.toNanos();
-        course.takePermit().start();
-        course.freePermit();
+    void doesNotEnterTheQueueWithLessTimeThanTheBackendNeeds() {
+        fixture.learnServiceTime(ExchangeFixture.DEADLINE.multipliedBy(2));
+        fixture.takePermit().start();
+        fixture.freePermit();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("deadline-exceeded 504");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
     }
 
     @Test
-    void takesNoPermitWhileTheBreakerIsOpen() {
-        course.breaker.forceOpen();
-        course.takePermit().start();
-        course.freePermit();
+    void acquiresNoPermitWhileTheBreakerIsOpen() {
+        fixture.breaker.forceOpen();
+        fixture.takePermit().start();
+        fixture.freePermit();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("circuit-open 503");
-        assertThat(course.exchange().attempts()).isZero();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(fixture.record().attempts()).isZero();
     }
 
     @Test
-    void isNotDispatchedIfTheBreakerHasOpenedWhileItWaited() {
-        course.takePermit().start();
-        course.breaker.forceOpen();
-        course.freePermit();
-        course.channel.runPendingTasks();
+    void startsNoAttemptIfTheBreakerOpenedDuringTheWait() {
+        fixture.takePermit().start();
+        fixture.breaker.forceOpen();
+        fixture.freePermit();
+        fixture.channel.runPendingTasks();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("circuit-open 503");
-        assertThat(course.observed.served).isEmpty();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(fixture.observer.served).isEmpty();
     }
 
     @Test
-    void countsWhatItWouldRefuseAndLetsItThrough() {
-        course.triedOut();
-        course.breaker.forceOpen();
-        course.takePermit().start();
-        course.attempt().connects();
-        course.pass(Course.DEADLINE);
-        course.finish();
+    void countsRefusalsThatAreNotEnforcedAndAdmits() {
+        fixture.withoutEnforcement();
+        fixture.breaker.forceOpen();
+        fixture.takePermit().start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.DEADLINE);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("200");
-        assertThat(course.observed.wouldRefuse).containsExactly(Reason.CIRCUIT_OPEN, Reason.DEADLINE_EXCEEDED);
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.observer.wouldRefuse).containsExactly(Reason.CIRCUIT_OPEN, Reason.DEADLINE_EXCEEDED);
     }
 
     @Test
-    void tellsHowLongTheBackendHadThePermit() {
-        course.start();
-        course.pass(Duration.ofMillis(70));
-        assertThat(course.exchange().backendNanosSoFar())
+    void reportsTheTimeForWhichThePermitWasUsed() {
+        fixture.start();
+        fixture.advance(Duration.ofMillis(70));
+        assertThat(fixture.exchange().backendNanosSoFar())
                 .isEqualTo(Duration.ofMillis(70).toNanos());
 
-        course.attempt().answers();
-        course.pass(Duration.ofMillis(30));
-        course.finish();
+        fixture.attempt().answers();
+        fixture.advance(Duration.ofMillis(30));
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.observed.served).containsExactly(Duration.ofMillis(70));
-        assertThat(course.exchange().backendNanos())
+        fixture.assertEndedCleanly();
+        assertThat(fixture.observer.served).containsExactly(Duration.ofMillis(70));
+        assertThat(fixture.record().backendNanos())
                 .isEqualTo(Duration.ofMillis(70).toNanos());
-        assertThat(course.exchange().totalNanos())
+        assertThat(fixture.record().totalNanos())
                 .isEqualTo(Duration.ofMillis(100).toNanos());
     }
 
-    /** Who stands behind it. */
-    private static final class Next extends QueueingBulkhead.Waiter {
+    /** The waiter behind the exchange in the queue. */
+    private static final class NextWaiter extends QueueingBulkhead.Waiter {
 
         private boolean granted;
 

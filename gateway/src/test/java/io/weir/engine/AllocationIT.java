@@ -19,8 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What the event loops allocate for a request on a compiled route, with every protection and the access log on: bounds a third above what was measured, so that
- * it cannot creep up.
+ * Bounds the bytes that the event loops allocate for a request on a compiled route, with every protection and
+ * the access log enabled. The bounds are a third above the measured values, so that the allocation cannot
+ * creep up.
  */
 @Timeout(120)
 class AllocationIT {
@@ -41,7 +42,7 @@ class AllocationIT {
 
     @BeforeAll
     static void start() {
-        // Which takes note of where each buffer has been.
+        // The detector would allocate a record for each access to a buffer.
         level = ResourceLeakDetector.getLevel();
         ResourceLeakDetector.setLevel(ResourceLeakDetector.Level.DISABLED);
         backend = TestBackend.healthy();
@@ -61,12 +62,12 @@ class AllocationIT {
     }
 
     @Test
-    void forwardsWithFewBytes() throws IOException {
+    void allocatesFewBytesForAForwardedRequest() throws IOException {
         assertBytesPerRequest(BACKEND, 200, "", FORWARDED_BYTES);
     }
 
     @Test
-    void refusesWithFewerBytesWhileTheBreakerIsOpen() throws IOException {
+    void allocatesFewerBytesForARefusalOfTheBreaker() throws IOException {
         gateway.backend(BACKEND).breaker().forceOpen();
         try {
             assertBytesPerRequest(BACKEND, 503, "circuit-open", CIRCUIT_OPEN_BYTES);
@@ -76,7 +77,7 @@ class AllocationIT {
     }
 
     @Test
-    void refusesWithFewerBytesWhileTheBulkheadIsFull() throws IOException {
+    void allocatesFewerBytesForARefusalOfTheBulkhead() throws IOException {
         QueueingBulkhead bulkhead = gateway.backend(FULL).bulkhead();
         assertThat(bulkhead.tryAcquire()).isTrue();
         try {
@@ -87,17 +88,19 @@ class AllocationIT {
     }
 
     /**
-     * The least of a few rounds, as many as it takes: on a busy machine the JIT compiler may come late, and what it has not compiled yet allocates more.
+     * Takes the smallest of a few rounds. On a busy machine the JIT compiler may be late, and code that is
+     * not compiled yet allocates more.
      *
-     * @param reason of a refusal; empty: none
+     * @param reason the expected reason of a refusal; empty: the request is forwarded
      */
-    private static void assertBytesPerRequest(String route, int status, String reason, long most) throws IOException {
+    private static void assertBytesPerRequest(String route, int status, String reason, long maxBytes)
+            throws IOException {
         String path = Door.COMPILED.path(route, "1");
         assertThat(TestCaller.get(gateway.port(), path).reason()).isEqualTo(reason);
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             ask(caller, path, WARM_UP, status);
             long least = Long.MAX_VALUE;
-            for (int round = 0; round < ROUNDS && least > most; round++) {
+            for (int round = 0; round < ROUNDS && least > maxBytes; round++) {
                 long before = allocated();
                 ask(caller, path, REQUESTS, status);
                 least = Math.min(least, (allocated() - before) / REQUESTS);
@@ -107,7 +110,7 @@ class AllocationIT {
                     "allocated for a request that is %s: %d bytes%n",
                     reason.isEmpty() ? "forwarded" : "refused, " + reason,
                     least);
-            assertThat(least).isBetween(1L, most);
+            assertThat(least).isBetween(1L, maxBytes);
         }
     }
 
@@ -117,7 +120,7 @@ class AllocationIT {
         }
     }
 
-    /** By the event loops of all gateways in this JVM; those of others are idle. */
+    /** Bytes allocated by the event loops of all gateways in this JVM. The other gateways are idle. */
     private static long allocated() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long[] loops = Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds()))

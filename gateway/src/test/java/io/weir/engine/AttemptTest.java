@@ -12,295 +12,295 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class AttemptTest {
 
-    private final Course course = new Course();
+    private final ExchangeFixture fixture = new ExchangeFixture();
 
     @Test
-    void isFollowedByAnotherAfterTheBackoff() {
-        course.withRetry().start();
-        course.attempt().fails();
-        assertThat(course.attempts).hasSize(1);
+    void isRetriedAfterTheBackoff() {
+        fixture.withRetry().start();
+        fixture.attempt().fails();
+        assertThat(fixture.attempts).hasSize(1);
 
-        course.pass(Course.BACKOFF);
-        assertThat(course.attempts).hasSize(2);
-        course.finish();
+        fixture.advance(ExchangeFixture.BACKOFF);
+        assertThat(fixture.attempts).hasSize(2);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("200");
-        assertThat(course.exchange().attempts()).isEqualTo(2);
-        assertThat(course.judged()).isEqualTo("1/1");
-        assertThat(course.observed.served).containsExactly(Course.BACKOFF);
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.record().attempts()).isEqualTo(2);
+        assertThat(fixture.breakerCounts()).isEqualTo("1/1");
+        assertThat(fixture.observer.served).containsExactly(ExchangeFixture.BACKOFF);
     }
 
     @Test
-    void isFollowedByAnotherIfItsStatusSaysSo() {
-        course.withRetry().start();
-        FakeAttempt first = course.attempt().begins(503);
+    void isRetriedForAConfiguredStatus() {
+        fixture.withRetry().start();
+        FakeAttempt first = fixture.attempt().begins(503);
         assertThat(first.cancelled).isOne();
 
-        course.pass(Course.BACKOFF);
-        course.attempt().begins(503);
-        course.finish();
+        fixture.advance(ExchangeFixture.BACKOFF);
+        fixture.attempt().begins(503);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo("begin 503");
-        assertThat(course.outcome()).isEqualTo("503");
-        assertThat(course.judged()).isEqualTo("0/2");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo("begin 503");
+        assertThat(fixture.outcome()).isEqualTo("503");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/2");
     }
 
     @Test
-    void isHeldAgainstTheBackendByItsStatusAloneWhetherAnotherFollowsOrNot() {
-        course.withoutFailure(503).withRetry().start();
-        course.attempt().begins(503);
-        course.pass(Course.BACKOFF);
-        course.attempt().begins(503);
-        course.finish();
+    void countsAFailureStatusEvenIfTheAttemptIsRetried() {
+        fixture.withoutFailure(503).withRetry().start();
+        fixture.attempt().begins(503);
+        fixture.advance(ExchangeFixture.BACKOFF);
+        fixture.attempt().begins(503);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.exchange().attempts()).isEqualTo(2);
-        assertThat(course.judged()).isEqualTo("2/0");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.record().attempts()).isEqualTo(2);
+        assertThat(fixture.breakerCounts()).isEqualTo("2/0");
     }
 
-    /** A 101 would make the caller's connection what nobody has asked for; the others are none. */
+    /** A 101 would switch the protocol of the caller's connection; the others are not HTTP statuses. */
     @ParameterizedTest
     @ValueSource(ints = {0, 42, 101, 199, 1000})
-    void isLostIfItsStatusIsNoFinalOne(int status) {
-        course.start();
-        course.attempt().begins(status);
+    void failsWithoutAFinalStatus(int status) {
+        fixture.start();
+        fixture.attempt().begins(status);
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo("refuse connection-lost");
-        assertThat(course.judged()).isEqualTo("0/1");
-        assertThat(course.attempt().cancelled).isOne();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo("refuse connection-lost");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
+        assertThat(fixture.attempt().cancelled).isOne();
     }
 
     @Test
-    void bringsTheCallerNothingIfItBreaksOffInASmallAnswer() {
-        course.withRetry().start();
-        course.attempt().beginsWhole(200).brings(3, course.now());
-        course.attempt().fails();
-        course.pass(Course.BACKOFF);
-        course.attempt().beginsWhole(200).brings(2, course.now());
-        course.attempt().fails();
+    void sendsTheCallerNothingOfASmallAnswerThatBreaksOff() {
+        fixture.withRetry().start();
+        fixture.attempt().beginsSmallAnswer(200).moves(3, fixture.now());
+        fixture.attempt().fails();
+        fixture.advance(ExchangeFixture.BACKOFF);
+        fixture.attempt().beginsSmallAnswer(200).moves(2, fixture.now());
+        fixture.attempt().fails();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("connection-lost 502");
-        assertThat(course.exchange().answerBytes()).isZero();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connection-lost 502");
+        assertThat(fixture.record().answerBytes()).isZero();
     }
 
     @Test
-    void isNotFollowedByAnotherOnceItsAnswerHasBegun() {
-        course.withRetry().start();
-        course.attempt().begins(200);
-        course.attempt().fails();
+    void isNotRetriedAfterItsAnswerHasBegun() {
+        fixture.withRetry().start();
+        fixture.attempt().begins(200);
+        fixture.attempt().fails();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("connection-lost 200");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connection-lost 200");
     }
 
-    /** What is known already is told, rather than that there was no time for more. */
+    /** The caller gets the known result rather than an exceeded deadline. */
     @Test
-    void isNotFollowedByAnotherThatTheDeadlineWouldNotLetBegin() {
-        course.withRetry().start();
-        course.attempt().connects();
-        course.pass(Course.DEADLINE.minus(Course.BACKOFF));
-        course.attempt().begins(503);
-        course.finish();
+    void isNotRetriedIfTheDeadlinePassesDuringTheBackoff() {
+        fixture.withRetry().start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.DEADLINE.minus(ExchangeFixture.BACKOFF));
+        fixture.attempt().begins(503);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.attempts).hasSize(1);
-        assertThat(course.outcome()).isEqualTo("503");
-    }
-
-    @Test
-    void isFollowedByAnotherIfItsAnswerDoesNotBeginInItsTime() {
-        course.withRetry(Course.SLOW).start();
-        course.attempt().connects();
-        course.pass(Course.SLOW);
-        course.pass(Course.BACKOFF);
-        assertThat(course.attempts).hasSize(2);
-        course.finish();
-
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("200");
-        assertThat(course.judged()).isEqualTo("1/1");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.outcome()).isEqualTo("503");
     }
 
     @Test
-    void hasItsTimeWithoutThatOfTheCallerWhoBringsABody() {
-        course.withRetry(Course.SLOW).withRequestBody().start();
-        FakeAttempt attempt = course.attempt().waitsForBody();
+    void isRetriedAfterTheAttemptTimeout() {
+        fixture.withRetry(ExchangeFixture.SLOW).start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.SLOW);
+        fixture.advance(ExchangeFixture.BACKOFF);
+        assertThat(fixture.attempts).hasSize(2);
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.breakerCounts()).isEqualTo("1/1");
+    }
+
+    @Test
+    void attemptTimeoutExcludesTheTimeOfTheUpload() {
+        fixture.withRetry(ExchangeFixture.SLOW).withRequestBody().start();
+        FakeAttempt attempt = fixture.attempt().waitsForBody();
         for (int i = 0; i < 3; i++) {
-            course.pass(Course.BODY_IDLE.dividedBy(2));
-            attempt.brings(1, course.now());
+            fixture.advance(ExchangeFixture.BODY_IDLE.dividedBy(2));
+            attempt.moves(1, fixture.now());
         }
-        assertThat(course.ended).isEmpty();
-        assertThat(course.judged()).isEqualTo("0/0");
-        course.finish();
+        assertThat(fixture.ended).isEmpty();
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("200");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
     }
 
     @Test
-    void takesNoLessThanNoTimeWhereTheCallerHoldsUpBothDirections() {
-        List<Duration> taken = new ArrayList<>();
-        course.breaker.resilience4j().getEventPublisher().onSuccess(event -> taken.add(event.getElapsedDuration()));
-        course.withRequestBody().start();
-        FakeAttempt attempt = course.attempt().waitsForBody().begins(200);
-        attempt.heldUp = true;
-        course.pass(Course.SLOW);
+    void reportsNoNegativeTimeIfTheCallerHoldsUpBothDirections() {
+        List<Duration> recorded = new ArrayList<>();
+        fixture.breaker.resilience4j().getEventPublisher().onSuccess(event -> recorded.add(event.getElapsedDuration()));
+        fixture.withRequestBody().start();
+        FakeAttempt attempt = fixture.attempt().waitsForBody().begins(200);
+        attempt.isHeldUp = true;
+        fixture.advance(ExchangeFixture.SLOW);
         attempt.answers();
-        course.finish();
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(taken).containsExactly(Duration.ZERO);
+        fixture.assertEndedCleanly();
+        assertThat(recorded).containsExactly(Duration.ZERO);
     }
 
     @Test
-    void givesAllBackIfItCannotEvenBegin() {
-        course.unableToAsk().withRetry().start();
+    void releasesEverythingIfItsStartFails() {
+        fixture.withFailingStart().withRetry().start();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("internal-error 500");
-        assertThat(course.judged()).as("the backend is not to blame").isEqualTo("0/0");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("internal-error 500");
+        assertThat(fixture.breakerCounts()).as("no failure of the backend").isEqualTo("0/0");
     }
 
     @Test
-    void givesAllBackIfItCannotEvenBeginAfterAWait() {
-        course.unableToAsk().takePermit().start();
-        course.freePermit();
-        course.pass(Duration.ZERO);
+    void releasesEverythingIfItsStartFailsAfterAWait() {
+        fixture.withFailingStart().takePermit().start();
+        fixture.freePermit();
+        fixture.advance(Duration.ZERO);
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("internal-error 500");
-        assertThat(course.judged()).as("the backend is not to blame").isEqualTo("0/0");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("internal-error 500");
+        assertThat(fixture.breakerCounts()).as("no failure of the backend").isEqualTo("0/0");
     }
 
     @Test
-    void isNotFollowedByAnotherIfTheBreakerHasOpened() {
-        course.withRetry().start();
-        course.attempt().fails();
-        course.breaker.forceOpen();
-        course.pass(Course.BACKOFF);
+    void isNotRetriedIfTheBreakerHasOpened() {
+        fixture.withRetry().start();
+        fixture.attempt().fails();
+        fixture.breaker.forceOpen();
+        fixture.advance(ExchangeFixture.BACKOFF);
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("circuit-open 503");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
     }
 
     @Test
-    void isNotFollowedByAnotherIfABodyMayHaveBeenSent() {
-        course.withRetry().withRequestBody().start();
-        course.attempt().connects().fails();
+    void isNotRetriedIfABodyMayHaveBeenSent() {
+        fixture.withRetry().withRequestBody().start();
+        fixture.attempt().connects().fails();
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("connection-lost 502");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connection-lost 502");
     }
 
     @Test
-    void endsWithoutAConnectionInTime() {
-        course.start();
-        course.pass(Course.CONNECT_TIMEOUT);
+    void failsAfterTheConnectTimeout() {
+        fixture.start();
+        fixture.advance(ExchangeFixture.CONNECT_TIMEOUT);
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("connect-timeout 504");
-        assertThat(course.judged()).isEqualTo("0/1");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connect-timeout 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
     }
 
     @Test
-    void endsWhenTheRequestsBodyStandsStill() {
-        course.withRequestBody().start();
-        course.attempt().waitsForBody();
-        course.pass(Course.CONNECT_TIMEOUT);
-        course.pass(Course.BODY_IDLE.minus(Course.CONNECT_TIMEOUT));
+    void isRefusedIfTheUploadIsIdle() {
+        fixture.withRequestBody().start();
+        fixture.attempt().waitsForBody();
+        fixture.advance(ExchangeFixture.CONNECT_TIMEOUT);
+        fixture.advance(ExchangeFixture.BODY_IDLE.minus(ExchangeFixture.CONNECT_TIMEOUT));
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("client-too-slow 408");
-        assertThat(course.exchange().detail()).isEqualTo("the body stands still");
-        assertThat(course.judged()).as("the backend is not to blame").isEqualTo("0/0");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
+        assertThat(fixture.record().detail()).isEqualTo("the body stands still");
+        assertThat(fixture.breakerCounts()).as("no failure of the backend").isEqualTo("0/0");
     }
 
     @Test
-    void endsAStreamThatStandsStill() {
-        course.ofStreams().start();
-        FakeAttempt attempt = course.attempt().begins(200);
-        attempt.brings(1, course.now());
-        course.pass(Course.STREAM_IDLE.minusSeconds(1));
-        attempt.brings(1, course.now());
-        course.pass(Course.STREAM_IDLE.minusSeconds(1));
-        assertThat(course.ended).isEmpty();
+    void isBrokenOffIfTheStreamIsIdle() {
+        fixture.withStreamRoute().start();
+        FakeAttempt attempt = fixture.attempt().begins(200);
+        attempt.moves(1, fixture.now());
+        fixture.advance(ExchangeFixture.STREAM_IDLE.minusSeconds(1));
+        attempt.moves(1, fixture.now());
+        fixture.advance(ExchangeFixture.STREAM_IDLE.minusSeconds(1));
+        assertThat(fixture.ended).isEmpty();
 
-        course.pass(Duration.ofSeconds(1));
+        fixture.advance(Duration.ofSeconds(1));
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("deadline-exceeded 200");
-        assertThat(course.exchange().detail()).isEqualTo("the stream stands still");
-        assertThat(course.exchange().answerBytes()).isEqualTo(2);
-        assertThat(course.caller.told()).isEqualTo("begin 200, reset");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 200");
+        assertThat(fixture.record().detail()).isEqualTo("the stream stands still");
+        assertThat(fixture.record().answerBytes()).isEqualTo(2);
+        assertThat(fixture.caller.received()).isEqualTo("begin 200, reset");
     }
 
     @Test
-    void endsWhenTheCallerTakesNothing() {
-        course.ofStreams().start();
-        FakeAttempt attempt = course.attempt().begins(200);
-        attempt.heldUp = true;
-        attempt.brings(1, course.now());
-        course.pass(Course.READ_IDLE);
-        assertThat(course.ended).as("one byte was taken").isEmpty();
+    void isBrokenOffIfTheCallerReadsNothing() {
+        fixture.withStreamRoute().start();
+        FakeAttempt attempt = fixture.attempt().begins(200);
+        attempt.isHeldUp = true;
+        attempt.moves(1, fixture.now());
+        fixture.advance(ExchangeFixture.READ_IDLE);
+        assertThat(fixture.ended).as("one byte was read").isEmpty();
 
-        course.pass(Course.READ_IDLE);
+        fixture.advance(ExchangeFixture.READ_IDLE);
 
-        course.assertOver();
-        assertThat(course.outcome()).isEqualTo("client-too-slow 200");
-        assertThat(course.exchange().detail()).isEqualTo("the answer is not taken");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-too-slow 200");
+        assertThat(fixture.record().detail()).isEqualTo("the answer is not taken");
     }
 
     @Test
-    void countsAsOverdueWhileItIsUnderWay() {
-        course.start();
-        course.attempt().connects();
-        course.pass(Course.SLOW.plusMillis(1));
-        assertThat(course.breaker.overdue()).isOne();
+    void countsAsOverdueWhileItIsInFlight() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.SLOW.plusMillis(1));
+        assertThat(fixture.breaker.overdue()).isOne();
 
-        course.finish();
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
+        fixture.assertEndedCleanly();
+        assertThat(fixture.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
                 .isOne();
     }
 
     @Test
-    void isASlowCallIfTheCallerLeavesOnceItWasSlow() {
-        course.start();
-        course.attempt().connects();
-        course.pass(Course.SLOW.plusMillis(1));
-        course.exchange().callerLeft();
+    void isASlowCallIfTheCallerLeavesAfterTheThreshold() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.SLOW.plusMillis(1));
+        fixture.exchange().callerLeft();
 
-        course.assertOver();
-        assertThat(course.judged()).isEqualTo("1/0");
-        assertThat(course.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
+        fixture.assertEndedCleanly();
+        assertThat(fixture.breakerCounts()).isEqualTo("1/0");
+        assertThat(fixture.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
                 .isOne();
     }
 
     @Test
-    void isJudgedByItsTrailers() {
-        course.start();
-        course.attempt().begins(200);
-        course.attempt().answers(new DefaultHttpHeaders().set("grpc-status", "14"));
-        course.finish();
+    void isAFailureByItsTrailers() {
+        fixture.start();
+        fixture.attempt().begins(200);
+        fixture.attempt().answers(new DefaultHttpHeaders().set("grpc-status", "14"));
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo("begin 200, trailers");
-        assertThat(course.judged()).isEqualTo("0/1");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo("begin 200, trailers");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
     }
 
     @Test
-    void isJudgedByItsStatus() {
-        course.start();
-        course.attempt().beginsWhole(503);
-        course.finish();
+    void isAFailureByItsStatus() {
+        fixture.start();
+        fixture.attempt().beginsSmallAnswer(503);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo("answer 503");
-        assertThat(course.judged()).isEqualTo("0/1");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo("answer 503");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
     }
 }

@@ -24,41 +24,46 @@ import reactor.blockhound.BlockingOperationError;
 import reactor.netty.resources.LoopResources;
 
 /**
- * No event loop is ever blocked, and each request has its trace: a storm with everything switched on, under BlockHound, in a JVM of its
- * own, since BlockHound changes the JVM for good.
+ * No event loop is ever blocked, and each request has its trace: a storm with every feature enabled, under
+ * BlockHound. It needs its own JVM, since BlockHound changes the JVM permanently.
  */
 @Timeout(300)
 class BlockHoundIT {
 
     private static final int EXCHANGES = 2_000;
-    private static final Queue<BlockingOperationError> BITES = new ConcurrentLinkedQueue<>();
+    private static final Queue<BlockingOperationError> BLOCKING_CALLS = new ConcurrentLinkedQueue<>();
 
     @BeforeAll
     static void install() {
-        assumeThat(Boolean.getBoolean("blockhound")).as("in its own execution").isTrue();
+        assumeThat(Boolean.getBoolean("blockhound"))
+                .as("runs in its own execution")
+                .isTrue();
         BlockHound.builder()
                 .loadIntegrations()
-                // Netty's allocator locks its own list for the moment in which it makes it longer.
+                // Netty's allocator locks its own list while it grows.
                 .allowBlockingCallsInside(
                         "io.netty.buffer.AdaptivePoolingAllocator$MagazineGroup", "tryExpandMagazines")
                 .blockingMethodCallback(method -> {
-                    BlockingOperationError bite = new BlockingOperationError(method);
-                    if (!waitsForATask(bite)) {
-                        BITES.add(bite);
+                    BlockingOperationError call = new BlockingOperationError(method);
+                    if (!isIdleScheduler(call)) {
+                        BLOCKING_CALLS.add(call);
                     }
                 })
                 .install();
     }
 
-    /** A scheduler's thread that has nothing to do; BlockHound knows that it may, unless it waited already when BlockHound came. */
-    private static boolean waitsForATask(BlockingOperationError bite) {
-        return Arrays.stream(bite.getStackTrace())
+    /**
+     * Whether the thread is an idle scheduler. BlockHound permits that, except if it waited before the
+     * installation.
+     */
+    private static boolean isIdleScheduler(BlockingOperationError call) {
+        return Arrays.stream(call.getStackTrace())
                 .anyMatch(frame -> frame.getClassName().equals(ThreadPoolExecutor.class.getName())
                         && frame.getMethodName().equals("getTask"));
     }
 
     @Test
-    void bitesWhereAnEventLoopBlocks() throws Exception {
+    void detectsABlockingCallOnAnEventLoop() throws Exception {
         LoopResources loops = LoopResources.create("blocked", 1, true);
         loops.onServer(false)
                 .submit(() -> {
@@ -67,38 +72,40 @@ class BlockHoundIT {
                 })
                 .get(10, TimeUnit.SECONDS);
         loops.dispose();
-        assertThat(BITES).isNotEmpty();
-        BITES.clear();
+        assertThat(BLOCKING_CALLS).isNotEmpty();
+        BLOCKING_CALLS.clear();
     }
 
     @Test
-    void blocksNoEventLoopWhateverHappensAtOnce() throws Exception {
+    void neverBlocksAnEventLoopInAStorm() throws Exception {
         long seed = Long.getLong("storm.seed", System.nanoTime());
         System.out.printf("storm: -Dstorm.seed=%d, %d exchanges%n", seed, EXCHANGES);
-        BITES.clear();
+        BLOCKING_CALLS.clear();
         try (TestCollector collector = TestCollector.start();
                 Storm storm = new Storm(
                         seed,
                         "tracing: { enabled: true, endpoint: \"" + collector.endpoint()
                                 + "\", sampling-ratio: 1, queue-capacity: 100000 }")) {
-            storm.rage(EXCHANGES);
+            storm.run(EXCHANGES);
             storm.assertAllHappened();
             storm.assertExplained();
             storm.gateway().assertNothingHeld();
             assertTraced(storm.gateway(), collector);
         }
-        assertThat(BITES.stream()
-                        .map(bite -> Arrays.stream(bite.getStackTrace())
+        assertThat(BLOCKING_CALLS.stream()
+                        .map(call -> Arrays.stream(call.getStackTrace())
                                 .skip(3)
                                 .limit(25)
                                 .map(StackTraceElement::toString)
-                                .collect(Collectors.joining("\n  ", bite.getMessage() + "\n  ", "\n")))
+                                .collect(Collectors.joining("\n  ", call.getMessage() + "\n  ", "\n")))
                         .distinct())
-                .as("%d blocking calls on event loops", BITES.size())
+                .as("%d blocking calls on event loops", BLOCKING_CALLS.size())
                 .isEmpty();
     }
 
-    /** Each request has one server span, by the trace that the log names, and each attempt's span stands below one. */
+    /**
+     * Each request has one server span with the trace id of the log; each attempt's span is a child of one.
+     */
     private static void assertTraced(TestGateway gateway, TestCollector collector) {
         Predicate<Span> isServer = span -> span.getKind() == Span.SpanKind.SPAN_KIND_SERVER;
         await().atMost(1, TimeUnit.MINUTES)

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 
-/** A protection that is not enforced lets everything through, and counts what it would have refused. */
+/** A protection that is not enforced admits every call, and counts the calls that it would have refused. */
 class DryRunIT {
 
     private static TestBackend backend;
@@ -64,20 +64,20 @@ class DryRunIT {
     }
 
     @BeforeEach
-    void calm() {
+    void reset() {
         calls = new HeldCalls();
         backend.behave(calls);
         gateway.calm();
     }
 
     @AfterEach
-    void nothingIsHeld() {
+    void assertNothingHeld() {
         calls.release();
         gateway.assertNothingHeld();
         for (Backend each : gateway.bean(LiveRoutes.class).get().backends().values()) {
-            if (each.enforcement().trial() != null) {
-                assertThat(each.enforcement().trial().inUse()).isZero();
-                assertThat(each.enforcement().trial().queued()).isZero();
+            if (each.dryRunBulkhead() != null) {
+                assertThat(each.dryRunBulkhead().inUse()).isZero();
+                assertThat(each.dryRunBulkhead().queued()).isZero();
             }
         }
     }
@@ -123,97 +123,97 @@ class DryRunIT {
         return counter == null ? 0 : (long) counter.count();
     }
 
-    private void remember(String backend, String... reasons) {
+    private void recordCounts(String backend, String... reasons) {
         before = new java.util.HashMap<>();
         for (String reason : reasons) {
             before.put(reason, wouldRefuse(backend, reason));
         }
     }
 
-    private long since(String backend, String reason) {
+    private long countedSince(String backend, String reason) {
         return wouldRefuse(backend, reason) - before.getOrDefault(reason, 0L);
     }
 
     @Door.Each
-    void countsWhoWouldHaveFoundTheBulkheadFullAndLetsThemThrough(Door door) {
-        remember("bulkhead", "bulkhead-full", "queue-timeout");
+    void countsRefusalsOfTheBulkheadAndAdmits(Door door) {
+        recordCounts("bulkhead", "bulkhead-full", "queue-timeout");
 
-        // Two with a permit, one that would wait, two that would be refused.
+        // Two calls hold permits, one would wait, and two would be refused.
         List<CompletableFuture<TestCaller.Answer>> answers = send(door, "bulkhead", 5);
 
-        Backend tried = gateway.backend("bulkhead");
-        assertThat(tried.bulkhead().inUse()).isEqualTo(5);
-        assertThat(tried.bulkhead().maxConcurrentCalls()).isEqualTo(2);
-        assertThat(tried.enforcement().trial())
-                .extracting(trial -> trial.queued())
+        Backend unenforced = gateway.backend("bulkhead");
+        assertThat(unenforced.bulkhead().inUse()).isEqualTo(5);
+        assertThat(unenforced.bulkhead().maxConcurrentCalls()).isEqualTo(2);
+        assertThat(unenforced.dryRunBulkhead())
+                .extracting(bulkhead -> bulkhead.queued())
                 .isEqualTo(1);
-        assertThat(since("bulkhead", "bulkhead-full")).isEqualTo(2);
+        assertThat(countedSince("bulkhead", "bulkhead-full")).isEqualTo(2);
         assertServed(answers);
-        await().until(() -> tried.bulkhead().inUse() == 0);
-        assertThat(since("bulkhead", "bulkhead-full")).isEqualTo(2);
-        assertThat(since("bulkhead", "queue-timeout")).isZero();
+        await().until(() -> unenforced.bulkhead().inUse() == 0);
+        assertThat(countedSince("bulkhead", "bulkhead-full")).isEqualTo(2);
+        assertThat(countedSince("bulkhead", "queue-timeout")).isZero();
     }
 
     @Door.Each
-    void countsWhoWouldHaveWaitedInVain(Door door) {
-        remember("queue", "bulkhead-full", "queue-timeout");
+    void countsTimeoutsOfTheQueue(Door door) {
+        recordCounts("queue", "bulkhead-full", "queue-timeout");
 
         List<CompletableFuture<TestCaller.Answer>> answers = send(door, "queue", 2);
 
-        await().until(() -> since("queue", "queue-timeout") == 1);
-        assertThat(since("queue", "bulkhead-full")).isZero();
+        await().until(() -> countedSince("queue", "queue-timeout") == 1);
+        assertThat(countedSince("queue", "bulkhead-full")).isZero();
         assertServed(answers);
     }
 
     @Door.Each
-    void countsStreamsBeyondTheirCap(Door door) {
-        remember("streams", "bulkhead-full");
+    void countsStreamsOverTheirLimit(Door door) {
+        recordCounts("streams", "bulkhead-full");
 
         List<CompletableFuture<TestCaller.Answer>> answers = send(door, "streams", 3);
 
         assertThat(gateway.backend("streams").streams().inUse()).isEqualTo(3);
-        assertThat(since("streams", "bulkhead-full")).isEqualTo(2);
+        assertThat(countedSince("streams", "bulkhead-full")).isEqualTo(2);
         assertServed(answers);
     }
 
     @Door.Each
-    void countsWhoWouldHaveMetAnOpenBreakerWhichOpensAndClosesAllTheSame(Door door) {
-        remember("breaker", "circuit-open");
+    void countsRefusalsOfABreakerThatStillOpensAndCloses(Door door) {
+        recordCounts("breaker", "circuit-open");
         CircuitBreaker breaker = gateway.backend("breaker").breaker().resilience4j();
         backend.behave((request, conversation) -> conversation.answer(503, "no"));
         for (int i = 0; i < 30; i++) {
-            // The backend's own answer: nobody is refused.
+            // The backend's own answer: no call is refused.
             assertThat(send(door, "breaker").join().text()).isEqualTo("no");
         }
         assertThat(breaker.getState()).isEqualTo(CircuitBreaker.State.OPEN);
-        assertThat(since("breaker", "circuit-open")).isPositive();
+        assertThat(countedSince("breaker", "circuit-open")).isPositive();
 
         backend.behave(TestBackend.ECHO);
         await().until(() -> {
             assertThat(send(door, "breaker").join().status()).isEqualTo(200);
             return breaker.getState() == CircuitBreaker.State.CLOSED;
         });
-        long soFar = since("breaker", "circuit-open");
+        long soFar = countedSince("breaker", "circuit-open");
         assertThat(send(door, "breaker").join().status()).isEqualTo(200);
-        assertThat(since("breaker", "circuit-open")).isEqualTo(soFar);
+        assertThat(countedSince("breaker", "circuit-open")).isEqualTo(soFar);
     }
 
     @Door.Each
-    void countsWhoWouldHaveRunOutOfTimeOnce(Door door) {
-        remember("deadline", "deadline-exceeded");
+    void countsAnExceededDeadlineOnce(Door door) {
+        recordCounts("deadline", "deadline-exceeded");
 
         List<CompletableFuture<TestCaller.Answer>> answers = send(door, "deadline", 1);
 
-        await().until(() -> since("deadline", "deadline-exceeded") == 1);
+        await().until(() -> countedSince("deadline", "deadline-exceeded") == 1);
         assertServed(answers);
-        assertThat(since("deadline", "deadline-exceeded")).isEqualTo(1);
-        // Who is answered in time is not counted.
+        assertThat(countedSince("deadline", "deadline-exceeded")).isEqualTo(1);
+        // A call that is answered in time is not counted.
         assertServed(List.of(send(door, "deadline")));
-        assertThat(since("deadline", "deadline-exceeded")).isEqualTo(1);
+        assertThat(countedSince("deadline", "deadline-exceeded")).isEqualTo(1);
     }
 
     @Door.Each
-    void keepsToTheCallersOwnDeadlineWhereItsOwnOnlyCounts(Door door) throws IOException {
+    void enforcesTheCallersDeadlineEvenIfTheConfiguredOneOnlyCounts(Door door) throws IOException {
         TestCaller.Answer answer =
                 TestCaller.get(gateway.port(), door.path("deadline", "1"), "X-Request-Timeout: 60ms");
 
@@ -222,14 +222,14 @@ class DryRunIT {
     }
 
     @Door.Each
-    void bitesAsSoonAsAnOperatorEnforcesIt(Door door) {
+    void refusesAsSoonAsAnOperatorEnforcesTheBulkhead(Door door) {
         LiveConfiguration live = gateway.bean(LiveConfiguration.class);
         List<CompletableFuture<TestCaller.Answer>> answers = send(door, "bulkhead", 4);
         try {
             Answer answer = live.change("bulkhead", Map.of("enforce", "true", "max-wait-duration", "0s"), "a test");
             assertThat(answer.problems()).isEmpty();
 
-            // Those who are in stay in, and nobody else gets in.
+            // The admitted calls continue; further calls are refused.
             assertThat(gateway.backend("bulkhead").bulkhead().inUse()).isEqualTo(4);
             assertThat(send(door, "bulkhead").join().reason()).isEqualTo("bulkhead-full");
         } finally {

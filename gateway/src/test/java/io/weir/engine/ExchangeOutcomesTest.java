@@ -22,7 +22,7 @@ class ExchangeOutcomesTest {
 
     @ParameterizedTest
     @EnumSource(Reason.class)
-    void isTheReasonsWordWhenTheGatewayAnswered(Reason reason) {
+    void isTheWordOfTheReasonIfTheGatewayAnswered(Reason reason) {
         assertThat(outcome(null, reason, false, reason.status().code())).isEqualTo(reason.word());
     }
 
@@ -38,54 +38,54 @@ class ExchangeOutcomesTest {
         "999, other",
         "0, other"
     })
-    void isTheClassOfTheBackendsStatusOtherwise(int status, String expected) {
+    void isTheClassOfTheBackendsStatusIfTheBackendAnswered(int status, String expected) {
         assertThat(outcome(null, null, false, status)).isEqualTo(expected);
     }
 
     @Test
-    void isFallbackWhenTheStaticAnswerWasGiven() {
+    void isFallbackIfTheStaticFallbackAnswered() {
         assertThat(outcome(STATIC, Reason.CIRCUIT_OPEN, true, 200)).isEqualTo("fallback");
     }
 
     @Test
-    void isFallbackWhenTheOtherBackendAnswered() {
+    void isFallbackIfTheFallbackBackendAnswered() {
         assertThat(outcome(OTHER_BACKEND, null, true, 404)).isEqualTo("fallback");
     }
 
     @Test
-    void isTheFirstRefusalWhenTheOtherBackendRefusedToo() {
+    void isTheReasonOfTheRefusalIfTheFallbackBackendRefusedToo() {
         assertThat(outcome(OTHER_BACKEND, Reason.CIRCUIT_OPEN, true, 503)).isEqualTo("circuit-open");
     }
 
     @Test
-    void isTheCallersDoingWhenItLeftBeforeItHadTheFallback() {
+    void isClientClosedIfTheCallerLeftBeforeItReceivedTheFallback() {
         assertThat(outcome(STATIC, Reason.CLIENT_CLOSED, true, 499)).isEqualTo("client-closed");
         assertThat(outcome(OTHER_BACKEND, Reason.CLIENT_CLOSED, true, 499)).isEqualTo("client-closed");
     }
 
     @Test
-    void isWhatBrokeOffTheOtherBackendsAnswer() {
+    void isTheReasonThatBrokeOffTheFallbackBackendsAnswer() {
         assertThat(outcome(OTHER_BACKEND, Reason.CONNECTION_LOST, true, 200)).isEqualTo("connection-lost");
     }
 
     @Test
-    void isFallbackForAnExchangeThatTheEngineLetFallBack() {
+    void isFallbackForAnExchangeWithAStaticFallback() {
         try (ObservedGateway fixture = new ObservedGateway()) {
-            Exchange[] ended = new Exchange[1];
+            ExchangeRecord[] ended = new ExchangeRecord[1];
             Exchange exchange = fixture.refused(
                     fixture.route(fixture.backend(BackendObserver.NONE), STATIC, over -> ended[0] = over),
                     ObservedGateway.caller(),
                     Duration.ZERO);
             exchange.flushed();
 
-            assertThat(ended[0]).isSameAs(exchange);
-            assertThat(exchange.reason()).isEqualTo(Reason.BULKHEAD_FULL);
-            assertThat(ExchangeOutcomes.of(exchange)).isEqualTo("fallback");
+            assertThat(ended[0]).isSameAs(exchange.record());
+            assertThat(exchange.record().reason()).isEqualTo(Reason.BULKHEAD_FULL);
+            assertThat(ExchangeOutcomes.of(exchange.record())).isEqualTo("fallback");
         }
     }
 
     @Test
-    void areABoundedListOfDifferentWords() {
+    void wordsAreABoundedListWithoutDuplicates() {
         assertThat(ExchangeOutcomes.words())
                 .doesNotHaveDuplicates()
                 .hasSize(Reason.values().length + 7)

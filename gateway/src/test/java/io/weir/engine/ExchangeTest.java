@@ -16,280 +16,281 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The exchange as a state machine: all that can happen in each of its phases, and all that can still come after that. */
+/** The exchange as a state machine: every event in every phase, and every event after that. */
 @ExtendWith(Leaks.class)
 class ExchangeTest {
 
-    /** Where an exchange is, and how it gets there. */
+    /** A situation of an exchange, and the way to reach it. */
     @SuppressWarnings("ImmutableEnumChecker") // Functions without state.
-    enum At {
-        WAITING(() -> new Course().takePermit().start()),
-        /** A permit is on its way. */
-        PROMISED(() -> {
-            Course course = WAITING.reach();
-            course.freePermit();
-            return course;
+    enum Situation {
+        WAITING(() -> new ExchangeFixture().takePermit().start()),
+        /** A granted permit is on its way. */
+        GRANTED(() -> {
+            ExchangeFixture fixture = WAITING.reach();
+            fixture.freePermit();
+            return fixture;
         }),
-        CONNECTING(() -> new Course().start()),
+        CONNECTING(() -> new ExchangeFixture().start()),
         UPLOADING(() -> {
-            Course course = new Course().withRequestBody().start();
-            course.attempt().waitsForBody();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withRequestBody().start();
+            fixture.attempt().waitsForBody();
+            return fixture;
         }),
         ASKING(() -> {
-            Course course = new Course().start();
-            course.attempt().connects();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().connects();
+            return fixture;
         }),
-        /** The head of a small answer has come. */
-        COLLECTING(() -> {
-            Course course = new Course().start();
-            course.attempt().beginsWhole(200);
-            return course;
+        /** The head of a small answer has arrived. */
+        AGGREGATING(() -> {
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().beginsSmallAnswer(200);
+            return fixture;
         }),
         RETRYING(() -> {
-            Course course = new Course().withRetry().start();
-            course.attempt().fails();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withRetry().start();
+            fixture.attempt().fails();
+            return fixture;
         }),
         ANSWERING(() -> {
-            Course course = new Course().start();
-            course.attempt().begins(200);
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().begins(200);
+            return fixture;
         }),
-        /** The caller takes its answer too slowly. */
+        /** The caller reads its answer too slowly. */
         HELD_UP(() -> {
-            Course course = ANSWERING.reach();
-            course.attempt().heldUp = true;
-            return course;
+            ExchangeFixture fixture = ANSWERING.reach();
+            fixture.attempt().isHeldUp = true;
+            return fixture;
         }),
         STREAMING(() -> {
-            Course course = new Course().ofStreams().start();
-            course.attempt().begins(200);
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withStreamRoute().start();
+            fixture.attempt().begins(200);
+            return fixture;
         }),
         TUNNEL(() -> {
-            Course course = new Course().ofWebSockets().start();
-            course.attempt().opensTunnel();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withWebSocket().start();
+            fixture.attempt().opensTunnel();
+            return fixture;
         }),
         FLUSHING(() -> {
-            Course course = new Course().start();
-            course.attempt().answers();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().start();
+            fixture.attempt().answers();
+            return fixture;
         }),
-        /** The fallback's own answer is on its way to the caller. */
+        /** The static fallback is on its way to the caller. */
         STATIC(() -> {
-            Course course = new Course().withStaticFallback().start();
-            course.attempt().fails();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withStaticFallback().start();
+            fixture.attempt().fails();
+            return fixture;
         }),
-        /** The fallback's backend is asked. */
+        /** The fallback backend is asked. */
         OTHER(() -> {
-            Course course = new Course().withOtherBackend().start();
-            course.attempt().fails();
-            return course;
+            ExchangeFixture fixture = new ExchangeFixture().withOtherBackend().start();
+            fixture.attempt().fails();
+            return fixture;
         });
 
-        private final Supplier<Course> way;
+        private final Supplier<ExchangeFixture> way;
 
-        At(Supplier<Course> way) {
+        Situation(Supplier<ExchangeFixture> way) {
             this.way = way;
         }
 
-        Course reach() {
+        ExchangeFixture reach() {
             return way.get();
         }
     }
 
-    /** What can happen to it. */
+    /** An event that ends or changes an exchange. */
     @SuppressWarnings("ImmutableEnumChecker") // Functions without state.
     enum Event {
-        LEAVES(course -> course.exchange().callerLeft()),
-        ABANDONED(course -> course.exchange().abandoned(Reason.INTERNAL_ERROR)),
-        DEADLINE(course -> course.pass(Course.DEADLINE)),
-        SHUTDOWN(course -> course.engine.endAll()),
-        RESIZE(course -> course.bulkhead.resize(2, 2)),
-        FAILS(course -> onAttempt(course, FakeAttempt::fails)),
-        ANSWERS(course -> onAttempt(course, FakeAttempt::answers)),
-        TOO_LARGE(course -> onAttempt(course, attempt -> attempt.losesUpload(new Relay.TooLarge(1)))),
-        BREAKS_OFF(course -> onAttempt(course, attempt -> attempt.losesUpload(new ClosedChannelException()))),
-        FLUSHED(course -> course.exchange().flushed()),
-        CLOSED(course -> course.exchange().tunnelClosed());
+        LEAVES(fixture -> fixture.exchange().callerLeft()),
+        ABANDONED(fixture -> fixture.exchange().abandoned(Reason.INTERNAL_ERROR)),
+        DEADLINE(fixture -> fixture.advance(ExchangeFixture.DEADLINE)),
+        SHUTDOWN(fixture -> fixture.engine.endAll()),
+        RESIZE(fixture -> fixture.bulkhead.resize(2, 2)),
+        FAILS(fixture -> onAttempt(fixture, FakeAttempt::fails)),
+        ANSWERS(fixture -> onAttempt(fixture, FakeAttempt::answers)),
+        TOO_LARGE(fixture -> onAttempt(fixture, attempt -> attempt.losesUpload(new Relay.TooLarge(1)))),
+        BREAKS_OFF(fixture -> onAttempt(fixture, attempt -> attempt.losesUpload(new ClosedChannelException()))),
+        FLUSHED(fixture -> fixture.exchange().flushed()),
+        CLOSED(fixture -> fixture.exchange().tunnelClosed());
 
-        private final Consumer<Course> doing;
+        private final Consumer<ExchangeFixture> doing;
 
-        Event(Consumer<Course> doing) {
+        Event(Consumer<ExchangeFixture> doing) {
             this.doing = doing;
         }
 
-        void happen(Course course) {
-            doing.accept(course);
-            course.channel.runPendingTasks();
+        void happen(ExchangeFixture fixture) {
+            doing.accept(fixture);
+            fixture.channel.runPendingTasks();
         }
 
-        private static void onAttempt(Course course, Consumer<FakeAttempt> doing) {
-            if (!course.attempts.isEmpty()) {
-                doing.accept(course.attempt());
+        private static void onAttempt(ExchangeFixture fixture, Consumer<FakeAttempt> doing) {
+            if (!fixture.attempts.isEmpty()) {
+                doing.accept(fixture.attempt());
             }
         }
     }
 
     /**
-     * What each comes to. What was told before, and what the breaker knows by then, is part of a row: calls that succeeded, and that failed. Where an event
-     * changes nothing, the backend answers after it, and the caller takes the answer.
+     * Columns: situation, event, everything that the caller received, the recorded outcome, and the calls
+     * that the breaker recorded as succeeded/failed. If an event does not end the exchange, the backend
+     * answers afterwards, and the caller reads the answer.
      */
     @ParameterizedTest(name = "{0}, {1}")
     @CsvSource(delimiter = '|', textBlock = """
-            WAITING    | LEAVES     | nothing                          | client-closed 499        | 0/0
-            WAITING    | ABANDONED  | nothing                          | internal-error 500       | 0/0
-            WAITING    | DEADLINE   | refuse deadline-exceeded         | deadline-exceeded 504    | 0/0
-            WAITING    | SHUTDOWN   | refuse shutting-down             | shutting-down 503        | 0/0
-            WAITING    | RESIZE     | answer 200                       | 200                      | 1/0
-            PROMISED   | LEAVES     | nothing                          | client-closed 499        | 0/0
-            PROMISED   | ABANDONED  | nothing                          | internal-error 500       | 0/0
-            PROMISED   | DEADLINE   | refuse deadline-exceeded         | deadline-exceeded 504    | 0/0
-            PROMISED   | SHUTDOWN   | refuse shutting-down             | shutting-down 503        | 0/0
-            PROMISED   | RESIZE     | answer 200                       | 200                      | 1/0
-            CONNECTING | LEAVES     | nothing                          | client-closed 499        | 0/0
-            CONNECTING | ABANDONED  | nothing                          | internal-error 500       | 0/0
-            CONNECTING | DEADLINE   | refuse deadline-exceeded         | deadline-exceeded 504    | 0/1
-            CONNECTING | SHUTDOWN   | refuse shutting-down             | shutting-down 503        | 0/0
-            CONNECTING | RESIZE     | answer 200                       | 200                      | 1/0
-            CONNECTING | FAILS      | refuse connect-failed            | connect-failed 502       | 0/1
-            CONNECTING | ANSWERS    | answer 200                       | 200                      | 1/0
-            UPLOADING  | LEAVES     | nothing                          | client-closed 499        | 0/0
-            UPLOADING  | ABANDONED  | nothing                          | internal-error 500       | 0/0
-            UPLOADING  | DEADLINE   | refuse client-too-slow           | client-too-slow 408      | 0/0
-            UPLOADING  | SHUTDOWN   | refuse shutting-down             | shutting-down 503        | 0/0
-            UPLOADING  | RESIZE     | answer 200                       | 200                      | 1/0
-            UPLOADING  | FAILS      | refuse connection-lost           | connection-lost 502      | 0/1
-            UPLOADING  | ANSWERS    | answer 200                       | 200                      | 1/0
-            UPLOADING  | TOO_LARGE  | refuse payload-too-large         | payload-too-large 413    | 0/0
-            UPLOADING  | BREAKS_OFF | nothing                          | client-closed 499        | 0/0
-            ASKING     | LEAVES     | nothing                          | client-closed 499        | 0/0
-            ASKING     | ABANDONED  | nothing                          | internal-error 500       | 0/0
-            ASKING     | DEADLINE   | refuse deadline-exceeded         | deadline-exceeded 504    | 0/1
-            ASKING     | SHUTDOWN   | refuse shutting-down             | shutting-down 503        | 0/0
-            ASKING     | RESIZE     | answer 200                       | 200                      | 1/0
-            ASKING     | FAILS      | refuse connection-lost           | connection-lost 502      | 0/1
-            ASKING     | FLUSHED    | answer 200                       | 200                      | 1/0
-            COLLECTING | LEAVES     | nothing                          | client-closed 499        | 0/0
-            COLLECTING | ABANDONED  | nothing                          | internal-error 500       | 0/0
-            COLLECTING | DEADLINE   | refuse deadline-exceeded         | deadline-exceeded 504    | 0/1
-            COLLECTING | SHUTDOWN   | refuse shutting-down             | shutting-down 503        | 0/0
-            COLLECTING | RESIZE     | answer 200                       | 200                      | 1/0
-            COLLECTING | FAILS      | refuse connection-lost           | connection-lost 502      | 0/1
-            COLLECTING | ANSWERS    | answer 200                       | 200                      | 1/0
-            COLLECTING | TOO_LARGE  | refuse payload-too-large         | payload-too-large 413    | 0/0
-            COLLECTING | BREAKS_OFF | nothing                          | client-closed 499        | 0/0
-            RETRYING   | LEAVES     | nothing                          | client-closed 499        | 0/1
-            RETRYING   | ABANDONED  | nothing                          | internal-error 500       | 0/1
-            RETRYING   | DEADLINE   | refuse deadline-exceeded         | deadline-exceeded 504    | 0/1
-            RETRYING   | SHUTDOWN   | refuse shutting-down             | shutting-down 503        | 0/1
-            ANSWERING  | LEAVES     | begin 200                        | client-closed 499        | 0/0
-            ANSWERING  | ABANDONED  | begin 200                        | internal-error 500       | 0/0
-            ANSWERING  | DEADLINE   | begin 200, reset                 | deadline-exceeded 200    | 0/1
-            ANSWERING  | SHUTDOWN   | begin 200, reset                 | shutting-down 200        | 0/0
-            ANSWERING  | RESIZE     | begin 200                        | 200                      | 1/0
-            ANSWERING  | FAILS      | begin 200, reset                 | connection-lost 200      | 0/1
-            ANSWERING  | ANSWERS    | begin 200                        | 200                      | 1/0
-            ANSWERING  | TOO_LARGE  | begin 200, reset                 | payload-too-large 200    | 0/0
-            ANSWERING  | BREAKS_OFF | begin 200                        | client-closed 499        | 0/0
-            ANSWERING  | FLUSHED    | begin 200                        | 200                      | 1/0
-            HELD_UP    | LEAVES     | begin 200                        | client-closed 499        | 0/0
-            HELD_UP    | DEADLINE   | begin 200, reset                 | client-too-slow 200      | 0/0
-            HELD_UP    | FAILS      | begin 200, reset                 | connection-lost 200      | 0/1
-            STREAMING  | LEAVES     | begin 200                        | client-closed 499        | 1/0
-            STREAMING  | ABANDONED  | begin 200                        | internal-error 500       | 1/0
-            STREAMING  | DEADLINE   | begin 200                        | 200                      | 1/0
-            STREAMING  | SHUTDOWN   | begin 200, reset                 | shutting-down 200        | 1/0
-            STREAMING  | RESIZE     | begin 200                        | 200                      | 1/0
-            STREAMING  | FAILS      | begin 200, reset                 | connection-lost 200      | 1/0
-            STREAMING  | ANSWERS    | begin 200                        | 200                      | 1/0
-            TUNNEL     | LEAVES     | upgrade                          | client-closed 499        | 1/0
-            TUNNEL     | ABANDONED  | upgrade                          | internal-error 500       | 1/0
-            TUNNEL     | DEADLINE   | upgrade                          | 101                      | 1/0
-            TUNNEL     | SHUTDOWN   | upgrade                          | shutting-down 101        | 1/0
-            TUNNEL     | RESIZE     | upgrade                          | 101                      | 1/0
-            TUNNEL     | CLOSED     | upgrade                          | 101                      | 1/0
-            FLUSHING   | LEAVES     | answer 200                       | client-closed 499        | 1/0
-            FLUSHING   | ABANDONED  | answer 200                       | internal-error 500       | 1/0
-            FLUSHING   | DEADLINE   | answer 200, reset                | client-too-slow 200      | 1/0
-            FLUSHING   | SHUTDOWN   | answer 200                       | 200                      | 1/0
-            FLUSHING   | RESIZE     | answer 200                       | 200                      | 1/0
-            FLUSHING   | TOO_LARGE  | answer 200                       | 200                      | 1/0
-            FLUSHING   | BREAKS_OFF | answer 200                       | 200                      | 1/0
-            FLUSHING   | FLUSHED    | answer 200                       | 200                      | 1/0
-            STATIC     | LEAVES     | answer 200                       | client-closed 499        | 0/1
-            STATIC     | DEADLINE   | answer 200                       | connect-failed 200       | 0/1
-            STATIC     | SHUTDOWN   | answer 200                       | connect-failed 200       | 0/1
-            STATIC     | FLUSHED    | answer 200                       | connect-failed 200       | 0/1
-            OTHER      | LEAVES     | nothing                          | client-closed 499        | 0/1
-            OTHER      | DEADLINE   | refuse connect-failed            | connect-failed 502       | 0/1
-            OTHER      | SHUTDOWN   | refuse connect-failed            | connect-failed 502       | 0/1
-            OTHER      | FAILS      | refuse connect-failed            | connect-failed 502       | 0/1
-            OTHER      | ANSWERS    | answer 200                       | 200                      | 0/1
+            WAITING     | LEAVES     | nothing                  | client-closed 499     | 0/0
+            WAITING     | ABANDONED  | nothing                  | internal-error 500    | 0/0
+            WAITING     | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/0
+            WAITING     | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/0
+            WAITING     | RESIZE     | answer 200               | 200                   | 1/0
+            GRANTED     | LEAVES     | nothing                  | client-closed 499     | 0/0
+            GRANTED     | ABANDONED  | nothing                  | internal-error 500    | 0/0
+            GRANTED     | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/0
+            GRANTED     | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/0
+            GRANTED     | RESIZE     | answer 200               | 200                   | 1/0
+            CONNECTING  | LEAVES     | nothing                  | client-closed 499     | 0/0
+            CONNECTING  | ABANDONED  | nothing                  | internal-error 500    | 0/0
+            CONNECTING  | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/1
+            CONNECTING  | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/0
+            CONNECTING  | RESIZE     | answer 200               | 200                   | 1/0
+            CONNECTING  | FAILS      | refuse connect-failed    | connect-failed 502    | 0/1
+            CONNECTING  | ANSWERS    | answer 200               | 200                   | 1/0
+            UPLOADING   | LEAVES     | nothing                  | client-closed 499     | 0/0
+            UPLOADING   | ABANDONED  | nothing                  | internal-error 500    | 0/0
+            UPLOADING   | DEADLINE   | refuse client-too-slow   | client-too-slow 408   | 0/0
+            UPLOADING   | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/0
+            UPLOADING   | RESIZE     | answer 200               | 200                   | 1/0
+            UPLOADING   | FAILS      | refuse connection-lost   | connection-lost 502   | 0/1
+            UPLOADING   | ANSWERS    | answer 200               | 200                   | 1/0
+            UPLOADING   | TOO_LARGE  | refuse payload-too-large | payload-too-large 413 | 0/0
+            UPLOADING   | BREAKS_OFF | nothing                  | client-closed 499     | 0/0
+            ASKING      | LEAVES     | nothing                  | client-closed 499     | 0/0
+            ASKING      | ABANDONED  | nothing                  | internal-error 500    | 0/0
+            ASKING      | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/1
+            ASKING      | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/0
+            ASKING      | RESIZE     | answer 200               | 200                   | 1/0
+            ASKING      | FAILS      | refuse connection-lost   | connection-lost 502   | 0/1
+            ASKING      | FLUSHED    | answer 200               | 200                   | 1/0
+            AGGREGATING | LEAVES     | nothing                  | client-closed 499     | 0/0
+            AGGREGATING | ABANDONED  | nothing                  | internal-error 500    | 0/0
+            AGGREGATING | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/1
+            AGGREGATING | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/0
+            AGGREGATING | RESIZE     | answer 200               | 200                   | 1/0
+            AGGREGATING | FAILS      | refuse connection-lost   | connection-lost 502   | 0/1
+            AGGREGATING | ANSWERS    | answer 200               | 200                   | 1/0
+            AGGREGATING | TOO_LARGE  | refuse payload-too-large | payload-too-large 413 | 0/0
+            AGGREGATING | BREAKS_OFF | nothing                  | client-closed 499     | 0/0
+            RETRYING    | LEAVES     | nothing                  | client-closed 499     | 0/1
+            RETRYING    | ABANDONED  | nothing                  | internal-error 500    | 0/1
+            RETRYING    | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/1
+            RETRYING    | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/1
+            ANSWERING   | LEAVES     | begin 200                | client-closed 499     | 0/0
+            ANSWERING   | ABANDONED  | begin 200                | internal-error 500    | 0/0
+            ANSWERING   | DEADLINE   | begin 200, reset         | deadline-exceeded 200 | 0/1
+            ANSWERING   | SHUTDOWN   | begin 200, reset         | shutting-down 200     | 0/0
+            ANSWERING   | RESIZE     | begin 200                | 200                   | 1/0
+            ANSWERING   | FAILS      | begin 200, reset         | connection-lost 200   | 0/1
+            ANSWERING   | ANSWERS    | begin 200                | 200                   | 1/0
+            ANSWERING   | TOO_LARGE  | begin 200, reset         | payload-too-large 200 | 0/0
+            ANSWERING   | BREAKS_OFF | begin 200                | client-closed 499     | 0/0
+            ANSWERING   | FLUSHED    | begin 200                | 200                   | 1/0
+            HELD_UP     | LEAVES     | begin 200                | client-closed 499     | 0/0
+            HELD_UP     | DEADLINE   | begin 200, reset         | client-too-slow 200   | 0/0
+            HELD_UP     | FAILS      | begin 200, reset         | connection-lost 200   | 0/1
+            STREAMING   | LEAVES     | begin 200                | client-closed 499     | 1/0
+            STREAMING   | ABANDONED  | begin 200                | internal-error 500    | 1/0
+            STREAMING   | DEADLINE   | begin 200                | 200                   | 1/0
+            STREAMING   | SHUTDOWN   | begin 200, reset         | shutting-down 200     | 1/0
+            STREAMING   | RESIZE     | begin 200                | 200                   | 1/0
+            STREAMING   | FAILS      | begin 200, reset         | connection-lost 200   | 1/0
+            STREAMING   | ANSWERS    | begin 200                | 200                   | 1/0
+            TUNNEL      | LEAVES     | upgrade                  | client-closed 499     | 1/0
+            TUNNEL      | ABANDONED  | upgrade                  | internal-error 500    | 1/0
+            TUNNEL      | DEADLINE   | upgrade                  | 101                   | 1/0
+            TUNNEL      | SHUTDOWN   | upgrade                  | shutting-down 101     | 1/0
+            TUNNEL      | RESIZE     | upgrade                  | 101                   | 1/0
+            TUNNEL      | CLOSED     | upgrade                  | 101                   | 1/0
+            FLUSHING    | LEAVES     | answer 200               | client-closed 499     | 1/0
+            FLUSHING    | ABANDONED  | answer 200               | internal-error 500    | 1/0
+            FLUSHING    | DEADLINE   | answer 200, reset        | client-too-slow 200   | 1/0
+            FLUSHING    | SHUTDOWN   | answer 200               | 200                   | 1/0
+            FLUSHING    | RESIZE     | answer 200               | 200                   | 1/0
+            FLUSHING    | TOO_LARGE  | answer 200               | 200                   | 1/0
+            FLUSHING    | BREAKS_OFF | answer 200               | 200                   | 1/0
+            FLUSHING    | FLUSHED    | answer 200               | 200                   | 1/0
+            STATIC      | LEAVES     | answer 200               | client-closed 499     | 0/1
+            STATIC      | DEADLINE   | answer 200               | connect-failed 200    | 0/1
+            STATIC      | SHUTDOWN   | answer 200               | connect-failed 200    | 0/1
+            STATIC      | FLUSHED    | answer 200               | connect-failed 200    | 0/1
+            OTHER       | LEAVES     | nothing                  | client-closed 499     | 0/1
+            OTHER       | DEADLINE   | refuse connect-failed    | connect-failed 502    | 0/1
+            OTHER       | SHUTDOWN   | refuse connect-failed    | connect-failed 502    | 0/1
+            OTHER       | FAILS      | refuse connect-failed    | connect-failed 502    | 0/1
+            OTHER       | ANSWERS    | answer 200               | 200                   | 0/1
             """)
-    void endsOnce(At at, Event event, String told, String outcome, String judged) {
-        Course course = at.reach();
+    void endsOnce(Situation situation, Event event, String received, String outcome, String breakerCounts) {
+        ExchangeFixture fixture = situation.reach();
 
-        event.happen(course);
-        course.finish();
+        event.happen(fixture);
+        fixture.finish();
 
-        course.assertOver();
-        assertThat(course.caller.told()).isEqualTo(told);
-        assertThat(course.outcome()).isEqualTo(outcome);
-        assertThat(course.judged()).as("calls that succeeded/failed").isEqualTo(judged);
+        fixture.assertEndedCleanly();
+        assertThat(fixture.caller.received()).isEqualTo(received);
+        assertThat(fixture.outcome()).isEqualTo(outcome);
+        assertThat(fixture.breakerCounts()).as("calls that succeeded/failed").isEqualTo(breakerCounts);
     }
 
-    /** A filter of the general door's may be on its way from another thread while its caller leaves. */
+    /** The caller may leave while a filter of the general door still runs on another thread. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void endsOnceAndAsksNobodyIfItIsForsakenBeforeItHasBegun(boolean left) {
-        Course course = new Course().make();
+    void endsOnceWithoutAnAttemptIfItIsCancelledBeforeItsStart(boolean left) {
+        ExchangeFixture fixture = new ExchangeFixture().create();
         if (left) {
-            course.exchange().callerLeft();
+            fixture.exchange().callerLeft();
         } else {
-            course.exchange().abandoned(null);
+            fixture.exchange().abandoned(null);
         }
-        assertThat(course.ended).isEmpty();
-        assertThat(course.engine.inFlight()).isZero();
+        assertThat(fixture.ended).isEmpty();
+        assertThat(fixture.engine.inFlight()).isZero();
 
-        course.start();
+        fixture.start();
 
-        course.assertOver();
-        assertThat(course.attempts).isEmpty();
-        assertThat(course.caller.told()).isEqualTo("nothing");
-        assertThat(course.outcome()).isEqualTo("client-closed 499");
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempts).isEmpty();
+        assertThat(fixture.caller.received()).isEqualTo("nothing");
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
     }
 
-    static Stream<Arguments> twoEventsInEachPhase() {
-        return Arrays.stream(At.values())
-                .flatMap(at -> Arrays.stream(Event.values()).map(first -> Arguments.of(at, first)));
+    static Stream<Arguments> eachEventInEachSituation() {
+        return Arrays.stream(Situation.values())
+                .flatMap(situation -> Arrays.stream(Event.values()).map(first -> Arguments.of(situation, first)));
     }
 
-    /** Whatever comes after whatever: the exchange ends once, and who comes late changes nothing. */
+    /** In any order of two events the exchange ends once, and later events change nothing. */
     @ParameterizedTest(name = "{0}, {1}, then each")
-    @MethodSource("twoEventsInEachPhase")
-    void givesAllBackWhateverComesSecond(At at, Event first) {
+    @MethodSource("eachEventInEachSituation")
+    void releasesEverythingInAnyOrderOfTwoEvents(Situation situation, Event first) {
         for (Event second : Event.values()) {
-            Course course = at.reach();
-            first.happen(course);
-            second.happen(course);
-            course.finish();
-            Event.LEAVES.happen(course);
-            course.assertOver();
-            String told = course.caller.told();
-            String outcome = course.outcome();
+            ExchangeFixture fixture = situation.reach();
+            first.happen(fixture);
+            second.happen(fixture);
+            fixture.finish();
+            Event.LEAVES.happen(fixture);
+            fixture.assertEndedCleanly();
+            String received = fixture.caller.received();
+            String outcome = fixture.outcome();
 
             for (Event late : Event.values()) {
-                late.happen(course);
+                late.happen(fixture);
             }
 
-            course.assertOver();
-            assertThat(course.caller.told()).isEqualTo(told);
-            assertThat(course.outcome()).isEqualTo(outcome);
+            fixture.assertEndedCleanly();
+            assertThat(fixture.caller.received()).isEqualTo(received);
+            assertThat(fixture.outcome()).isEqualTo(outcome);
         }
     }
 }

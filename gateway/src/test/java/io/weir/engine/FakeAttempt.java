@@ -15,54 +15,57 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 
-/** An attempt without a network: a test says what its backend does. Once it is cancelled or complete, that is nothing, as with the real ones. */
+/**
+ * An attempt without a network: the test triggers the events of the backend. After a cancellation or a
+ * complete answer there are no more events, as with real attempts.
+ */
 final class FakeAttempt extends Attempt {
 
     static final String BODY = "fine";
 
-    boolean connected;
-    boolean waitsForUpload;
-    boolean heldUp;
+    boolean isConnected;
+    boolean isWaitingForUpload;
+    boolean isHeldUp;
     int cancelled;
 
     @Nullable
-    Reason brokenOffFor;
+    Reason closedFor;
 
-    /** Why it cannot even begin. */
+    /** Thrown by {@link #start}; null: the attempt starts. */
     @Nullable
-    RuntimeException unable;
+    RuntimeException startFailure;
 
     private final long startedAt;
     private long movedAt = Long.MIN_VALUE;
-    private boolean collecting;
-    private boolean headCame;
+    private boolean isAggregating;
+    private boolean headArrived;
     private boolean complete;
     private long bytes;
 
-    FakeAttempt(Exchange exchange, Permission permission, long now) {
-        super(exchange, permission, now);
+    FakeAttempt(Exchange exchange, Admission admission, Permission permission, long now) {
+        super(exchange, admission, permission, now);
         this.startedAt = now;
     }
 
-    /** There is a connection. */
+    /** The connection is established. */
     FakeAttempt connects() {
-        connected = true;
+        isConnected = true;
         return this;
     }
 
-    /** There is a connection, and all the time is the caller's, who brings the request's body. */
+    /** The connection is established, and the gateway waits for the caller to send its body. */
     FakeAttempt waitsForBody() {
-        waitsForUpload = true;
+        isWaitingForUpload = true;
         movedAt = startedAt;
         return connects();
     }
 
-    /** A head whose body is awaited whole. */
-    FakeAttempt beginsWhole(int status) {
+    /** The head of an answer that is aggregated. */
+    FakeAttempt beginsSmallAnswer(int status) {
         return begins(status, new DefaultHttpHeaders().setInt(HttpHeaderNames.CONTENT_LENGTH, BODY.length()));
     }
 
-    /** A head whose body is passed on as it comes. */
+    /** The head of an answer that passes on as it arrives. */
     FakeAttempt begins(int status) {
         return begins(status, new DefaultHttpHeaders());
     }
@@ -70,7 +73,7 @@ final class FakeAttempt extends Attempt {
     FakeAttempt begins(int status, HttpHeaders head) {
         if (cancelled == 0) {
             connects();
-            headCame = true;
+            headArrived = true;
             headReceived(status, head);
         }
         return this;
@@ -78,71 +81,71 @@ final class FakeAttempt extends Attempt {
 
     FakeAttempt opensTunnel() {
         connects();
-        headCame = true;
+        headArrived = true;
         tunnelOpened(null, (fromCaller, toCaller) -> Mono.never());
         return this;
     }
 
-    /** Something comes in. */
-    void brings(int more, long now) {
+    /** Bytes of the body move. */
+    void moves(int more, long now) {
         bytes += more;
         movedAt = now;
     }
 
-    /** The rest of the answer, or all of it. */
+    /** The answer, or the rest of it, arrives. */
     void answers() {
         answers(EmptyHttpHeaders.INSTANCE);
     }
 
     void answers(HttpHeaders trailers) {
-        if (!headCame) {
-            beginsWhole(200);
+        if (!headArrived) {
+            beginsSmallAnswer(200);
         }
-        if (isOver()) {
+        if (hasEnded()) {
             return;
         }
         complete = true;
-        if (collecting) {
+        if (isAggregating) {
             bytes = BODY.length();
-            answeredWhole(Unpooled.copiedBuffer(BODY, StandardCharsets.UTF_8), trailers);
+            aggregated(Unpooled.copiedBuffer(BODY, StandardCharsets.UTF_8), trailers);
         } else {
             complete(trailers);
         }
     }
 
-    /** Its connection fails. */
+    /** The connection fails. */
     void fails() {
-        if (isOver()) {
+        if (hasEnded()) {
             return;
         }
-        if (headCame && !collecting) {
-            broke(new IOException("reset"));
+        if (headArrived && !isAggregating) {
+            answerBroken(new IOException("reset"));
         } else {
-            failed(connected ? new IOException("reset") : new ConnectException("refused"));
+            failed(isConnected ? new IOException("reset") : new ConnectException("refused"));
         }
     }
 
-    /** What carries the request's body fails: possibly after the answer is complete. */
+    /** The upload fails, possibly after the answer is complete. */
     void losesUpload(Throwable failure) {
         if (cancelled == 0) {
             uploadFailed(failure);
         }
     }
 
-    private boolean isOver() {
-        return cancelled > 0 || complete || (headCame && exchange.isWebSocket());
+    private boolean hasEnded() {
+        return cancelled > 0 || complete || (headArrived && exchange.isWebSocket());
     }
 
     @Override
     void start() {
-        if (unable != null) {
-            throw unable;
+        if (startFailure != null) {
+            throw startFailure;
         }
     }
 
     @Override
-    void collect(int maxBytes) {
-        collecting = true;
+    void aggregate(int maxBytes) {
+        isAggregating = true;
     }
 
     @Override
@@ -151,8 +154,8 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    boolean tellsCaller(Reason why) {
-        brokenOffFor = why;
+    public boolean closesCallerSide(Reason why) {
+        closedFor = why;
         return exchange.isWebSocket();
     }
 
@@ -162,23 +165,23 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    boolean connected() {
-        return connected;
+    boolean isConnected() {
+        return isConnected;
     }
 
     @Override
     boolean withdraw() {
-        return !connected;
+        return !isConnected;
     }
 
     @Override
     long callerNanos(long now) {
-        return (waitsForUpload ? now - startedAt : 0) + (heldUp ? now - startedAt : 0);
+        return (isWaitingForUpload ? now - startedAt : 0) + (isHeldUp ? now - startedAt : 0);
     }
 
     @Override
-    boolean waitsForUpload() {
-        return waitsForUpload;
+    boolean isWaitingForUpload() {
+        return isWaitingForUpload;
     }
 
     @Override
@@ -192,7 +195,7 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    boolean heldUpByCaller() {
-        return heldUp;
+    boolean isHeldUpByCaller() {
+        return isHeldUp;
     }
 }

@@ -17,11 +17,11 @@ import reactor.core.publisher.Mono;
 import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
-/** A caller that takes down what it is told. */
+/** A caller that records the calls of the engine. */
 final class FakeCaller implements Caller {
 
     final HttpHeaders headers = new DefaultHttpHeaders();
-    final List<String> told = new ArrayList<>();
+    final List<String> received = new ArrayList<>();
     HttpMethod method = HttpMethod.GET;
     boolean hasBody;
     boolean webSocket;
@@ -29,7 +29,7 @@ final class FakeCaller implements Caller {
     @Nullable
     Refusal refusal;
 
-    /** The body of an answer that came whole. */
+    /** The body of a complete answer. */
     volatile String answered = "";
 
     private final Channel channel;
@@ -38,9 +38,9 @@ final class FakeCaller implements Caller {
         this.channel = channel;
     }
 
-    /** All that it was told, in order. */
-    String told() {
-        return told.isEmpty() ? "nothing" : String.join(", ", told);
+    /** The recorded calls, in order. */
+    String received() {
+        return received.isEmpty() ? "nothing" : String.join(", ", received);
     }
 
     @Override
@@ -83,12 +83,12 @@ final class FakeCaller implements Caller {
 
     @Override
     public void begin(int status, HttpHeaders head, Publisher<ByteBuf> body) {
-        told.add("begin " + status);
+        received.add("begin " + status);
     }
 
     @Override
     public void answer(int status, HttpHeaders head, ByteBuf body) {
-        told.add("answer " + status);
+        received.add("answer " + status);
         answered = body.toString(StandardCharsets.UTF_8);
         body.release();
     }
@@ -96,7 +96,7 @@ final class FakeCaller implements Caller {
     @Override
     public void refuse(Refusal given) {
         refusal = given;
-        told.add("refuse " + given.reason().word());
+        received.add("refuse " + given.reason().word());
     }
 
     @Override
@@ -107,16 +107,16 @@ final class FakeCaller implements Caller {
     @Override
     public void upgrade(
             @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        told.add("upgrade");
+        received.add("upgrade");
     }
 
     @Override
     public void reset() {
-        told.add("reset");
+        received.add("reset");
     }
 
     @Override
     public void trailers(HttpHeaders trailers) {
-        told.add("trailers");
+        received.add("trailers");
     }
 }

@@ -41,9 +41,10 @@ import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
 /**
- * Calls as gRPC makes them: over HTTP/2 on both sides, with their outcome behind the messages or, without messages, in the head.
+ * gRPC calls: HTTP/2 on both sides, with the status in the trailers or, without messages, in the head.
  *
- * <p>Not by gRPC's own library: with it on the class path, Spring Cloud Gateway is another one.
+ * <p>The test does not use gRPC's own library: Spring Cloud Gateway behaves differently with it on the class
+ * path.
  */
 @ExtendWith(Leaks.class)
 @Timeout(60)
@@ -51,9 +52,10 @@ class GrpcIT {
 
     private static final String BACKEND = "orders";
 
-    /** Calls that the backend keeps waiting, and those of them that have been cancelled. */
+    /** Calls that the backend never answers. */
     private static final AtomicInteger HANGING = new AtomicInteger();
 
+    /** Calls of these that were cancelled. */
     private static final AtomicInteger CANCELLED = new AtomicInteger();
 
     private static DisposableServer backend;
@@ -91,7 +93,7 @@ class GrpcIT {
         return switch (method) {
             case "Talk" ->
                 response.trailerHeaders(trailers -> trailers.set("grpc-status", "0"))
-                        // Each message is answered as it comes.
+                        // Each message is answered at once.
                         .send(messages(request.receive()).map(text -> message("heard " + text)), buffer -> true);
             case "Break" ->
                 response.trailerHeaders(
@@ -113,53 +115,53 @@ class GrpcIT {
     }
 
     @BeforeEach
-    void calm() {
+    void reset() {
         gateway.calm();
         HANGING.set(0);
         CANCELLED.set(0);
     }
 
     @AfterEach
-    void nothingIsHeld() {
+    void assertNothingHeld() {
         gateway.assertNothingHeld();
     }
 
     @AfterAll
     static void stop() {
-        // Before the gateway, whose end is that of the event loops, which are its too: one that is ending may never
-        // close it.
+        // Before the gateway: both share the event loops, which end with the gateway, and a stopping event
+        // loop may never close the backend.
         backend.disposeNow(TestGateway.PATIENCE);
         gateway.close();
     }
 
     // ---------------------------------------------------------------- messages
 
-    /** Not compressed, so long, and so. */
+    /** A message: the compression flag, the length, and the content. */
     private static ByteBuf message(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         return Unpooled.buffer().writeByte(0).writeInt(bytes.length).writeBytes(bytes);
     }
 
-    /** Messages, however they are cut. */
+    /** The messages of a body, however its bytes are split into buffers. */
     private static Flux<String> messages(Flux<ByteBuf> bytes) {
         return Flux.defer(() -> {
             ByteBuf soFar = Unpooled.buffer();
             return bytes.concatMapIterable(buffer -> {
                 soFar.writeBytes(buffer);
-                List<String> whole = new ArrayList<>();
+                List<String> complete = new ArrayList<>();
                 while (soFar.readableBytes() >= 5
                         && soFar.readableBytes() >= 5 + soFar.getInt(soFar.readerIndex() + 1)) {
                     soFar.skipBytes(1);
-                    whole.add(
+                    complete.add(
                             new String(ByteBufUtil.getBytes(soFar.readSlice(soFar.readInt())), StandardCharsets.UTF_8));
                 }
-                return whole;
+                return complete;
             });
         });
     }
 
-    /** What came of a call. */
-    private static final class Outcome {
+    /** The result of a call. */
+    private static final class CallResult {
 
         private final Map<String, String> head = new TreeMap<>();
         private final Map<String, String> trailers = new TreeMap<>();
@@ -185,82 +187,82 @@ class GrpcIT {
         }
     }
 
-    private static Outcome call(String path) {
-        Outcome outcome = new Outcome();
-        // Its length is not known, as it is not with gRPC.
+    private static CallResult call(String path) {
+        CallResult result = new CallResult();
+        // Without a Content-Length, as in gRPC.
         caller.post()
                 .uri(path)
                 .send(Flux.just(message("please"), message("now")))
-                .response((head, body) -> outcome.take(head, body))
+                .response((head, body) -> result.take(head, body))
                 .blockLast(TestGateway.PATIENCE);
-        return outcome;
+        return result;
     }
 
     // ---------------------------------------------------------------- calls
 
     @Door.Each
-    void letsBothSidesTalkInTurns(Door door) throws Exception {
+    void passesMessagesInBothDirectionsInTurns(Door door) throws Exception {
         Sinks.Many<ByteBuf> says = Sinks.many().unicast().onBackpressureBuffer();
-        Outcome outcome = new Outcome();
+        CallResult result = new CallResult();
         Mono<Void> over = caller.post()
                 .uri(door.path(BACKEND, "Talk"))
                 .send((request, out) -> out.send(says.asFlux(), buffer -> true))
-                .response((head, body) -> outcome.take(head, body))
+                .response((head, body) -> result.take(head, body))
                 .then()
                 .cache();
         Disposable call = over.subscribe();
         for (int i = 0; i < 5; i++) {
             String text = "message " + i + "x".repeat(i * 20_000);
             says.tryEmitNext(message(text)).orThrow();
-            // It is answered before the next one is sent.
-            assertThat(outcome.next()).isEqualTo("heard " + text);
+            // The answer arrives before the next message is sent.
+            assertThat(result.next()).isEqualTo("heard " + text);
         }
         says.tryEmitComplete().orThrow();
         over.block(TestGateway.PATIENCE);
         call.dispose();
 
-        assertThat(outcome.head).containsEntry(":status", "200").containsEntry("content-type", "application/grpc");
-        assertThat(outcome.trailers).containsEntry("grpc-status", "0");
+        assertThat(result.head).containsEntry(":status", "200").containsEntry("content-type", "application/grpc");
+        assertThat(result.trailers).containsEntry("grpc-status", "0");
         gateway.assertTold(door, BACKEND, door.path(BACKEND, "Talk"), 200, "2xx");
         gateway.assertFed(BACKEND, 1, 0, 0);
     }
 
     @Door.Each
-    void passesAFailureBehindMessagesBackAndTellsTheBreakerOfIt(Door door) {
-        Outcome outcome = call(door.path(BACKEND, "Break"));
+    void passesAFailureInTheTrailersOnAndReportsItToTheBreaker(Door door) {
+        CallResult result = call(door.path(BACKEND, "Break"));
 
-        assertThat(outcome.messages).containsExactly("first", "second");
-        assertThat(outcome.trailers).containsEntry("grpc-status", "13").containsEntry("grpc-message", "it says");
+        assertThat(result.messages).containsExactly("first", "second");
+        assertThat(result.trailers).containsEntry("grpc-status", "13").containsEntry("grpc-message", "it says");
         gateway.assertFed(BACKEND, 1, 1, 0);
     }
 
     @Door.Each
-    void passesAFailureWithoutMessagesBackAndTellsTheBreakerOfIt(Door door) {
-        Outcome outcome = call(door.path(BACKEND, "Refuse"));
+    void passesAFailureInTheHeadOnAndReportsItToTheBreaker(Door door) {
+        CallResult result = call(door.path(BACKEND, "Refuse"));
 
-        assertThat(outcome.messages).isEmpty();
-        assertThat(outcome.head).containsEntry("grpc-status", "14").containsEntry("grpc-message", "it says");
+        assertThat(result.messages).isEmpty();
+        assertThat(result.head).containsEntry("grpc-status", "14").containsEntry("grpc-message", "it says");
         gateway.assertFed(BACKEND, 1, 1, 0);
     }
 
     @Door.Each
-    void holdsNoOtherStatusAgainstTheBackend(Door door) {
+    void doesNotReportAnyOtherStatusAsAFailure(Door door) {
         assertThat(call(door.path(BACKEND, "Unknown")).head).containsEntry("grpc-status", "5");
 
         gateway.assertFed(BACKEND, 1, 0, 0);
     }
 
     @Door.Each
-    void tellsTheBackendInItsDialectWhatIsLeftOfTheBudget(Door door) throws Exception {
-        Outcome outcome = new Outcome();
+    void sendsTheRemainingTimeAsGrpcTimeout(Door door) throws Exception {
+        CallResult result = new CallResult();
         caller.headers(head -> head.set("grpc-timeout", "5S"))
                 .post()
                 .uri(door.path(BACKEND, "Budget"))
                 .send(Flux.just(message("please"), message("now")))
-                .response((head, body) -> outcome.take(head, body))
+                .response((head, body) -> result.take(head, body))
                 .blockLast(TestGateway.PATIENCE);
 
-        String left = Objects.requireNonNull(outcome.next(), "an answer");
+        String left = Objects.requireNonNull(result.next(), "an answer");
         assertThat(left).matches("[1-9][0-9]{0,7}[munSMH]");
         long digits = Long.parseLong(left.substring(0, left.length() - 1));
         long micros =
@@ -273,42 +275,42 @@ class GrpcIT {
         assertThat(micros).isBetween(1L, 5_000_000L);
     }
 
-    // ---------------------------------------------------------------- what the gateway says itself
+    // ---------------------------------------------------------------- the gateway's own answers
 
     @Door.Each
-    void saysInGrpcsWordsThatTheDeadlineHasPassed(Door door) {
+    void refusesWithAGrpcStatusAfterTheDeadline(Door door) {
         String path = door.path("brief", "Hang");
 
-        Outcome outcome = call(path);
+        CallResult result = call(path);
 
-        assertRefused(outcome, "4", "deadline-exceeded");
+        assertRefused(result, "4", "deadline-exceeded");
         await().until(() -> CANCELLED.get() == 1);
         gateway.assertTold(door, "brief", path, 504, "deadline-exceeded");
         gateway.assertFed(BACKEND, 1, 1, 0);
     }
 
     @Door.Each
-    void saysInGrpcsWordsThatTheBreakerIsOpen(Door door) {
+    void refusesWithAGrpcStatusWhileTheBreakerIsOpen(Door door) {
         gateway.backend(BACKEND).breaker().resilience4j().transitionToForcedOpenState();
 
         assertRefused(call(door.path(BACKEND, "Talk2")), "14", "circuit-open");
         assertThat(HANGING).hasValue(0);
     }
 
-    private static void assertRefused(Outcome outcome, String status, String word) {
-        assertThat(outcome.head)
+    private static void assertRefused(CallResult result, String status, String word) {
+        assertThat(result.head)
                 .containsEntry(":status", "200")
                 .containsEntry("content-type", "application/grpc")
                 .containsEntry("grpc-status", status)
                 .containsEntry("grpc-message", word)
                 .hasEntrySatisfying("proxy-status", said -> assertThat(said).contains(word));
-        assertThat(outcome.messages).isEmpty();
+        assertThat(result.messages).isEmpty();
     }
 
-    // ---------------------------------------------------------------- callers who leave
+    // ---------------------------------------------------------------- callers that leave
 
     @Door.Each
-    void cancelsTheCallOfACallerWhoCancels(Door door) {
+    void cancelsTheBackendsCallIfTheCallerCancels(Door door) {
         String path = door.path(BACKEND, "Hang");
         Disposable call = caller.post()
                 .uri(path)

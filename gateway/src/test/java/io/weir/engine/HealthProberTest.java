@@ -12,26 +12,26 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class HealthProberTest {
 
-    /** An answer that never ends would keep its connection for ever, and each probe asks for another one. */
+    /** An answer that never ends would occupy its connection forever, and each probe needs a connection. */
     @Test
-    void holdsNoMoreConnectionsThanItMayHaveProbesUnderWay() {
+    void holdsAtMostOneConnectionForEachProbeInFlight() {
         TestBackend server = TestBackend.start((request, conversation) -> {
             conversation.write("HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n");
             conversation.in().read();
         });
-        try (Wired wired = new Wired(server, Duration.ofMillis(50), "/health")) {
-            HealthProber prober = new HealthProber(wired.backend, "/health", wired.loop(), System::nanoTime);
-            wired.breaker.resilience4j().transitionToOpenState();
+        try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(50), "/health")) {
+            HealthProber prober = new HealthProber(backend.backend, "/health", backend.loop(), System::nanoTime);
+            backend.breaker.resilience4j().transitionToOpenState();
             prober.start();
 
             await().until(() -> server.requests() >= 20);
-            // As many again may be closing.
-            assertThat(wired.pool.acquired()).isLessThanOrEqualTo(10);
-            assertThat(wired.breaker.state()).isEqualTo(State.OPEN);
+            // Five probes, and as many connections that are closing.
+            assertThat(backend.pool.acquired()).isLessThanOrEqualTo(10);
+            assertThat(backend.breaker.state()).isEqualTo(State.OPEN);
 
             prober.close();
             await().until(() -> server.connections() == 0);
-            await().until(() -> wired.breaker.probesUnderWay() == 0);
+            await().until(() -> backend.breaker.probesUnderWay() == 0);
         } finally {
             server.close();
         }

@@ -29,30 +29,30 @@ class HttpAttemptTest {
     private static final Duration DEADLINE = Duration.ofSeconds(30);
 
     /**
-     * The connection comes on its own event loop just when the time for it has passed on the caller's, which decides that nothing was sent and all may be sent again.
+     * The connection is established on its own event loop at the moment at which the connect time-out passes
+     * on the caller's. The latter decides that nothing was sent, and retries.
      */
     @Test
-    void isNotSentAnyMoreOnceItIsDecidedThatNothingWasSent() throws Exception {
+    void sendsNothingAfterTheRequestWasWithdrawn() throws Exception {
         TestBackend server = TestBackend.healthy();
         EventLoopGroup callers = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
         CountDownLatch late = new CountDownLatch(1);
         List<Attempt> attempts = new CopyOnWriteArrayList<>();
-        List<Exchange> ended = new CopyOnWriteArrayList<>();
-        try (Wired wired = new Wired(server, DEADLINE, null)) {
+        List<ExchangeRecord> ended = new CopyOnWriteArrayList<>();
+        try (SocketBackend backend = new SocketBackend(server, DEADLINE, null)) {
             Engine engine = new Engine(
                     System::nanoTime,
-                    // Asked for the jitter of the wait before the next attempt: between the decision and what follows
-                    // from it.
+                    // The jitter of the backoff is read between the withdrawal and the retry.
                     () -> {
                         late.countDown();
-                        await().until(() -> attempts.getFirst().connected());
+                        await().until(() -> attempts.getFirst().isConnected());
                         return 0.5;
                     },
                     new Drain(),
                     new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
                     new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos()),
-                    (of, permission, now) -> {
-                        Attempt attempt = Attempt.overNetwork(of, permission, now);
+                    (of, admission, permission, now) -> {
+                        Attempt attempt = Attempt.overNetwork(of, admission, permission, now);
                         attempts.add(attempt);
                         return attempt;
                     });
@@ -62,7 +62,7 @@ class HttpAttemptTest {
             caller.method = HttpMethod.POST;
             Route route = new Route(
                     "orders",
-                    wired.backend,
+                    backend.backend,
                     DEADLINE.toNanos(),
                     Mode.REQUEST,
                     null,
@@ -72,7 +72,7 @@ class HttpAttemptTest {
                     ended::add,
                     new InFlightCounter());
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
-            wired.loop().execute(() -> awaitUninterruptibly(late));
+            backend.loop().execute(() -> awaitUninterruptibly(late));
             channel.eventLoop().execute(exchange::start);
 
             await().until(() -> !caller.answered.isEmpty());
@@ -80,9 +80,9 @@ class HttpAttemptTest {
             await().until(() -> !ended.isEmpty());
 
             assertThat(attempts).hasSize(2);
-            assertThat(exchange.status()).isEqualTo(200);
+            assertThat(exchange.record().status()).isEqualTo(200);
             assertThat(server.requests()).isEqualTo(1);
-            assertThat(wired.bulkhead.inUse()).isZero();
+            assertThat(backend.bulkhead.inUse()).isZero();
         } finally {
             callers.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
             server.close();

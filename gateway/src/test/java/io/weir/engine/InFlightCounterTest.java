@@ -8,41 +8,41 @@ import org.junit.jupiter.api.Test;
 
 class InFlightCounterTest {
 
-    private final InFlightCounter usage = new InFlightCounter();
+    private final InFlightCounter inFlight = new InFlightCounter();
 
     @Test
-    void isOverWhenEverybodyWhoBeganHasEnded() {
-        assertThat(usage.isOver()).isTrue();
+    void isZeroAfterEveryUserHasEnded() {
+        assertThat(inFlight.isZero()).isTrue();
 
-        usage.began();
-        usage.began();
-        usage.ended();
-        assertThat(usage.isOver()).isFalse();
+        inFlight.begin();
+        inFlight.begin();
+        inFlight.end();
+        assertThat(inFlight.isZero()).isFalse();
 
-        usage.ended();
-        assertThat(usage.isOver()).isTrue();
+        inFlight.end();
+        assertThat(inFlight.isZero()).isTrue();
     }
 
-    /** Others come and go all the time; as long as one is in, it is never over. */
+    /** Other users begin and end all the time; one user stays. */
     @Test
-    void isNeverOverWhileSomebodyIsIn() {
-        usage.began();
+    void isNeverZeroWhileAUserIsActive() {
+        inFlight.begin();
         CompletableFuture<?>[] others = IntStream.range(0, 4)
                 .mapToObj(i -> CompletableFuture.runAsync(() -> {
                     for (int n = 0; n < 200_000; n++) {
-                        usage.began();
-                        usage.ended();
+                        inFlight.begin();
+                        inFlight.end();
                     }
                 }))
                 .toArray(CompletableFuture[]::new);
         CompletableFuture<Void> all = CompletableFuture.allOf(others);
-        boolean over = false;
+        boolean wasZero = false;
         while (!all.isDone()) {
-            over |= usage.isOver();
+            wasZero |= inFlight.isZero();
         }
 
-        assertThat(over).isFalse();
-        usage.ended();
-        assertThat(usage.isOver()).isTrue();
+        assertThat(wasZero).isFalse();
+        inFlight.end();
+        assertThat(inFlight.isZero()).isTrue();
     }
 }

@@ -12,12 +12,12 @@ import org.junit.jupiter.api.Timeout;
 class InFlightExchangesTest {
 
     @Test
-    void hasNothingToEndOnAnEventLoopThatHasStopped() throws InterruptedException {
+    void shutDownIgnoresAStoppedEventLoop() throws InterruptedException {
         DefaultEventLoop loop = new DefaultEventLoop();
-        InFlightExchanges roster = new InFlightExchanges(loop);
+        InFlightExchanges exchanges = new InFlightExchanges(loop);
         loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).sync();
         assertThat(loop.isTerminated()).isTrue();
 
-        assertThatCode(() -> roster.end(exchange -> true)).doesNotThrowAnyException();
+        assertThatCode(() -> exchanges.shutDown(exchange -> true)).doesNotThrowAnyException();
     }
 }

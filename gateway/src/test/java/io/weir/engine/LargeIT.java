@@ -40,9 +40,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import tools.jackson.databind.JsonNode;
 
 /**
- * What is large passes in constant memory, and what is long passes as long as its route allows.
+ * Large bodies pass in constant memory, and long streams last as long as their route allows.
  *
- * <p>{@code -Plong} makes it 1 GiB and minutes.
+ * <p>{@code -Plong} raises the bodies to 1 GiB and the pauses of the streams to minutes.
  */
 @ExtendWith(Leaks.class)
 @Timeout(600)
@@ -52,16 +52,19 @@ class LargeIT {
 
     private static final long BYTES = Long.getLong("large.mib", 128L) << 20;
     private static final Duration DEADLINE = Duration.ofSeconds(1);
-    /** For how long a stream says nothing between its events: longer than its deadline. */
+    /** The pause between the events of a stream: longer than its deadline. */
     private static final Duration SILENCE = Duration.ofMillis(Long.getLong("large.silence-ms", 1500L));
 
     private static final int BLOCK = 65_536;
 
-    /** What the gateway may hold of an exchange, sockets' buffers in the kernel not included. */
+    /** The memory that the gateway may use for an exchange, without the kernel's socket buffers. */
     private static final long HELD_MAX_BYTES = 32L << 20;
 
-    /** What may be on its way: what the gateway holds, and what the sockets in between do, up to 33 MB each on a usual Linux. */
-    private static final long UNDER_WAY_MAX_BYTES = 112L << 20;
+    /**
+     * The bytes that may be in transit: in the gateway, and in the socket buffers between, each of up to 33
+     * MB on a usual Linux.
+     */
+    private static final long IN_TRANSIT_MAX_BYTES = 112L << 20;
 
     private static TestBackend backend;
     private static TestGateway gateway;
@@ -84,18 +87,18 @@ class LargeIT {
         gateway = setup.start();
     }
 
-    /** Each door has a backend of its own for what is long: both are used at once. */
+    /** Each door has its own backend for events, since both doors are used at once. */
     private static String events(Door door) {
         return "events-" + door.word();
     }
 
     @BeforeEach
-    void calm() {
+    void reset() {
         gateway.calm();
     }
 
     @AfterEach
-    void nothingIsHeld() throws IOException {
+    void assertNothingHeld() throws IOException {
         gateway.assertNothingHeld();
         gateway.assertNeighbourUnharmed();
     }
@@ -106,7 +109,7 @@ class LargeIT {
         backend.close();
     }
 
-    /** A body that is made as it is sent, and known by its checksum. */
+    /** A body that is generated while it is sent, and compared by its checksum. */
     private static final class Body {
 
         @FunctionalInterface
@@ -123,7 +126,7 @@ class LargeIT {
             new Random(11).nextBytes(block);
         }
 
-        /** Sends it; at its half, what is to be done then. */
+        /** Sends the body; runs the action after the first half. */
         void send(Sink sink, Runnable atHalf) throws IOException {
             for (long at = 0; at < BYTES; at += BLOCK) {
                 if (at == BYTES / 2) {
@@ -140,7 +143,7 @@ class LargeIT {
             return sum.getValue();
         }
 
-        /** Reads as much, and gives its checksum. */
+        /** Reads a body of the same size; returns its checksum. */
         static long sumOf(InputStream in) throws IOException {
             CRC32C read = new CRC32C();
             byte[] some = new byte[BLOCK];
@@ -156,7 +159,7 @@ class LargeIT {
         }
     }
 
-    /** What the gateway's JVM holds, callers and backends included. */
+    /** The memory of the gateway's JVM, which includes the test's callers and backends. */
     private static final class Memory {
 
         private final long heapBefore = heap();
@@ -176,7 +179,7 @@ class LargeIT {
             }
         }
 
-        /** What is reachable in the middle of it all. */
+        /** Measures the reachable heap after the first half. */
         void half() {
             heapAtHalf = heap();
         }
@@ -192,21 +195,21 @@ class LargeIT {
                     .usedDirectMemory();
         }
 
-        void assertConstant(String what) throws InterruptedException {
+        void assertConstant(String label) throws InterruptedException {
             watch.interrupt();
             watch.join();
             long heap = heapAtHalf - heapBefore;
             long direct = directMost - directBefore;
             System.out.printf(
                     "%s: %d MiB; at most %d KiB more of direct memory, %d KiB more of the heap%n",
-                    what, BYTES >> 20, direct >> 10, heap >> 10);
-            assertThat(heapAtHalf).as("it has been measured").isPositive();
+                    label, BYTES >> 20, direct >> 10, heap >> 10);
+            assertThat(heapAtHalf).as("the measured heap").isPositive();
             assertThat(heap).as("growth of the heap").isLessThan(HELD_MAX_BYTES);
             assertThat(direct).as("growth of direct memory").isLessThan(HELD_MAX_BYTES);
         }
     }
 
-    // ---------------------------------------------------------------- large
+    // ---------------------------------------------------------------- large bodies
 
     @Door.Each
     void passesALargeAnswerInConstantMemory(Door door) throws Exception {
@@ -244,7 +247,7 @@ class LargeIT {
     }
 
     @Door.Each
-    void letsABackendWaitForACallerThatTakesNothing(Door door) throws Exception {
+    void stopsReadingFromTheBackendWhileTheCallerReadsNothing(Door door) throws Exception {
         Body body = new Body();
         Memory memory = new Memory();
         backend.behave((request, conversation) -> {
@@ -254,8 +257,8 @@ class LargeIT {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send(TestCaller.head("GET", door.path(BACKEND, "untaken")));
             assertThat(caller.readHead().status()).isEqualTo(200);
-            awaitStandstill(body.sent);
-            assertThat(body.sent).hasValueLessThan(UNDER_WAY_MAX_BYTES);
+            awaitNoMoreSent(body.sent);
+            assertThat(body.sent).hasValueLessThan(IN_TRANSIT_MAX_BYTES);
 
             assertThat(Body.sumOf(caller.in())).isEqualTo(body.sum());
         }
@@ -263,12 +266,12 @@ class LargeIT {
     }
 
     @Door.Each
-    void letsACallerWaitForABackendThatTakesNothing(Door door) throws Exception {
+    void stopsReadingFromTheCallerWhileTheBackendReadsNothing(Door door) throws Exception {
         Body body = new Body();
         Memory memory = new Memory();
-        CountDownLatch takes = new CountDownLatch(1);
+        CountDownLatch reading = new CountDownLatch(1);
         backend.behave((request, conversation) -> {
-            takes.await();
+            reading.await();
             conversation.answer(200, Long.toString(Body.sumOf(conversation.in())));
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -280,18 +283,21 @@ class LargeIT {
                     throw new IllegalStateException(e);
                 }
             });
-            awaitStandstill(body.sent);
-            assertThat(body.sent).hasValueLessThan(UNDER_WAY_MAX_BYTES);
+            awaitNoMoreSent(body.sent);
+            assertThat(body.sent).hasValueLessThan(IN_TRANSIT_MAX_BYTES);
 
-            takes.countDown();
+            reading.countDown();
             assertThat(caller.answer().text()).isEqualTo(Long.toString(body.sum()));
             sending.join();
         }
         memory.assertConstant("up, read late, " + door.word());
     }
 
-    /** If the machine stands still and not what is sent, this comes early, and too little has been sent to fail. */
-    private static void awaitStandstill(AtomicLong sent) {
+    /**
+     * Waits until no more bytes are sent. If the machine itself stalls, this returns early; too few bytes are
+     * then sent for a false failure.
+     */
+    private static void awaitNoMoreSent(AtomicLong sent) {
         long[] last = {-1};
         await().pollInterval(Duration.ofMillis(300)).until(() -> {
             long before = last[0];
@@ -300,10 +306,10 @@ class LargeIT {
         });
     }
 
-    // ---------------------------------------------------------------- long
+    // ---------------------------------------------------------------- long streams
 
     @Test
-    void passesEventsOnAsTheyComeForManyDeadlines() throws Exception {
+    void passesEventsOnAtOnceForLongerThanTheDeadline() throws Exception {
         int events = 4;
         Map<String, Semaphore> next = Map.of(
                 eventsPath(Door.COMPILED), new Semaphore(0),
@@ -314,7 +320,7 @@ class LargeIT {
             for (int i = 0; i < events; i++) {
                 String event = "id: " + i + "\ndata: " + "x".repeat(i * 100) + "\n\n";
                 conversation.write(Integer.toHexString(event.length()) + "\r\n" + event + "\r\n");
-                // The caller has it before anything else happens; then nothing does.
+                // The caller receives the event first; then the stream pauses.
                 Objects.requireNonNull(next.get(request.target())).tryAcquire(20, TimeUnit.SECONDS);
                 Thread.sleep(SILENCE);
             }
@@ -324,7 +330,7 @@ class LargeIT {
             List<Future<?>> all = new ArrayList<>();
             for (Door door : Door.values()) {
                 all.add(callers.submit(() -> {
-                    takeEvents(door, events, Objects.requireNonNull(next.get(eventsPath(door))));
+                    readEvents(door, events, Objects.requireNonNull(next.get(eventsPath(door))));
                     return null;
                 }));
             }
@@ -338,7 +344,7 @@ class LargeIT {
         return door.path(events(door), "events");
     }
 
-    private static void takeEvents(Door door, int events, Semaphore next) throws IOException {
+    private static void readEvents(Door door, int events, Semaphore next) throws IOException {
         String path = eventsPath(door);
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.socket()

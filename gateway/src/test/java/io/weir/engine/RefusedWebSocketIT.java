@@ -35,7 +35,10 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
-/** A backend that opens no WebSocket has answered, and its answer is passed on and told of like any other: whole, or broken off. */
+/**
+ * If a backend refuses a WebSocket, its answer is passed on and recorded like any other answer, complete or
+ * broken off.
+ */
 @ExtendWith(Leaks.class)
 @Timeout(60)
 class RefusedWebSocketIT {
@@ -43,12 +46,12 @@ class RefusedWebSocketIT {
     private static final String BACKEND = "orders";
     private static final String BRIEF = "brief";
 
-    /** More than is collected before it is passed on, and than Reactor Netty gathers of a handshake's answer. */
+    /** Larger than an aggregated answer, and than Reactor Netty's buffer for a handshake's answer. */
     private static final int LARGE = 300_000;
 
     private static final String HEAD = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n";
 
-    /** The caller has the beginning of its answer. */
+    /** Released when the caller has received the beginning of its answer. */
     private static final Semaphore BEGUN = new Semaphore(0);
 
     private static TestBackend backend;
@@ -68,16 +71,16 @@ class RefusedWebSocketIT {
     }
 
     @BeforeEach
-    void calm() {
+    void reset() {
         gateway.calm();
         BEGUN.drainPermits();
     }
 
     @AfterEach
-    void nothingIsHeld() throws IOException {
+    void assertNothingHeld() throws IOException {
         gateway.assertNothingHeld();
         gateway.assertNeighbourUnharmed();
-        // Whatever it has answered, a handshake is its connection's last request.
+        // A handshake is always the last request of its connection.
         await().until(() -> backend.connections() == 0);
     }
 
@@ -94,9 +97,9 @@ class RefusedWebSocketIT {
         }
     }
 
-    // ---------------------------------------------------------------- whole answers
+    // ---------------------------------------------------------------- complete answers
 
-    /** And nothing is added: no {@code Server-Timing}, by default. */
+    /** The gateway adds nothing: no {@code Server-Timing} by default. */
     @Door.Each
     void passesOnASmallAnswer(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write(HEAD
@@ -117,7 +120,7 @@ class RefusedWebSocketIT {
                             "via", "1.1 weir",
                             "x-request-id", path));
             assertThat(answer.text()).isEqualTo("{\"why\":\"log in\"}");
-            // The connection is as good as before.
+            // The caller's connection is reusable.
             TestWebSocket.ask(caller, path + "/next");
             assertThat(caller.answer().text()).isEqualTo("{\"why\":\"log in\"}");
         }
@@ -144,7 +147,7 @@ class RefusedWebSocketIT {
     }
 
     @Door.Each
-    void passesOnChunksAsTheyComeAndWhatIsBehindThem(Door door) throws IOException {
+    void passesOnChunksAtOnceAndTrailers(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write(HEAD + "Transfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n3\r\nlog\r\n");
             BEGUN.acquire();
@@ -196,7 +199,7 @@ class RefusedWebSocketIT {
     }
 
     @Door.Each
-    void passesOverInformationalAnswers(Door door) throws IOException {
+    void dropsInformationalAnswers(Door door) throws IOException {
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n");
             conversation.write("HTTP/1.1 100 Continue\r\n\r\n");
@@ -207,7 +210,7 @@ class RefusedWebSocketIT {
     }
 
     @Door.Each
-    void holdsABackendsFailureAgainstIt(Door door) throws IOException {
+    void reportsAFailureStatusToTheBreaker(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.answer(503, "tired"));
         String path = door.path(BACKEND, "failure");
 
@@ -218,7 +221,7 @@ class RefusedWebSocketIT {
     }
 
     @Door.Each
-    void passesTheFiltersOfAnswers(Door door) throws IOException {
+    void appliesResponseFilters(Door door) throws IOException {
         backend.behave((request, conversation) ->
                 conversation.write("HTTP/1.1 401 Unauthorized\r\nX-C: c\r\nContent-Length: 6\r\n\r\nlog in"));
 
@@ -230,7 +233,7 @@ class RefusedWebSocketIT {
     }
 
     @Door.Each
-    void asksOnceMoreWhereTheRouteSaysSo(Door door) throws Exception {
+    void isRetriedOnARouteWithRetries(Door door) throws Exception {
         AtomicInteger asked = new AtomicInteger();
         backend.behave((request, conversation) -> {
             if (asked.incrementAndGet() == 1) {
@@ -249,27 +252,27 @@ class RefusedWebSocketIT {
                 .isEqualTo(2);
     }
 
-    // ---------------------------------------------------------------- what is none
+    // ---------------------------------------------------------------- failures before the answer
 
     static Stream<Arguments> before() {
-        return throughEachDoor(BackendFault.of(Stage.BEFORE_ANSWER));
+        return onEachDoor(BackendFault.of(Stage.BEFORE_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("before")
-    void endsInARefusalBeforeTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+    void refusesIfTheBackendFailsBeforeItsAnswerBegins(BackendFault fault, Door door) throws IOException {
         backend.behave(fault.behaviour(HEAD, BEGUN));
-        assertEndsInARefusal(door, fault.name(), fault.reason());
+        assertIsRefused(door, fault.name(), fault.reason());
     }
 
     @Door.Each
-    void endsInARefusalWhereTheBackendAcceptsAnotherKey(Door door) throws IOException {
+    void refusesIfTheBackendAcceptsWithAWrongKey(Door door) throws IOException {
         backend.behave((request, conversation) -> conversation.write("HTTP/1.1 101 Switching Protocols\r\n"
                 + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: none\r\n\r\n"));
-        assertEndsInARefusal(door, "key", Reason.CONNECTION_LOST);
+        assertIsRefused(door, "key", Reason.CONNECTION_LOST);
     }
 
-    private static void assertEndsInARefusal(Door door, String name, Reason reason) throws IOException {
+    private static void assertIsRefused(Door door, String name, Reason reason) throws IOException {
         boolean late = reason == Reason.DEADLINE_EXCEEDED;
         String route = late ? BRIEF : BACKEND;
         String path = door.path(route, name);
@@ -279,15 +282,16 @@ class RefusedWebSocketIT {
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
     }
 
-    // ---------------------------------------------------------------- half an answer
+    // ---------------------------------------------------------------- broken answers
 
     static Stream<Arguments> amid() {
-        return throughEachDoor(BackendFault.of(Stage.AMID_ANSWER));
+        return onEachDoor(BackendFault.of(Stage.AMID_ANSWER));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("amid")
-    void resetsTheCallerOnceTheAnswerHasBegun(BackendFault fault, Door door) throws IOException {
+    void resetsTheCallersConnectionIfTheBackendFailsAfterItsAnswerBegan(BackendFault fault, Door door)
+            throws IOException {
         backend.behave(fault.behaviour(HEAD, BEGUN));
         boolean late = fault.isLate();
         String route = late ? BRIEF : BACKEND;
@@ -302,16 +306,16 @@ class RefusedWebSocketIT {
         gateway.assertFed(route, 1, 1, late ? 1 : 0);
     }
 
-    /** And the backend, which never spoke of WebSockets, is sent no frame. */
+    /** The backend has opened no WebSocket, so it receives no frame. */
     @Door.Each
-    void endsTheBackendsAnswerWhenTheCallerLeaves(Door door) throws Exception {
-        BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    void closesTheBackendsConnectionIfTheCallerLeaves(Door door) throws Exception {
+        BlockingQueue<String> received = new LinkedBlockingQueue<>();
         backend.behave((request, conversation) -> {
             conversation.write(HEAD + "Content-Length: 100000\r\n\r\nabc");
             try {
-                heard.add(conversation.in().read() < 0 ? "the end" : "a byte");
+                received.add(conversation.in().read() < 0 ? "the end" : "a byte");
             } catch (SocketException e) {
-                heard.add("the end");
+                received.add("the end");
             }
         });
         String path = door.path(BACKEND, "left");
@@ -321,15 +325,15 @@ class RefusedWebSocketIT {
             assertThat(caller.in().readNBytes(3)).hasSize(3);
             caller.reset();
         }
-        assertThat(heard.poll(20, TimeUnit.SECONDS)).isEqualTo("the end");
+        assertThat(received.poll(20, TimeUnit.SECONDS)).isEqualTo("the end");
         JsonNode line = gateway.assertTold(door, BACKEND, path, 499, "client-closed");
         assertThat(line.path("bytes").asInt()).isEqualTo(3);
         gateway.assertFed(BACKEND, 0, 0, 0);
     }
 
-    /** Its time to connect, 250 ms by default, is over when it is connected. */
+    /** The connect time-out, 250 ms by default, ends with the connection. */
     @Door.Each
-    void waitsForAnAnswerLongerThanForAConnection(Door door) throws Exception {
+    void waitsForAnAnswerLongerThanTheConnectTimeout(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             Thread.sleep(600);
             TestWebSocket.accept(request, conversation).next();
@@ -339,7 +343,7 @@ class RefusedWebSocketIT {
         }
     }
 
-    private static Stream<Arguments> throughEachDoor(List<?> cases) {
+    private static Stream<Arguments> onEachDoor(List<?> cases) {
         return cases.stream().flatMap(each -> Arrays.stream(Door.values()).map(door -> Arguments.of(each, door)));
     }
 }

@@ -23,16 +23,16 @@ class RelayTest {
     private final Sink sink = new Sink();
 
     @Test
-    void tellsTheSourcesTimeFromTheSinks() {
+    void separatesTheTimeOfTheSourceFromTheTimeOfTheSink() {
         relay.subscribe(sink);
         sink.request(1);
         clock.addAndGet(5);
-        assertThat(relay.waitsForSource()).isTrue();
+        assertThat(relay.isWaitingForSource()).isTrue();
         assertThat(relay.sourceNanos(clock.get())).isEqualTo(5);
 
         source.next(bytes(1));
         clock.addAndGet(7);
-        assertThat(relay.waitsForSource()).isFalse();
+        assertThat(relay.isWaitingForSource()).isFalse();
         assertThat(relay.sinkNanos(clock.get())).isEqualTo(7);
         assertThat(relay.sourceNanos(clock.get())).isEqualTo(5);
 
@@ -43,7 +43,7 @@ class RelayTest {
     }
 
     @Test
-    void hasNotStoodStillBeforeAnybodyAsksForAnything() {
+    void isNotIdleBeforeItsSubscription() {
         assertThat(relay.lastNanos()).isEqualTo(Long.MIN_VALUE);
 
         relay.subscribe(sink);
@@ -51,21 +51,21 @@ class RelayTest {
     }
 
     @Test
-    void letsNoMorePassThanItMay() {
+    void failsABodyOverItsLimit() {
         relay.subscribe(sink);
         sink.request(2);
         source.next(bytes((int) LIMIT));
-        OwnedBuffer tooMuch = bytes(1);
-        source.next(tooMuch);
+        OwnedBuffer excess = bytes(1);
+        source.next(excess);
 
         assertThat(ended).hasSize(1).hasOnlyElementsOfType(Relay.TooLarge.class);
         assertThat(sink.failures).hasSize(1);
-        assertThat(tooMuch.buffer().refCnt()).isZero();
+        assertThat(excess.buffer().refCnt()).isZero();
         source.assertCancelled();
     }
 
     @Test
-    void dropsWhatComesAfterItWasStopped() {
+    void dropsSignalsAfterItsStop() {
         relay.subscribe(sink);
         sink.request(1);
         assertThat(relay.stop()).isTrue();
@@ -80,7 +80,7 @@ class RelayTest {
     }
 
     @Test
-    void hasNothingToStopBeforeAnybodyAsks() {
+    void hasNothingToStopBeforeItsSubscription() {
         assertThat(relay.stop()).isFalse();
     }
 
@@ -88,7 +88,7 @@ class RelayTest {
         return new OwnedBuffer(Unpooled.wrappedBuffer(new byte[count]));
     }
 
-    /** Asks for what the test says. */
+    /** A sink whose demand the test sets. */
     private static final class Sink extends BaseSubscriber<ByteBuf> {
 
         private final List<Throwable> failures = new ArrayList<>();

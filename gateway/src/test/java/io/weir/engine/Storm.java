@@ -52,9 +52,11 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Exchanges by the wave: each is brought to a phase, and at one moment, give or take a drawn bit, two things happen to it.
+ * Waves of exchanges. Each exchange is brought to a phase; then two events hit it at one moment, plus or
+ * minus a random offset.
  *
- * <p>What is drawn comes from one seed; what a race ends in is the machine's, so the seed repeats the plan and not the outcome.
+ * <p>All random choices come from one seed. The outcome of a race depends on the machine: a seed repeats the
+ * plan and not the outcome.
  */
 final class Storm implements AutoCloseable {
 
@@ -63,15 +65,18 @@ final class Storm implements AutoCloseable {
     static final String RETRIED = "retried";
 
     private static final int WAVE = 200;
-    /** From a wave's beginning to its moment: time to bring all to their phases, and more where it was too short. */
+    /**
+     * Time from a wave's start to its events, in which all exchanges reach their phases. It grows if it was
+     * too short.
+     */
     private static final long LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(180);
 
     private static final long LONGEST_LEAD_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** Retries come within 25 to 75 ms of the first attempt's failure. */
+    /** A retry follows 25 to 75 ms after the first attempt's failure. */
     private static final long RETRY_LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
 
     private static final byte[] BODY = "0123456789".repeat(2_000).getBytes(StandardCharsets.US_ASCII);
-    /** More than the window of an HTTP/2 caller that gives no more, and less than what the gateway takes of it at once. */
+    /** Larger than the initial window of an HTTP/2 caller, and smaller than the gateway's own buffers. */
     private static final byte[] LARGE = "0123456789".repeat(9_000).getBytes(StandardCharsets.US_ASCII);
 
     private static final int WINDOW = 65_535;
@@ -84,24 +89,26 @@ final class Storm implements AutoCloseable {
     private final TestGateway gateway;
     private final Map<Integer, StormPlan> plans = new ConcurrentHashMap<>();
     private final Set<Socket> handshakes = ConcurrentHashMap.newKeySet();
-    private final List<String> surprises = Collections.synchronizedList(new ArrayList<>());
-    /** By phase and pair: how often both happened at about the same moment to an exchange that was there. */
+    private final List<String> unexpected = Collections.synchronizedList(new ArrayList<>());
+    /** By phase and pair: how often both events hit an exchange of that phase at about the same moment. */
     private final Map<Phase, Map<Set<Event>, Integer>> met = new EnumMap<>(Phase.class);
 
     private final List<StormPlan> ended = new ArrayList<>();
-    /** Of waves, in a drawn order: what befalls all, and how much befalls those who connect. */
+    /**
+     * The kinds of waves in random order: the events that hit all exchanges, and those that hit connections.
+     */
     private final List<Integer> kinds = new ArrayList<>();
 
     private int started;
     private long lead = LEAD_NANOS;
-    private volatile Set<Event> ofConnections = Set.of();
-    /** Whose connection comes next. */
+    private volatile Set<Event> connectionEvents = Set.of();
+    /** The exchange of the next connection. */
     private volatile @Nullable StormPlan connecting;
 
     private volatile long moment;
 
     /**
-     * A storm that has not begun.
+     * A storm without waves.
      *
      * @param weir further lines of the gateway's configuration, below {@code weir}
      */
@@ -161,15 +168,18 @@ final class Storm implements AutoCloseable {
         return gateway;
     }
 
-    /** Exchanges that there have been. */
+    /** The exchanges started so far. */
     int started() {
         return started;
     }
 
     // ---------------------------------------------------------------- a wave
 
-    /** Waves until there have been so many exchanges, and then, but not for ever, until every pair has met every phase. */
-    void rage(int exchanges) throws Exception {
+    /**
+     * Runs waves until so many exchanges have started and, up to a bound, until every pair has met in every
+     * phase.
+     */
+    void run(int exchanges) throws Exception {
         while (started < exchanges || (!missing().isEmpty() && started < 4 * exchanges)) {
             wave(WAVE);
         }
@@ -181,25 +191,25 @@ final class Storm implements AutoCloseable {
             Collections.shuffle(kinds, Random.from(random));
         }
         int kind = kinds.removeLast();
-        Set<Event> ofAll = EnumSet.noneOf(Event.class);
+        Set<Event> eventsOfAll = EnumSet.noneOf(Event.class);
         if ((kind & 1) != 0) {
-            ofAll.add(Event.RESIZE);
+            eventsOfAll.add(Event.RESIZE);
         }
         if ((kind & 2) != 0) {
-            ofAll.add(Event.SHUTDOWN);
+            eventsOfAll.add(Event.SHUTDOWN);
         }
-        Set<Event> ofHandshakes = EnumSet.noneOf(Event.class);
+        Set<Event> handshakeEvents = EnumSet.noneOf(Event.class);
         if ((kind & 4) != 0) {
-            ofHandshakes.add(Event.ERROR);
+            handshakeEvents.add(Event.ERROR);
         }
         if ((kind & 8) != 0) {
-            ofHandshakes.add(Event.COMPLETE);
+            handshakeEvents.add(Event.COMPLETE);
         }
-        ofConnections = ofHandshakes;
+        connectionEvents = handshakeEvents;
         moment = System.nanoTime() + lead;
         List<StormPlan> wave = new ArrayList<>();
         for (int i = 0; i < size; i++) {
-            StormPlan plan = draw(started++, ofAll);
+            StormPlan plan = draw(started++, eventsOfAll);
             plans.put(plan.id, plan);
             wave.add(plan);
         }
@@ -218,31 +228,31 @@ final class Storm implements AutoCloseable {
                 .filter(plan -> plan.phase != Phase.QUEUED && plan.phase != Phase.CONNECTING)
                 .forEach(plan -> call(plan, over));
         connect(wave.stream().filter(plan -> plan.phase == Phase.CONNECTING).toList(), over);
-        // All permits are taken: who comes now waits.
+        // All permits are in use: further calls wait.
         awaitUntilMoment(() -> holders.stream().allMatch(plan -> plan.reached) && flushingHoldNoPermit(wave));
         bulkhead.resize(Math.max(1, bulkhead.inUse()), WAVE);
         queued.forEach(plan -> call(plan, over));
         awaitUntilMoment(() -> bulkhead.queued() >= queued.size());
-        boolean waiting = bulkhead.queued() >= queued.size();
-        queued.forEach(plan -> plan.reached = waiting);
+        boolean areQueued = bulkhead.queued() >= queued.size();
+        queued.forEach(plan -> plan.reached = areQueued);
 
-        List<StormPlan> there = wave.stream().filter(plan -> plan.reached).toList();
+        List<StormPlan> reached = wave.stream().filter(plan -> plan.reached).toList();
         boolean inTime = System.nanoTime() < moment - TimeUnit.MILLISECONDS.toNanos(2);
-        // In time, which a virtual thread is not while hundreds wake up.
+        // A platform thread is on time; a virtual thread is not while hundreds of others wake up.
         Thread resizes = Thread.ofPlatform().start(() -> {
-            if (ofAll.contains(Event.RESIZE)) {
-                resize(there);
+            if (eventsOfAll.contains(Event.RESIZE)) {
+                resize(reached);
             }
         });
-        if (ofAll.contains(Event.SHUTDOWN)) {
+        if (eventsOfAll.contains(Event.SHUTDOWN)) {
             waitUntil(moment);
             long from = System.nanoTime();
             gateway.bean(Engine.class).endAll();
-            there.forEach(plan -> plan.happened(Event.SHUTDOWN, from));
+            reached.forEach(plan -> plan.happened(Event.SHUTDOWN, from));
         }
         assertThat(over.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS))
                 .as(
-                        "all of a wave have an end: %s",
+                        "exchanges of the wave without an end: %s",
                         wave.stream().filter(plan -> plan.seen == null).toList())
                 .isTrue();
         resizes.join();
@@ -250,7 +260,7 @@ final class Storm implements AutoCloseable {
         closeHandshakes();
         gateway.assertNothingHeld();
         if (inTime) {
-            there.forEach(plan -> count(plan, wave));
+            reached.forEach(plan -> count(plan, wave));
         }
         lead = inTime ? Math.max(LEAD_NANOS, lead * 9 / 10) : Math.min(LONGEST_LEAD_NANOS, lead * 3 / 2);
         wave.forEach(plan -> plans.remove(plan.id));
@@ -261,16 +271,16 @@ final class Storm implements AutoCloseable {
         return wave.stream().filter(plan -> plan.phase == Phase.FLUSHING).allMatch(plan -> plan.reached);
     }
 
-    private StormPlan draw(int id, Set<Event> ofAll) {
+    private StormPlan draw(int id, Set<Event> eventsOfAll) {
         Phase phase = PHASES.get(random.nextInt(PHASES.size()));
         Door door = random.nextBoolean() ? Door.COMPILED : Door.GENERAL;
         Set<Event> events = EnumSet.copyOf(phase.own());
-        events = drawn(events, Math.max(0, 2 - ofAll.size()));
-        if (phase == Phase.CONNECTING && ofConnections.size() + ofAll.size() >= 2 && random.nextBoolean()) {
-            // What befalls all is enough for some.
+        events = drawn(events, Math.max(0, 2 - eventsOfAll.size()));
+        if (phase == Phase.CONNECTING && connectionEvents.size() + eventsOfAll.size() >= 2 && random.nextBoolean()) {
+            // Some exchanges are hit only by the events of all.
             events = EnumSet.noneOf(Event.class);
         }
-        events.addAll(ofAll);
+        events.addAll(eventsOfAll);
         return new StormPlan(id, door, phase, events, moment, random);
     }
 
@@ -282,7 +292,7 @@ final class Storm implements AutoCloseable {
         return drawn;
     }
 
-    /** One after the other, so that it is known whose each connection is. */
+    /** Starts the exchanges one after the other, so that each connection belongs to a known exchange. */
     private void connect(List<StormPlan> plans, CountDownLatch over) {
         for (StormPlan plan : plans) {
             connecting = plan;
@@ -292,7 +302,7 @@ final class Storm implements AutoCloseable {
         connecting = null;
     }
 
-    private void resize(List<StormPlan> there) {
+    private void resize(List<StormPlan> reached) {
         waitUntil(moment);
         for (String backend : List.of(PLAIN, SECURE)) {
             long from = System.nanoTime();
@@ -301,7 +311,7 @@ final class Storm implements AutoCloseable {
             bulkhead.resize(1, WAVE);
             bulkhead.resize(before + 5, WAVE);
             bulkhead.resize(Math.max(1, before / 2), WAVE);
-            there.stream()
+            reached.stream()
                     .filter(plan -> plan.backend().equals(backend))
                     .forEach(plan -> plan.happened(Event.RESIZE, from));
         }
@@ -317,7 +327,7 @@ final class Storm implements AutoCloseable {
         }
     }
 
-    /** When it happened to an exchange that was there, or to those in front of it in the queue. */
+    /** The times of an event that hit the exchange, or the calls ahead of it in the queue. */
     private static List<Span> spans(StormPlan plan, Event event, List<StormPlan> wave) {
         if (plan.phase != Phase.QUEUED || (event != Event.ERROR && event != Event.COMPLETE)) {
             Span span = plan.when(event);
@@ -344,7 +354,7 @@ final class Storm implements AutoCloseable {
             } catch (IOException e) {
                 plan.seen = Seen.BROKEN_OFF;
             } catch (RuntimeException e) {
-                surprises.add(plan + ": " + e);
+                unexpected.add(plan + ": " + e);
             } finally {
                 plan.ended();
                 over.countDown();
@@ -369,9 +379,9 @@ final class Storm implements AutoCloseable {
             if (answer.status() == 200
                     && plan.phase == Phase.ANSWERING
                     && !new String(BODY, StandardCharsets.US_ASCII).equals(answer.text())) {
-                surprises.add(plan + ": an answer that was not sent");
+                unexpected.add(plan + ": a body that the backend did not send");
             }
-            return Seen.WHOLE_ANSWER;
+            return Seen.COMPLETE_ANSWER;
         }
     }
 
@@ -384,7 +394,7 @@ final class Storm implements AutoCloseable {
                 plan.happened(Event.CANCEL, from);
             }
         } catch (IOException e) {
-            // It is closed already.
+            // The connection is closed already.
         }
     }
 
@@ -405,7 +415,7 @@ final class Storm implements AutoCloseable {
                     field(":authority", "weir.test"),
                     field("x-request-timeout", timeout(plan))));
             DataInputStream in = new DataInputStream(socket.getInputStream());
-            long taken = 0;
+            long read = 0;
             while (true) {
                 int length = in.readUnsignedByte() << 16 | in.readUnsignedShort();
                 int type = in.readUnsignedByte();
@@ -413,27 +423,27 @@ final class Storm implements AutoCloseable {
                 int stream = in.readInt();
                 byte[] payload = in.readNBytes(length);
                 if (payload.length < length) {
-                    throw new EOFException("in a frame");
+                    throw new EOFException("end within a frame");
                 }
                 if (type == 0) {
-                    taken += length;
+                    read += length;
                 }
                 if (type == 3 || type == 7) {
                     return Seen.BROKEN_OFF;
                 }
                 if (stream == 1 && (flags & 1) != 0) {
-                    plan.status = taken == LARGE.length ? 200 : 0;
-                    return Seen.WHOLE_ANSWER;
+                    plan.status = read == LARGE.length ? 200 : 0;
+                    return Seen.COMPLETE_ANSWER;
                 }
-                if (taken == WINDOW && !plan.reached) {
+                if (read == WINDOW && !plan.reached) {
                     plan.reached = true;
-                    Thread.ofVirtual().start(() -> takeOrLeave(plan, socket));
+                    Thread.ofVirtual().start(() -> readOrLeave(plan, socket));
                 }
             }
         }
     }
 
-    private static void takeOrLeave(StormPlan plan, Socket socket) {
+    private static void readOrLeave(StormPlan plan, Socket socket) {
         List<Event> order = new ArrayList<>(EnumSet.of(Event.CANCEL, Event.COMPLETE));
         order.removeIf(event -> !plan.has(event));
         order.sort((one, other) -> Long.compare(plan.at(one), plan.at(other)));
@@ -455,7 +465,7 @@ final class Storm implements AutoCloseable {
                 plan.happened(event, from);
             }
         } catch (IOException e) {
-            // It is closed already.
+            // The connection is closed already.
         }
     }
 
@@ -478,7 +488,7 @@ final class Storm implements AutoCloseable {
         return frame;
     }
 
-    /** As HPACK's literal without indexing. */
+    /** A field in HPACK's literal form without indexing. */
     private static byte[] field(String name, String value) {
         byte[] field = new byte[3 + name.length() + value.length()];
         field[1] = (byte) name.length();
@@ -492,9 +502,10 @@ final class Storm implements AutoCloseable {
         if (!plan.has(Event.TIMEOUT)) {
             return "20s";
         }
-        // A waiter's time is over when what is left is less than the backend needs.
-        long needed =
-                plan.phase == Phase.QUEUED ? gateway.backend(PLAIN).observer().uncongestedNanos() : 0;
+        // A waiter times out as soon as the remaining time is less than the backend needs.
+        long needed = plan.phase == Phase.QUEUED
+                ? gateway.backend(PLAIN).serviceTime().uncongestedNanos()
+                : 0;
         long now = System.nanoTime();
         long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(plan.at(Event.TIMEOUT) + needed - now));
         plan.timesOutAt(now + TimeUnit.MILLISECONDS.toNanos(millis) - needed);
@@ -507,11 +518,11 @@ final class Storm implements AutoCloseable {
         String target = request.target();
         StormPlan plan = plans.get(Integer.parseInt(target.substring(target.lastIndexOf('/') + 1)));
         if (plan == null) {
-            // Of a wave that is over.
+            // A request of a wave that has ended.
             conversation.close();
             return;
         }
-        // Nobody else's exchange is to be hit by a reset that comes behind an answer.
+        // A reset after an answer must not hit another exchange on the same connection.
         String head =
                 "HTTP/1.1 200 OK\r\n" + (plan.has(Event.ERROR) ? "Connection: close\r\n" : "") + "Content-Length: ";
         switch (plan.phase) {
@@ -527,7 +538,7 @@ final class Storm implements AutoCloseable {
                         plan,
                         conversation,
                         (head + "2\r\nConnection: close\r\n\r\nok").getBytes(StandardCharsets.US_ASCII));
-                // The rest of the body, until the gateway has had enough.
+                // Reads the rest of the body until the gateway closes the connection.
                 conversation.in().transferTo(OutputStream.nullOutputStream());
             }
             case RETRYING -> {
@@ -552,7 +563,7 @@ final class Storm implements AutoCloseable {
         }
     }
 
-    /** The backend's part of what happens. */
+    /** Performs the events of the backend. */
     private static void happen(StormPlan plan, TestBackend.Conversation conversation, byte[] rest) throws IOException {
         boolean errs = plan.has(Event.ERROR);
         boolean completes = plan.has(Event.COMPLETE);
@@ -568,7 +579,7 @@ final class Storm implements AutoCloseable {
             conversation.reset();
             plan.happened(Event.ERROR, from);
         } else if (!completes) {
-            // Held until the gateway closes it.
+            // Keeps the connection until the gateway closes it.
             conversation.in().transferTo(OutputStream.nullOutputStream());
         }
     }
@@ -585,19 +596,19 @@ final class Storm implements AutoCloseable {
                 Thread.ofVirtual().start(() -> shakeHands(socket, plan));
             }
         } catch (IOException e) {
-            // Closed: there is nothing to accept any more.
+            // The server socket is closed at the end of the storm.
         }
     }
 
     /**
-     * The other end of a connection.
+     * Serves the backend's end of a connection.
      *
-     * @param plan whose it is; null if its exchange came too late to be counted
+     * @param plan the exchange of the connection; null if the exchange was too late to be counted
      */
     private void shakeHands(Socket socket, @Nullable StormPlan plan) {
         try (socket) {
             socket.setSoTimeout((int) TestGateway.PATIENCE.toMillis());
-            Set<Event> events = ofConnections;
+            Set<Event> events = connectionEvents;
             if (events.isEmpty()) {
                 InputStream in = socket.getInputStream();
                 in.transferTo(OutputStream.nullOutputStream());
@@ -623,13 +634,13 @@ final class Storm implements AutoCloseable {
                 plan.happened(Event.ERROR, from);
             }
         } catch (IOException e) {
-            // The gateway has closed it, as it may.
+            // The gateway may close the connection at any time.
         } finally {
             handshakes.remove(socket);
         }
     }
 
-    /** In the middle of it the gateway may close the connection: then both have met. */
+    /** The gateway may close the connection during the handshake: then both events have met. */
     private static void shakeHands(SSLSocket secured, @Nullable StormPlan plan) throws IOException {
         long from = System.nanoTime();
         try {
@@ -659,11 +670,11 @@ final class Storm implements AutoCloseable {
         }
     }
 
-    // ---------------------------------------------------------------- what came of it
+    // ---------------------------------------------------------------- results
 
-    /** Every exchange that reached the gateway is told of once, and its end is one that something drawn explains. */
+    /** Every exchange that reached the gateway is logged once, and one of its events explains its outcome. */
     void assertExplained() {
-        assertThat(surprises).isEmpty();
+        assertThat(unexpected).isEmpty();
         Map<String, List<JsonNode>> lines = new TreeMap<>();
         await().untilAsserted(() -> {
             lines.clear();
@@ -671,24 +682,25 @@ final class Storm implements AutoCloseable {
                     .forEach(line -> lines.computeIfAbsent(line.path("path").asString(""), path -> new ArrayList<>())
                             .add(line));
             assertThat(ended.stream().filter(plan -> plan.reached).filter(plan -> !lines.containsKey(plan.path())))
-                    .as("exchanges of which the access log knows nothing")
+                    .as("exchanges without a line in the access log")
                     .isEmpty();
         });
         for (StormPlan plan : ended) {
-            List<JsonNode> told = lines.getOrDefault(plan.path(), List.of());
-            assertThat(told).as("%s", plan).hasSizeLessThan(2);
-            if (!told.isEmpty()) {
-                String outcome = told.getFirst().path("outcome").asString();
-                assertThat(explained(plan)).as("%s: %s", plan, told).contains(outcome);
+            List<JsonNode> logged = lines.getOrDefault(plan.path(), List.of());
+            assertThat(logged).as("%s", plan).hasSizeLessThan(2);
+            if (!logged.isEmpty()) {
+                String outcome = logged.getFirst().path("outcome").asString();
+                assertThat(explained(plan)).as("%s: %s", plan, logged).contains(outcome);
             }
         }
     }
 
     private static Set<String> explained(StormPlan plan) {
         Set<String> outcomes = new TreeSet<>();
-        // Whoever has all the bytes that were declared may be gone before the gateway knows that they are all.
-        boolean tookAll = plan.seen == Seen.WHOLE_ANSWER && plan.has(Event.COMPLETE);
-        if (plan.has(Event.CANCEL) || !plan.hasOwn() || tookAll) {
+        // A caller that has read all declared bytes may leave before the gateway learns that the answer is
+        // complete.
+        boolean readAll = plan.seen == Seen.COMPLETE_ANSWER && plan.has(Event.COMPLETE);
+        if (plan.has(Event.CANCEL) || !plan.hasOwn() || readAll) {
             outcomes.add("client-closed");
         }
         if (plan.has(Event.TIMEOUT)) {
@@ -698,12 +710,12 @@ final class Storm implements AutoCloseable {
             outcomes.add("shutting-down");
         }
         switch (plan.phase) {
-            // What happens to others lets them up, possibly to a connection that is reset behind another one's whole
+            // The end of another call grants the permit; the reused connection may be reset after the other
             // answer.
             case QUEUED -> outcomes.addAll(List.of("2xx", "connection-lost"));
-            // Without time for another attempt, the first one stands.
+            // Without time for another attempt, the caller gets the answer of the first.
             case RETRYING -> outcomes.addAll(List.of("2xx", "5xx"));
-            // A reset in the handshake, a reset behind it, an answer, or the wave's end.
+            // A reset during or after the handshake, an answer, or the end of the wave.
             case CONNECTING -> outcomes.addAll(List.of("2xx", "connect-failed", "connection-lost"));
             default -> {
                 if (plan.has(Event.COMPLETE)) {
@@ -717,7 +729,7 @@ final class Storm implements AutoCloseable {
         return outcomes;
     }
 
-    /** How often both of a pair happened at about the same moment to an exchange that was there; a dash where they cannot. */
+    /** How often both events of a pair hit an exchange at about the same moment; a dash where they cannot. */
     String table() {
         StringBuilder table = new StringBuilder("%-20s".formatted("both at once"));
         for (Phase phase : Phase.values()) {
@@ -739,12 +751,12 @@ final class Storm implements AutoCloseable {
         return table.toString();
     }
 
-    /** Every pair has met every phase that it can meet. */
+    /** Every possible pair of events has met in every phase. */
     void assertComplete() {
         assertThat(missing()).as("pairs that did not occur:%n%s", table()).isEmpty();
     }
 
-    /** Everything has happened in every phase in which it can. */
+    /** Every possible event has occurred in every phase. */
     void assertAllHappened() {
         List<String> missing = new ArrayList<>();
         for (Phase phase : Phase.values()) {
@@ -758,7 +770,7 @@ final class Storm implements AutoCloseable {
                 }
             }
         }
-        assertThat(missing).as("what did not happen").isEmpty();
+        assertThat(missing).as("events that did not occur").isEmpty();
     }
 
     private List<String> missing() {

@@ -14,11 +14,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.slf4j.LoggerFactory;
 
 /**
- * 20 000 exchanges through both doors, to each of which two things happen at once in a drawn phase of its life: nothing is lost, nothing is
- * held, nobody takes half an answer for a whole one, and each ends for a reason that was drawn. There are up to four times as many until every
- * pair has met in every phase in which it can, which a busy machine makes rarer.
+ * 20 000 exchanges through both doors. Two random events hit each exchange at the same time, in a random
+ * phase. No resource may be lost or held, no caller may take a broken answer for a complete one, and each
+ * exchange must end for one of its events. The test runs up to four times as many exchanges until every
+ * possible pair of events has met in every phase; on a busy machine such meetings are rarer.
  *
- * <p>{@code -Dstorm.seed=} draws the same again.
+ * <p>{@code -Dstorm.seed=} repeats the random choices.
  */
 @ExtendWith(Leaks.class)
 @Timeout(600)
@@ -28,28 +29,28 @@ class StormIT {
     private static final int EXCHANGES = Integer.getInteger("storm.exchanges", 20_000);
 
     @Test
-    void givesBackWhateverHappensAtOnce() throws Exception {
+    void releasesEverythingIfTwoEventsMeet() throws Exception {
         long seed = Long.getLong("storm.seed", System.nanoTime());
         System.out.printf("storm: -Dstorm.seed=%d, %d exchanges%n", seed, EXCHANGES);
-        ListAppender<ILoggingEvent> complaints = new ListAppender<>();
+        ListAppender<ILoggingEvent> warnings = new ListAppender<>();
         try (Storm storm = new Storm(seed)) {
-            complaints.start();
-            ROOT.addAppender(complaints);
-            long began = System.nanoTime();
-            storm.rage(EXCHANGES);
+            warnings.start();
+            ROOT.addAppender(warnings);
+            long startedAt = System.nanoTime();
+            storm.run(EXCHANGES);
             System.out.printf(
                     "storm: %d exchanges in %d s%n%s%n",
-                    storm.started(), (System.nanoTime() - began) / 1_000_000_000, storm.table());
+                    storm.started(), (System.nanoTime() - startedAt) / 1_000_000_000, storm.table());
             storm.assertComplete();
             storm.assertExplained();
             storm.gateway().assertNothingHeld();
             storm.gateway().assertNeighbourUnharmed();
-            assertThat(List.copyOf(complaints.list))
+            assertThat(List.copyOf(warnings.list))
                     .filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
-                    .as("what callers and backends do is no news for the gateway's log")
+                    .as("warnings in the gateway's log about callers and backends")
                     .isEmpty();
         } finally {
-            ROOT.detachAppender(complaints);
+            ROOT.detachAppender(warnings);
         }
     }
 }

@@ -10,40 +10,46 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** One exchange of a {@link Storm}: where it is when two things happen to it at about the same moment, and which two. */
+/**
+ * The plan of one exchange in a {@link Storm}: its phase, and the events that hit it at about the same
+ * moment.
+ */
 final class StormPlan {
 
-    /** What can happen to an exchange. */
+    /** An event that can hit an exchange. */
     enum Event {
         /** The caller leaves. */
         CANCEL,
-        /** Its deadline fires. */
+        /** The deadline passes. */
         TIMEOUT,
         /** The backend resets the connection. */
         ERROR,
-        /** What it waits for comes: a permit, a connection, the answer, its end, the caller's taking it. */
+        /**
+         * The awaited step completes: the permit, the connection, the answer, its end, or the caller's
+         * reading.
+         */
         COMPLETE,
-        /** The backend's limits change. */
+        /** The limits of the backend change. */
         RESIZE,
-        /** The gateway ends what is in flight. */
+        /** The gateway ends every exchange in flight. */
         SHUTDOWN
     }
 
-    /** Where it is. */
+    /** The phase of the exchange when the events hit it. */
     enum Phase {
-        /** It waits for a permit; what fails or completes is a call in front of it. */
+        /** It waits for a permit; a call ahead of it fails or completes. */
         QUEUED(Event.CANCEL, Event.TIMEOUT),
-        /** It waits for a connection, in the middle of TLS's handshake. */
+        /** It waits for a connection, in the middle of the TLS handshake. */
         CONNECTING(Event.CANCEL, Event.TIMEOUT),
-        /** Half of its body is sent. */
+        /** Half of the request's body is sent. */
         SENDING(Event.CANCEL, Event.TIMEOUT, Event.ERROR, Event.COMPLETE),
-        /** It is sent, and has no answer. */
+        /** The request is sent and not answered. */
         AWAITING(Event.CANCEL, Event.TIMEOUT, Event.ERROR, Event.COMPLETE),
-        /** It waits before its second attempt: no backend is asked, so that none can fail or answer. */
+        /** The backoff before the second attempt: no backend is asked, so none can fail or answer. */
         RETRYING(Event.CANCEL, Event.TIMEOUT),
-        /** Half of its answer has come. */
+        /** Half of the answer has arrived. */
         ANSWERING(Event.CANCEL, Event.TIMEOUT, Event.ERROR, Event.COMPLETE),
-        /** All of its answer has come, and the caller has not taken it: the backend has nothing to do with it any more. */
+        /** The answer is complete, and the caller has not read it: the backend is no longer involved. */
         FLUSHING(Event.CANCEL, Event.TIMEOUT, Event.COMPLETE);
 
         @SuppressWarnings("ImmutableEnumChecker") // Never changed.
@@ -53,12 +59,12 @@ final class StormPlan {
             this.own = EnumSet.of(own[0], own);
         }
 
-        /** What is done to a single exchange in it; the rest is done to all that are in flight. */
+        /** The events that hit a single exchange; the others hit all exchanges in flight. */
         Set<Event> own() {
             return own;
         }
 
-        /** Whether it can meet both. */
+        /** Whether the event can hit an exchange in this phase. */
         boolean meets(Event event) {
             return switch (event) {
                 case RESIZE, SHUTDOWN -> true;
@@ -68,15 +74,18 @@ final class StormPlan {
         }
     }
 
-    /** What its caller saw of it. */
+    /** The end of the exchange as its caller saw it. */
     enum Seen {
-        WHOLE_ANSWER,
+        COMPLETE_ANSWER,
         BROKEN_OFF,
         LEFT
     }
 
     private static final long JITTER_NANOS = 1_000_000;
-    /** The gateway has a wave to see to at that moment: it may learn of either first. */
+    /**
+     * The tolerance for a meeting: the gateway handles a whole wave at that moment, and may see either event
+     * first.
+     */
     private static final long TOGETHER_NANOS = 4_000_000;
 
     private static final long LAST_NANOS = 100_000_000;
@@ -84,7 +93,10 @@ final class StormPlan {
     final int id;
     final Door door;
     final Phase phase;
-    /** What is to happen to it, but for what its connection in {@link Phase#CONNECTING} does, and the calls in front of it in {@link Phase#QUEUED}. */
+    /**
+     * The planned events, except those of the connection in {@link Phase#CONNECTING} and of the calls ahead
+     * in {@link Phase#QUEUED}.
+     */
     final Set<Event> events;
 
     final AtomicInteger attempts = new AtomicInteger();
@@ -97,10 +109,10 @@ final class StormPlan {
     volatile int status;
     private volatile long endedAt;
 
-    /** From when to when something happened, in {@link System#nanoTime}. */
+    /** The start and end of an event, in {@link System#nanoTime}. */
     record Span(long from, long to) {
 
-        /** Whether both were at about the same moment. */
+        /** Whether both events occurred at about the same moment. */
         boolean meets(Span other) {
             return from - other.to <= TOGETHER_NANOS && other.from - to <= TOGETHER_NANOS;
         }
@@ -121,54 +133,57 @@ final class StormPlan {
         return events.contains(event);
     }
 
-    /** Whether something is to happen to it alone: if not, it may have come too late for what happens to all. */
+    /**
+     * Whether a planned event hits this exchange alone. If not, the exchange may have been too late for its
+     * events.
+     */
     boolean hasOwn() {
         return events.stream().anyMatch(event -> event != Event.RESIZE && event != Event.SHUTDOWN);
     }
 
-    /** When its caller has had enough. */
+    /** The moment at which the caller leaves at the latest. */
     long latest() {
         return latest;
     }
 
-    /** When it is to happen. */
+    /** The planned moment of the event. */
     long at(Event event) {
         return at.getOrDefault(event, Long.MAX_VALUE);
     }
 
-    /** It has happened to it, from then until now. */
+    /** The event occurred, between the given moment and now. */
     void happened(Event event, long from) {
         happened.put(event, new Span(from, System.nanoTime()));
     }
 
-    /** Its deadline is due then, unless it ends before. */
+    /** The deadline passes at this moment, unless the exchange ends before. */
     void timesOutAt(long due) {
         happened.put(Event.TIMEOUT, new Span(due, due));
     }
 
-    /** The caller knows its end. */
+    /** The caller has seen the end. */
     void ended() {
         endedAt = System.nanoTime();
     }
 
-    /** When it happened to it; null if it did not, or only when it was over. */
+    /** The time of the event; null if it did not occur, or only after the end. */
     @Nullable
     Span when(Event event) {
         Span span = happened.get(event);
         return span == null || isOverBefore(span) ? null : span;
     }
 
-    /** Whether the caller knew the end before. Of its own leaving the gateway may learn a moment later. */
+    /** Whether the caller saw the end before. The gateway may see a leaving caller a moment later. */
     boolean isOverBefore(Span span) {
         return !happened.containsKey(Event.CANCEL) && span.from() - endedAt > 0;
     }
 
-    /** The backend that it is at. */
+    /** The backend of the exchange. */
     String backend() {
         return phase == Phase.CONNECTING ? Storm.SECURE : Storm.PLAIN;
     }
 
-    /** Its path in the access log. */
+    /** The path of the exchange in the access log. */
     String path() {
         return door.path(route(), Integer.toString(id));
     }

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import tools.jackson.databind.JsonNode;
 
-/** WebSockets pass frame by frame, and either side hears how the other has closed. */
+/** WebSockets pass frame by frame, and each side receives the close status of the other. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
 class WebSocketIT {
@@ -41,14 +41,14 @@ class WebSocketIT {
     private static TestBackend backend;
     private static TestGateway gateway;
 
-    /** What the backend's end of a WebSocket has heard last. */
-    private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    /** The last event at the backend's end of each WebSocket. */
+    private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
 
     @BeforeAll
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
-                // Each test waits until the backend has no connection left.
+                // Each test waits until all connections of the backend are closed.
                 .backend(BACKEND, backend.uri(), "deadline: 5s", "max-streams: 4", "connection: { max-idle: 200ms }")
                 .backend("brief", backend.uri(), "deadline: 1s", "stream-idle-timeout: 1500ms")
                 .route(BACKEND, BACKEND)
@@ -63,12 +63,12 @@ class WebSocketIT {
     }
 
     @BeforeEach
-    void calm() {
+    void reset() {
         gateway.calm();
     }
 
     @AfterEach
-    void nothingIsHeld() throws IOException {
+    void assertNothingHeld() throws IOException {
         gateway.assertNothingHeld();
         gateway.assertNeighbourUnharmed();
         await().until(() -> backend.connections() == 0);
@@ -80,8 +80,8 @@ class WebSocketIT {
         backend.close();
     }
 
-    /** Sends everything back but what closes it, and then behaves as it is told to. */
-    private void echo(TestBackend.Behaviour atItsEnd) {
+    /** Echoes every frame until the WebSocket closes, and then behaves as given. */
+    private void echo(TestBackend.Behaviour afterwards) {
         backend.behave((request, conversation) -> {
             TestWebSocket socket = TestWebSocket.accept(request, conversation);
             String event = socket.next();
@@ -98,13 +98,13 @@ class WebSocketIT {
                         };
                 socket.send(opcode, !kind.endsWith("…"), socket.payload());
             }
-            heard.add(event);
-            atItsEnd.serve(request, conversation);
+            events.add(event);
+            afterwards.serve(request, conversation);
         });
     }
 
-    private String heard() throws InterruptedException {
-        String event = heard.poll(20, TimeUnit.SECONDS);
+    private String backendEvent() throws InterruptedException {
+        String event = events.poll(20, TimeUnit.SECONDS);
         return event == null ? "nothing" : event;
     }
 
@@ -125,7 +125,7 @@ class WebSocketIT {
             socket.close(1000, "bye");
             assertThat(socket.next()).isEqualTo("close 1000 bye");
         }
-        assertThat(heard()).isEqualTo("close 1000 bye");
+        assertThat(backendEvent()).isEqualTo("close 1000 bye");
         JsonNode line = gateway.assertTold(door, BACKEND, path, 101, "1xx");
         assertThat(line.path("bytes").asLong()).isGreaterThan(330_000);
         gateway.assertFed(BACKEND, 1, 0, 0);
@@ -139,7 +139,7 @@ class WebSocketIT {
             int parts = 10;
             for (int i = 0; i < parts; i++) {
                 socket.send(i == 0 ? TestWebSocket.TEXT : TestWebSocket.CONTINUATION, i == parts - 1, new byte[30_000]);
-                // Control frames may stand between the parts of a message.
+                // Control frames may occur between the parts of a message.
                 socket.send(TestWebSocket.PING, true, "there?".getBytes(StandardCharsets.US_ASCII));
                 String part = i == parts - 1 ? " 30000" : "… 30000";
                 assertThat(socket.next()).isEqualTo((i == 0 ? "text" : "continuation") + part);
@@ -152,39 +152,39 @@ class WebSocketIT {
     }
 
     @Door.Each
-    void closesAWebSocketWhoseFrameIsTooLarge(Door door) throws Exception {
+    void closesAWebSocketWithATooLargeFrame(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         String path = door.path(BACKEND, "large");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket socket = TestWebSocket.open(caller, path);
             socket.send("hi");
             assertThat(socket.next()).isEqualTo("text 2");
-            // Its head is enough.
+            // The frame's head is sufficient.
             caller.send(new byte[] {(byte) 0x82, (byte) 0xff, 0, 0, 0, 0, 0, 0x10, 0, 1, 1, 2, 3, 4});
             assertThat(socket.next()).startsWith("close 1009");
         }
-        assertThat(heard()).startsWith("close 1001");
+        assertThat(backendEvent()).startsWith("close 1001");
         gateway.logged(path);
     }
 
     @Door.Each
-    void tellsTheBackendHowTheCallerHasClosed(Door door) throws Exception {
+    void passesTheCallersCloseStatusOn(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         String path = door.path(BACKEND, "caller");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket.open(caller, path).close(4001, "had enough");
-            assertThat(heard()).isEqualTo("close 4001 had enough");
+            assertThat(backendEvent()).isEqualTo("close 4001 had enough");
         }
         gateway.assertTold(door, BACKEND, path, 101, "1xx");
     }
 
     @Door.Each
-    void tellsTheCallerHowTheBackendHasClosed(Door door) throws Exception {
+    void passesTheBackendsCloseStatusOn(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             TestWebSocket socket = TestWebSocket.accept(request, conversation);
             socket.send("last words");
             socket.close(4002, "going home");
-            heard.add(socket.next());
+            events.add(socket.next());
         });
         String path = door.path(BACKEND, "backend");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -193,21 +193,21 @@ class WebSocketIT {
             assertThat(socket.next()).isEqualTo("close 4002 going home");
             assertThat(socket.next()).isEqualTo("end");
         }
-        assertThat(heard()).isEqualTo("close 4002 going home");
+        assertThat(backendEvent()).isEqualTo("close 4002 going home");
         gateway.assertTold(door, BACKEND, path, 101, "1xx");
     }
 
     @Door.Each
-    void passesACloseWithoutAStatusOn(Door door) throws Exception {
+    void passesACloseFrameWithoutAStatusOn(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket.open(caller, door.path(BACKEND, "without")).send(TestWebSocket.CLOSE, true, new byte[0]);
-            assertThat(heard()).isEqualTo("close without a status");
+            assertThat(backendEvent()).isEqualTo("close without a status");
         }
     }
 
     @Door.Each
-    void tellsTheCallerThatTheBackendHasBrokenOff(Door door) throws Exception {
+    void closesTheCallersSideIfTheBackendBreaksOff(Door door) throws Exception {
         backend.behave((request, conversation) -> {
             TestWebSocket.accept(request, conversation).next();
             conversation.reset();
@@ -223,7 +223,7 @@ class WebSocketIT {
     }
 
     @Door.Each
-    void tellsTheBackendThatTheCallerHasBrokenOff(Door door) throws Exception {
+    void closesTheBackendsSideIfTheCallerBreaksOff(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         String path = door.path(BACKEND, "left");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -232,11 +232,11 @@ class WebSocketIT {
             assertThat(socket.next()).isEqualTo("text 2");
             caller.reset();
         }
-        assertThat(heard()).startsWith("close 1001");
+        assertThat(backendEvent()).startsWith("close 1001");
         gateway.logged(path);
     }
 
-    /** A peer that says nothing more, and keeps its connection, keeps nothing of the gateway's. */
+    /** A backend that keeps its connection open holds no resources of the gateway. */
     @Door.Each
     void doesNotWaitForABackendThatNeverCloses(Door door) throws Exception {
         CountDownLatch over = new CountDownLatch(1);
@@ -244,7 +244,7 @@ class WebSocketIT {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "unclosing"));
             socket.close(1000, "bye");
-            assertThat(heard()).isEqualTo("close 1000 bye");
+            assertThat(backendEvent()).isEqualTo("close 1000 bye");
             assertThat(socket.next()).isEqualTo("close 1000 bye");
             gateway.assertNothingHeld();
         } finally {
@@ -253,7 +253,7 @@ class WebSocketIT {
         gateway.assertTold(door, BACKEND, door.path(BACKEND, "unclosing"), 101, "1xx");
     }
 
-    /** The same on the other side: this caller neither answers the close frame nor closes. */
+    /** This caller neither answers the close frame nor closes its connection. */
     @Door.Each
     void doesNotWaitForACallerThatNeverCloses(Door door) throws Exception {
         backend.behave((request, conversation) ->
@@ -266,7 +266,7 @@ class WebSocketIT {
     }
 
     @Door.Each
-    void outlivesItsDeadlineAndEndsWhenItStandsStill(Door door) throws Exception {
+    void outlivesItsDeadlineAndEndsWhenItIsIdle(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         String path = door.path("brief", "still");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -281,14 +281,14 @@ class WebSocketIT {
 
             assertThat(socket.next()).isEqualTo("close 1008 deadline-exceeded");
         }
-        assertThat(heard()).isEqualTo("close 1008 deadline-exceeded");
+        assertThat(backendEvent()).isEqualTo("close 1008 deadline-exceeded");
         gateway.assertTold(door, "brief", path, 101, "deadline-exceeded");
     }
 
     /**
-     * What a caller sends.
+     * A request of a caller.
      *
-     * @param host what the backend is asked for
+     * @param host the {@code Host} that the backend receives
      */
     private record Sent(String route, String query, List<String> fields, String host) {}
 
@@ -326,9 +326,9 @@ class WebSocketIT {
                 new Sent("renamed", "", List.of("Host: weir.test"), "set.example:80"));
     }
 
-    /** And with nothing else but the handshake: above all with no origin that the caller has not sent. */
+    /** The handshake adds only its own fields, and no {@code Origin} that the caller has not sent. */
     @Door.Each
-    void asksTheBackendAsAnyOtherRequestDoes(Door door) throws Exception {
+    void sendsTheBackendTheSameHeadAsForAnyOtherRequest(Door door) throws Exception {
         backend.behave((request, conversation) -> conversation.answer(403, "closed"));
         List<String> handshake = List.of(
                 "Connection: Upgrade",
@@ -362,7 +362,7 @@ class WebSocketIT {
         gateway.assertFed(BACKEND, 2 * sent.size(), 0, 0);
     }
 
-    /** What the backend sees of it, but for what is never the same. */
+    /** The fields that the backend receives. Values that differ each time are replaced. */
     private static List<String> seen(String path, Sent sent, List<String> more) throws Exception {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             caller.send("GET " + path + sent.query() + " HTTP/1.1\r\nX-Request-Id: kept\r\n"
@@ -383,7 +383,7 @@ class WebSocketIT {
                         .replaceFirst("^(sec-websocket-key:) [A-Za-z0-9+/]{22}==$", "$1 <key>")));
     }
 
-    /** By their names; those of one name stay in their order. */
+    /** Sorts by name; fields of the same name keep their order. */
     private static List<String> sorted(Stream<String> fields) {
         return fields.sorted(Comparator.comparing(field -> field.substring(0, field.indexOf(':'))))
                 .toList();
@@ -392,7 +392,7 @@ class WebSocketIT {
     @Door.Each
     void passesTheSubprotocolThatTheBackendChose(Door door) throws Exception {
         backend.behave((request, conversation) -> {
-            heard.add(String.valueOf(request.header("sec-websocket-protocol")));
+            events.add(String.valueOf(request.header("sec-websocket-protocol")));
             TestWebSocket.accept(request, conversation, "two").next();
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -401,15 +401,15 @@ class WebSocketIT {
                     door.path(BACKEND, "protocol"),
                     "Sec-WebSocket-Protocol: one",
                     "Sec-WebSocket-Protocol: two,three");
-            assertThat(heard()).isEqualTo("one, two,three");
+            assertThat(backendEvent()).isEqualTo("one, two,three");
             assertThat(socket.subprotocol()).isEqualTo("two");
             socket.close(1000, "");
         }
     }
 
-    /** As with Spring Cloud Gateway, whose filters of answers come when the WebSocket is over. */
+    /** Spring Cloud Gateway, too, applies response filters only after the WebSocket has ended. */
     @Door.Each
-    void passesNoFilterOfAnswers(Door door) throws Exception {
+    void appliesNoResponseFilter(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         String path = door.path("filtered", "1");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
@@ -418,44 +418,45 @@ class WebSocketIT {
             assertThat(opened.status()).isEqualTo(101);
             assertThat(opened.headers()).doesNotContainKeys("x-a", "x-b");
         }
-        assertThat(heard()).startsWith("close 1001");
+        assertThat(backendEvent()).startsWith("close 1001");
         gateway.assertTold(door, "filtered", path, 101, "1xx");
     }
 
-    /** What is no whole handshake is a request as any other: the backend's side could be opened, and never the caller's. */
+    /** An incomplete handshake is an ordinary request: otherwise only the backend's side could be opened. */
     @Door.Each
-    void isNotAskedForByHalfAHandshake(Door door) throws Exception {
+    void isNotRequestedByAnIncompleteHandshake(Door door) throws Exception {
         backend.behave(TestBackend.ECHO);
         String key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
-        List<String[]> halves = List.of(
+        List<String[]> incomplete = List.of(
                 new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"},
                 new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", key},
                 new String[] {"GET", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 8", key},
                 new String[] {"GET", "Upgrade: websocket", "Sec-WebSocket-Version: 13", key},
                 new String[] {"DELETE", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", key});
-        for (String[] half : halves) {
-            String path = door.path(BACKEND, "half-" + halves.indexOf(half));
+        for (String[] handshake : incomplete) {
+            String path = door.path(BACKEND, "half-" + incomplete.indexOf(handshake));
             try (TestCaller caller = TestCaller.to(gateway.port())) {
-                TestCaller.Answer answer = caller.request(half[0], path, Arrays.copyOfRange(half, 1, half.length));
+                TestCaller.Answer answer =
+                        caller.request(handshake[0], path, Arrays.copyOfRange(handshake, 1, handshake.length));
 
                 assertThat(answer.status()).isEqualTo(200);
                 assertThat(answer.text()).isEqualTo(path);
                 assertThat(caller.request("GET", path + "/next").text()).isEqualTo(path + "/next");
             }
             TestBackend.Request seen = backend.next();
-            assertThat(seen.line()).startsWith(half[0] + ' ');
+            assertThat(seen.line()).startsWith(handshake[0] + ' ');
             assertThat(seen.header("upgrade")).isNull();
             backend.next();
         }
     }
 
     @Door.Each
-    void isNotAskedForByACallerOfHttp10(Door door) throws Exception {
+    void isNotRequestedOverHttp10(Door door) throws Exception {
         assertNoHandshake(door, "HTTP/1.0", "");
     }
 
     @Door.Each
-    void isNotAskedForWithABody(Door door) throws Exception {
+    void isNotRequestedWithABody(Door door) throws Exception {
         assertNoHandshake(door, "HTTP/1.1\r\nContent-Length: 4", "body");
     }
 
@@ -470,7 +471,8 @@ class WebSocketIT {
                 "Sec-WebSocket-Version: 13",
                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==");
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            // On a connection's first request the edge is stricter, for HTTP/2's sake.
+            // The edge is stricter with the first request of a connection, since it may be an upgrade to
+            // HTTP/2.
             assertThat(caller.request("GET", path + "/first").status()).isEqualTo(200);
             backend.next();
 
@@ -482,7 +484,7 @@ class WebSocketIT {
     }
 
     @Door.Each
-    void countsAgainstTheBackendsStreams(Door door) throws Exception {
+    void countsAgainstTheLimitOfStreams(Door door) throws Exception {
         echo((request, conversation) -> conversation.close());
         TestCaller[] callers = new TestCaller[4];
         for (int i = 0; i < callers.length; i++) {

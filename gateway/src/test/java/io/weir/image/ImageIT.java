@@ -140,7 +140,8 @@ class ImageIT {
                 .startsWith("java ");
         assertThat(run(container, "touch /opt/weir/file").getStderr()).contains("Read-only file system");
         assertThat(run(container, "grep ^CapEff: /proc/1/status").getStdout()).isEqualTo("CapEff:\t0000000000000000\n");
-        assertThat(Objects.requireNonNull(ContainerStand.inspect(container).getConfig().getLabels()))
+        assertThat(Objects.requireNonNull(
+                        ContainerStand.inspect(container).getConfig().getLabels()))
                 .containsKeys(
                         "org.opencontainers.image.title",
                         "org.opencontainers.image.version",
@@ -157,7 +158,8 @@ class ImageIT {
         assertThat(flags).containsPattern(" UseG1GC +:?= true ").containsPattern(" UseCompactObjectHeaders +:?= true ");
         Matcher heap = HEAP.matcher(flags);
         assertThat(heap.find()).as(flags).isTrue();
-        assertThat(Long.parseLong(heap.group(1)) / (double) ContainerStand.MEMORY_BYTES).isCloseTo(share, within(0.02));
+        assertThat(Long.parseLong(heap.group(1)) / (double) ContainerStand.MEMORY_BYTES)
+                .isCloseTo(share, within(0.02));
     }
 
     static Stream<Arguments> images() {
@@ -203,7 +205,8 @@ class ImageIT {
     void simulatorFinishesRequestsInFlightWhenStopped() throws Exception {
         GenericContainer<?> leaving = ContainerStand.simulator("webflux-r2dbc", "leaving-simulator");
         stand.start(leaving);
-        CompletableFuture<HttpResponse<String>> inFlight = ContainerStand.getAsync(leaving, ContainerStand.SERVICE, "/delay?ms=8000");
+        CompletableFuture<HttpResponse<String>> inFlight =
+                ContainerStand.getAsync(leaving, ContainerStand.SERVICE, "/delay?ms=8000");
         await().atMost(PATIENCE)
                 .until(() -> ContainerStand.get(leaving, ContainerStand.SIMULATOR_MANAGEMENT, "/actuator/prometheus")
                         .body()
@@ -241,7 +244,12 @@ class ImageIT {
     }
 
     private static String metricsOf(GenericContainer<?> gateway) throws IOException, InterruptedException {
-        return ContainerStand.get(gateway, ContainerStand.GATEWAY_MANAGEMENT, "/actuator/prometheus", "Authorization", "Bearer " + TOKEN)
+        return ContainerStand.get(
+                        gateway,
+                        ContainerStand.GATEWAY_MANAGEMENT,
+                        "/actuator/prometheus",
+                        "Authorization",
+                        "Bearer " + TOKEN)
                 .body();
     }
 

@@ -126,7 +126,11 @@ class RollingReplacementIT {
     }
 
     private static GenericContainer<?> replace(
-            ContainerStand stand, GenericContainer<?> old, String name, Path configuration, GenericContainer<?> balancer)
+            ContainerStand stand,
+            GenericContainer<?> old,
+            String name,
+            Path configuration,
+            GenericContainer<?> balancer)
             throws IOException {
         assertThat(ContainerStand.terminate(old)).isEqualTo(143);
         await().atMost(PATIENCE).until(() -> !up(balancer, name));

@@ -218,7 +218,7 @@ class BulkheadIT extends GatewayTests {
             conversation.answer(200, "");
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            while (gateway.backend("known").observer().uncongestedNanos() == 0) {
+            while (gateway.backend("known").serviceTime().uncongestedNanos() == 0) {
                 caller.request("GET", door.path("known", "learns"));
             }
         }

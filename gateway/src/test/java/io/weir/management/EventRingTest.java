@@ -25,7 +25,7 @@ class EventRingTest {
     }
 
     @Test
-    void hasNoPlaceForWhatItDoesNotKeep() {
+    void doesNotStoreFilteredEvents() {
         CircularEventConsumer<String> ring = rings.createEventConsumer("orders", 2);
 
         ring.consumeEvent("1");
@@ -38,7 +38,7 @@ class EventRingTest {
     }
 
     @Test
-    void losesNoneOfManyWriters() {
+    void keepsTheEventsOfConcurrentWriters() {
         CircularEventConsumer<String> ring = rings.createEventConsumer("orders", 10_000);
 
         IntStream.range(0, 10_000).parallel().forEach(i -> ring.consumeEvent("e" + i));

@@ -22,7 +22,7 @@ class ManagementGuardTest {
     private final ManagementGuard guard = new ManagementGuard(new ManagementProperties(TOKEN), "/actuator", "health");
 
     @Test
-    void letsWhoCarriesTheTokenThrough() {
+    void permitsARequestWithTheToken() {
         assertThat(status(guard, "/actuator/weir", "Bearer " + TOKEN)).isNull();
         assertThat(status(guard, "/actuator/weir", "bearer  " + TOKEN + " ")).isNull();
     }
@@ -39,12 +39,12 @@ class ManagementGuardTest {
                 "0123456789abcdef-\u00e4",
                 "Bearer0123456789abcdef-\u00e4"
             })
-    void turnsAwayWhoDoesNot(String authorization) {
+    void rejectsAWrongToken(String authorization) {
         assertThat(status(guard, "/actuator/weir", authorization)).isEqualTo(HttpStatus.UNAUTHORIZED);
     }
 
     @Test
-    void turnsAwayWhoCarriesNothingAndSaysWhatIsWanted() {
+    void rejectsAMissingTokenWithAChallenge() {
         MockServerWebExchange exchange = exchange(HttpMethod.GET, "/actuator/weir", null);
 
         guard.filter(exchange, passed(exchange)).block();
@@ -57,7 +57,7 @@ class ManagementGuardTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/actuator/health", "/actuator/health/readiness", "/actuator/health/liveness"})
-    void letsHealthProbesThrough(String path) {
+    void permitsHealthProbesWithoutAToken(String path) {
         assertThat(status(guard, path, null)).isNull();
     }
 
@@ -74,12 +74,12 @@ class ManagementGuardTest {
                 "/x/actuator/health",
                 "/actuator/health/%2e%2e/env/.."
             })
-    void guardsEverythingElse(String path) {
+    void requiresATokenForEveryOtherPath(String path) {
         assertThat(status(guard, path, null)).isEqualTo(HttpStatus.UNAUTHORIZED);
     }
 
     @Test
-    void takesNothingButAReadForAProbe() {
+    void treatsOnlyReadsAsHealthProbes() {
         MockServerWebExchange exchange = exchange(HttpMethod.POST, "/actuator/health", null);
 
         guard.filter(exchange, passed(exchange)).block();
@@ -88,14 +88,14 @@ class ManagementGuardTest {
     }
 
     @Test
-    void letsEverybodyThroughWhereNoTokenIsConfigured() {
+    void permitsEveryReadIfNoTokenIsConfigured() {
         ManagementGuard open = new ManagementGuard(new ManagementProperties(null), "/actuator", "health");
 
         assertThat(status(open, "/actuator/weir", null)).isNull();
     }
 
     @Test
-    void tellsWhoCalls() {
+    void putsTheCallersAddressIntoTheContext() {
         MockServerWebExchange exchange = MockServerWebExchange.from(MockServerHttpRequest.get("/actuator/weir")
                 .header(HttpHeaders.AUTHORIZATION, "Bearer " + TOKEN)
                 .remoteAddress(new InetSocketAddress("192.0.2.7", 4711)));

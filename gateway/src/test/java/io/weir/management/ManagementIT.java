@@ -38,7 +38,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointsSupplier;
 import org.springframework.boot.actuate.endpoint.web.WebOperation;
 import tools.jackson.databind.JsonNode;
 
-/** What operators see and may do, on a port of their own. */
+/** The management port: its guard, endpoints and changes. */
 @Timeout(60)
 class ManagementIT {
 
@@ -78,7 +78,7 @@ class ManagementIT {
         backend.close();
     }
 
-    // ---------------------------------------------------------------- who reaches it
+    // ---------------------------------------------------------------- access
 
     @Test
     void listensOnLoopbackOnAPortOfItsOwn() throws Exception {
@@ -102,7 +102,7 @@ class ManagementIT {
     }
 
     @Test
-    void asksForTheTokenBeforeAnythingButHealth() throws Exception {
+    void requiresTheTokenForEverythingExceptHealth() throws Exception {
         for (String path :
                 List.of("/actuator/weir", "/actuator/prometheus", "/actuator/bulkheads", "/actuator", "/x")) {
             TestCaller.Answer without = TestCaller.get(guarded.managementPort(), path);
@@ -144,9 +144,9 @@ class ManagementIT {
         }
     }
 
-    /** Every operation there is, so that one that is added is held to it too. */
+    /** Covers all write operations; fails if one is added and not listed here. */
     @Test
-    void writesNothingForWhoHasNoTokenOrComesFromAnotherOrigin() throws Exception {
+    void rejectsWritesWithoutTheTokenOrFromAnotherOrigin() throws Exception {
         List<String> writes = guarded.bean(WebEndpointsSupplier.class).getEndpoints().stream()
                 .flatMap(endpoint -> endpoint.getOperations().stream())
                 .map(WebOperation::getRequestPredicate)
@@ -163,13 +163,13 @@ class ManagementIT {
             String body = path.endsWith("orders") ? "{\"breaker\":\"open\",\"max-concurrent-calls\":3}" : "";
             assertThat(posted(path, body)).as(write).isEqualTo(401);
             assertThat(posted(path, body, token + "x")).as(write).isEqualTo(401);
-            for (String stranger : List.of(
+            for (String foreignOrigin : List.of(
                     "Origin: http://evil.example",
                     "Origin: null",
                     "Sec-Fetch-Site: cross-site",
                     "Sec-Fetch-Site: same-site")) {
-                assertThat(posted(path, body, token, stranger))
-                        .as("%s, %s", write, stranger)
+                assertThat(posted(path, body, token, foreignOrigin))
+                        .as("%s, %s", write, foreignOrigin)
                         .isEqualTo(403);
             }
         }
@@ -188,9 +188,9 @@ class ManagementIT {
         }
     }
 
-    /** Java's own client offers HTTP/2 with each request, body or not. */
+    /** The JDK's client offers an upgrade to HTTP/2 with each request. */
     @Test
-    void takesABodyFromAClientThatOffersHttp2() throws Exception {
+    void acceptsABodyFromAClientThatOffersHttp2() throws Exception {
         try (HttpClient client = HttpClient.newHttpClient()) {
             HttpResponse<String> answer = client.send(
                     HttpRequest.newBuilder(URI.create(
@@ -204,7 +204,7 @@ class ManagementIT {
     }
 
     @Test
-    void changesNothingThroughResilience4jsEndpoints() throws Exception {
+    void rejectsChangesThroughResilience4jsEndpoints() throws Exception {
         for (String path : List.of("/actuator/circuitbreakers/orders", "/actuator/circuitbreakers/unknown")) {
             assertThat(post(gateway, path, "{\"updateState\":\"FORCE_OPEN\"}", null)
                             .status())
@@ -217,7 +217,7 @@ class ManagementIT {
     }
 
     @Test
-    void showsNothingThatTellsSecretsOrChangesTheProcess() throws Exception {
+    void exposesNoEndpointThatShowsSecretsOrChangesTheProcess() throws Exception {
         for (String name : List.of("env", "configprops", "beans", "heapdump", "threaddump", "shutdown", "loggers")) {
             assertThat(TestCaller.get(gateway.managementPort(), "/actuator/" + name)
                             .status())
@@ -226,7 +226,7 @@ class ManagementIT {
         }
     }
 
-    // ---------------------------------------------------------------- what it shows
+    // ---------------------------------------------------------------- content
 
     @Test
     void showsEveryBackendInResilience4jsEndpoints() throws Exception {
@@ -246,7 +246,7 @@ class ManagementIT {
     }
 
     @Test
-    void showsTheCallsThatABulkheadRejectsInResilience4jsEvents() throws Exception {
+    void showsRejectedCallsInResilience4jsEvents() throws Exception {
         QueueingBulkhead bulkhead = gateway.backend("payments").bulkhead();
         int taken = 0;
         while (bulkhead.tryAcquire()) {
@@ -269,7 +269,7 @@ class ManagementIT {
     }
 
     @Test
-    void showsEachRoutesDoorAndWhy() throws Exception {
+    void showsTheDoorOfEachRouteAndTheReason() throws Exception {
         List<JsonNode> routes =
                 get("/actuator/weir").at("/routes").valueStream().toList();
         assertThat(routes).hasSize(6);
@@ -301,7 +301,7 @@ class ManagementIT {
         double service = law.path("serviceMs").asDouble();
         assertThat(rate).isPositive();
         assertThat(service).isPositive();
-        // L = λ · W, as far as one snapshot goes.
+        // L = λ · W, of one snapshot.
         assertThat(law.path("activeCalls").asDouble()).isCloseTo(rate * service / 1000, Percentage.withPercentage(1));
         assertThat(law.path("limit").asInt()).isEqualTo(64);
         assertThat(law.path("waitingShare").asDouble()).isZero();
@@ -315,7 +315,7 @@ class ManagementIT {
     }
 
     @Test
-    void showsInPrometheusWhatTheLogTells() throws Exception {
+    void countsInPrometheusTheRequestsOfTheAccessLog() throws Exception {
         for (Door door : Door.values()) {
             String path = door.path("orders", "counted");
             assertThat(TestCaller.get(gateway.port(), path).status()).isEqualTo(200);
@@ -336,7 +336,7 @@ class ManagementIT {
                 .doesNotContain("/compiled/orders/counted");
     }
 
-    // ---------------------------------------------------------------- in common
+    // ---------------------------------------------------------------- helpers
 
     private static JsonNode get(String path) throws IOException {
         TestCaller.Answer answer = TestCaller.get(gateway.managementPort(), path);

@@ -29,7 +29,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The endpoint and its guard as Spring Boot puts them on a port, with Resilience4j's endpoints beside them. */
+/** The endpoint and its guard on a port of Spring Boot's, beside Resilience4j's endpoints. */
 @Timeout(60)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ManagementPortIT {
@@ -46,8 +46,8 @@ class ManagementPortIT {
         }
 
         @Bean
-        LimitsOfBody limitsOfBody() {
-            return new LimitsOfBody();
+        LimitsArgumentAdvisor limitsArgumentAdvisor() {
+            return new LimitsArgumentAdvisor();
         }
 
         @Bean
@@ -62,18 +62,18 @@ class ManagementPortIT {
         }
 
         @Bean
-        RecentEvents happenings() {
+        RecentEvents recentEvents() {
             return new RecentEvents(InstantSource.system());
         }
 
         @Bean(destroyMethod = "close")
-        LiveFeed liveFeed(Gateway gateway, ObservedGateway fixture, RecentEvents happenings) {
+        LiveFeed liveFeed(Gateway gateway, ObservedGateway fixture, RecentEvents recentEvents) {
             return new LiveFeed(
                     gateway,
                     fixture.engine,
                     fixture.guard,
                     fixture.drain,
-                    happenings,
+                    recentEvents,
                     Optional::empty,
                     () -> 1,
                     InstantSource.system());
@@ -81,7 +81,7 @@ class ManagementPortIT {
 
         @Bean
         WeirEndpoint weirEndpoint(
-                Map<String, String> changed, Gateway gateway, ObservedGateway fixture, RecentEvents happenings) {
+                Map<String, String> changed, Gateway gateway, ObservedGateway fixture, RecentEvents recentEvents) {
             return new WeirEndpoint(
                     gateway,
                     fixture.engine,
@@ -96,11 +96,11 @@ class ManagementPortIT {
                         }
 
                         @Override
-                        public <T> T undisturbed(Supplier<T> action) {
+                        public <T> T withoutReload(Supplier<T> action) {
                             return action.get();
                         }
                     },
-                    happenings);
+                    recentEvents);
         }
     }
 
@@ -132,7 +132,7 @@ class ManagementPortIT {
     }
 
     @Test
-    void asksForTheTokenOnTheManagementPort() throws Exception {
+    void requiresTheTokenOnTheManagementPort() throws Exception {
         HttpResponse<String> without = send(management("/actuator/weir"));
 
         assertThat(without.statusCode()).isEqualTo(401);
@@ -142,18 +142,18 @@ class ManagementPortIT {
     }
 
     @Test
-    void asksProbesForNothing() throws Exception {
+    void requiresNoTokenForHealthProbes() throws Exception {
         assertThat(send(management("/actuator/health")).statusCode()).isEqualTo(200);
         assertThat(send(management("/actuator/health/readiness")).statusCode()).isEqualTo(200);
         assertThat(send(management("/actuator/health/liveness")).statusCode()).isEqualTo(200);
     }
 
     @Test
-    void asksCallersOfTheGatewayForNothing() throws Exception {
+    void doesNotGuardTheGatewaysOwnPort() throws Exception {
         HttpRequest.Builder toTheGateway =
                 HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port("local.server.port") + "/actuator/weir"));
 
-        // It passes no guard there, and finds nothing.
+        // No guard, and no endpoint either.
         assertThat(send(toTheGateway).statusCode()).isEqualTo(404);
     }
 
@@ -196,7 +196,7 @@ class ManagementPortIT {
     }
 
     @Test
-    void saysWhatItExpectsOfAWordThatItDoesNotKnow() throws Exception {
+    void namesTheExpectedWordsForAnUnknownOne() throws Exception {
         HttpResponse<String> unknown = post("/actuator/weir/orders", "{\"breaker\":\"shut\"}");
         HttpResponse<String> missing = post("/actuator/weir/orders", "{}");
 
@@ -209,7 +209,7 @@ class ManagementPortIT {
     }
 
     @Test
-    void letsResilience4jsEndpointsReadAndNotWrite() throws Exception {
+    void permitsReadsAndNoWritesOfResilience4jsEndpoints() throws Exception {
         assertThat(send(withToken(management("/actuator/circuitbreakers"))).statusCode())
                 .isEqualTo(200);
         assertThat(post("/actuator/circuitbreakers/orders", "{\"updateState\":\"FORCE_OPEN\"}")

@@ -16,13 +16,13 @@ class ManagementPortTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"127.0.0.1", "127.0.0.2", "::1"})
-    void needsNoTokenOnLoopback(String address) {
+    void requiresNoTokenOnLoopback(String address) {
         assertThat(problem(OPEN, address, 9090)).isNull();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"0.0.0.0", "::", "192.0.2.7"})
-    void needsATokenElsewhere(String address) throws UnknownHostException {
+    void requiresATokenOnOtherAddresses(String address) throws UnknownHostException {
         assertThat(problem(OPEN, address, 9090))
                 .isEqualTo("management.server.address: "
                         + InetAddress.getByName(address).getHostAddress()
@@ -31,14 +31,14 @@ class ManagementPortTest {
     }
 
     @Test
-    void needsATokenWhereNoAddressIsSetSinceThatIsEveryAddress() {
+    void requiresATokenIfNoAddressIsSet() {
         assertThat(problem(OPEN, null, 9090))
                 .startsWith("management.server.address: not set, which is every address (expected: a loopback");
         assertThat(problem(GUARDED, null, 9090)).isNull();
     }
 
     @Test
-    void needsAPortOfItsOwnWhateverTheToken() {
+    void requiresAPortOfItsOwnEvenWithAToken() {
         assertThat(problem(GUARDED, "127.0.0.1", null))
                 .startsWith("management.server.port: not set (expected: a port of its own");
         assertThat(problem(GUARDED, "127.0.0.1", 8080))
@@ -46,21 +46,21 @@ class ManagementPortTest {
     }
 
     @Test
-    void takesTwoPortsThatTheSystemChoosesForDifferent() {
+    void acceptsTwoPortsChosenByTheSystem() {
         assertThat(ManagementPort.problem(OPEN, InetAddress.getLoopbackAddress(), 0, 0))
                 .isNull();
     }
 
     @Test
-    void isSafeWhereThereIsNone() {
+    void acceptsADisabledPort() {
         assertThat(problem(OPEN, null, -1)).isNull();
     }
 
     private static @Nullable String problem(
             ManagementProperties properties, @Nullable String address, @Nullable Integer port) {
         try {
-            InetAddress at = address == null ? null : InetAddress.getByName(address);
-            return ManagementPort.problem(properties, at, port, 8080);
+            InetAddress parsed = address == null ? null : InetAddress.getByName(address);
+            return ManagementPort.problem(properties, parsed, port, 8080);
         } catch (UnknownHostException e) {
             throw new AssertionError(e);
         }

@@ -25,12 +25,12 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Reloading by hand, changing limits by hand, and seeing what is in force and why. */
+/** Reloads and changes of limits by an operator, and the endpoint that shows the configuration in force. */
 class ManagementReloadIT {
 
     private static final String TOKEN = "a-token-of-forty-characters-and-then-some";
 
-    /** Without the offer of HTTP/2, which Reactor Netty takes with no body only. */
+    /** HTTP/1.1, since the client would offer an upgrade to HTTP/2. */
     private final HttpClient client =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -108,7 +108,7 @@ class ManagementReloadIT {
     }
 
     @Test
-    void reloadsByHandAndAnswersWhatHasChanged() throws Exception {
+    void reloadsOnRequestAndReturnsTheDifferences() throws Exception {
         gateway.rewrite(yaml(9));
         Instant before = Instant.now();
 
@@ -126,7 +126,7 @@ class ManagementReloadIT {
 
     @Test
     @ExtendWith(OutputCaptureExtension.class)
-    void answersEveryProblemAndLeavesEverythingAsItWas(CapturedOutput output) throws Exception {
+    void returnsEveryProblemAndChangesNothing(CapturedOutput output) throws Exception {
         gateway.rewrite(yaml(0).replace("50ms", "5h"));
 
         HttpResponse<String> answer = post("/actuator/weirreload", "{}");
@@ -143,7 +143,7 @@ class ManagementReloadIT {
     }
 
     @Test
-    void wantsTheToken() throws Exception {
+    void requiresTheToken() throws Exception {
         gateway.rewrite(yaml(9));
 
         assertThat(send(request("/actuator/weirreload").POST(HttpRequest.BodyPublishers.noBody()))
@@ -154,15 +154,15 @@ class ManagementReloadIT {
     }
 
     @Test
-    void tellsOfEachValueWhereItIsWrittenAndHidesSecrets() throws Exception {
+    void showsTheOriginOfEachValueAndHidesSecrets() throws Exception {
         JsonNode config = get("/actuator/weirconfig");
 
         JsonNode written = property(config, "weir.backends.orders.bulkhead.max-concurrent-calls");
         assertThat(written.path("text").asString()).isEqualTo("4");
         assertThat(written.path("origin").asString()).isEqualTo(gateway.file() + ":7");
-        JsonNode unsaid = property(config, "weir.backends.orders.deadline");
-        assertThat(unsaid.path("text").asString()).isEqualTo("2s");
-        assertThat(unsaid.path("origin").asString()).isEqualTo("default");
+        JsonNode unset = property(config, "weir.backends.orders.deadline");
+        assertThat(unset.path("text").asString()).isEqualTo("2s");
+        assertThat(unset.path("origin").asString()).isEqualTo("default");
         assertThat(property(config, "weir.management.token").path("text").asString())
                 .isEqualTo("******");
         assertThat(property(config, "spring.cloud.gateway.server.webflux.routes[0].filters[0]")
@@ -175,7 +175,7 @@ class ManagementReloadIT {
     }
 
     @Test
-    void remembersTheLastTenChanges() throws Exception {
+    void keepsTheLastTenChanges() throws Exception {
         for (int i = 1; i <= 12; i++) {
             gateway.rewrite(yaml(10 + i));
             assertThat(post("/actuator/weirreload", "").statusCode()).isEqualTo(200);
@@ -189,7 +189,7 @@ class ManagementReloadIT {
     }
 
     @Test
-    void tellsNoSecretThatHasChanged() throws Exception {
+    void hidesAChangedSecret() throws Exception {
         gateway.rewrite(yaml(4).replace("s3cret", "0ther"));
 
         HttpResponse<String> answer = post("/actuator/weirreload", "");
@@ -201,7 +201,7 @@ class ManagementReloadIT {
     }
 
     @Test
-    void tellsNoSecretHoweverItIsWritten() throws Exception {
+    void hidesSecretsInEveryNotation() throws Exception {
         String yaml = yaml(4).replace(
                         "filters: [ ",
                         "filters: [ { name: AddRequestHeader, args: { name: X-Auth, value: s3cret } },"
@@ -222,7 +222,7 @@ class ManagementReloadIT {
     }
 
     @Test
-    void tellsTheValueThatHoldsAndNotThePlaceholderForIt() throws Exception {
+    void showsTheValueOfAPlaceholder() throws Exception {
         gateway.rewrite(yaml(4).replace("max-concurrent-calls: 4", "max-concurrent-calls: \"${CALLS:6}\""));
         assertThat(post("/actuator/weirreload", "").statusCode()).isEqualTo(200);
 
@@ -233,9 +233,9 @@ class ManagementReloadIT {
         assertThat(limit()).isEqualTo(6);
     }
 
-    /** The gateway is started with its ports as arguments. */
+    /** The test starts the gateway with its ports as arguments. */
     @Test
-    void tellsWhatTheCommandLineSaysAlsoWhereAFileSaysSomethingElse() throws Exception {
+    void showsArgumentsOfTheCommandLineBeforeValuesOfAFile() throws Exception {
         JsonNode config = get("/actuator/weirconfig");
 
         for (String port : List.of("server.port", "management.server.port")) {
@@ -248,7 +248,7 @@ class ManagementReloadIT {
 
     @Test
     @ExtendWith(OutputCaptureExtension.class)
-    void letsAnOperatorChangeALimitUntilTheNextReload(CapturedOutput output) throws Exception {
+    void appliesAnOperatorsLimitUntilTheNextReload(CapturedOutput output) throws Exception {
         HttpResponse<String> changed = post("/actuator/weir/orders", "{\"max-concurrent-calls\":20}");
 
         assertThat(changed.statusCode()).isEqualTo(200);
@@ -267,7 +267,7 @@ class ManagementReloadIT {
         assertThat(post("/actuator/weir/orders", "{\"deadline\":\"900ms\"}").statusCode())
                 .isEqualTo(200);
         assertThat(limit()).isEqualTo(20);
-        assertThat(gateway.backend("orders").deadlineNanos()).isEqualTo(900_000_000);
+        assertThat(gateway.backend("orders").settings().deadlineNanos()).isEqualTo(900_000_000);
 
         // The file has not changed, and holds again.
         HttpResponse<String> reloaded = post("/actuator/weirreload", "");
@@ -291,7 +291,7 @@ class ManagementReloadIT {
                 "{\"bulkhead.max-concurent-calls\":7}|did you mean max-concurrent-calls?",
                 "{\"max-concurrent-calls\":8,\"breaker\":\"shut\"}|breaker: shut"
             })
-    void takesNoLimitThatIsNotSound(String body, String why) throws Exception {
+    void rejectsAnInvalidLimit(String body, String why) throws Exception {
         HttpResponse<String> answer = post("/actuator/weir/orders", body);
 
         assertThat(answer.statusCode()).isEqualTo(400);
@@ -301,7 +301,7 @@ class ManagementReloadIT {
     }
 
     @Test
-    void knowsNoBackendThatIsNotConfigured() throws Exception {
+    void answersNotFoundForAnUnknownBackend() throws Exception {
         assertThat(post("/actuator/weir/parcels", "{\"max-concurrent-calls\":8}")
                         .statusCode())
                 .isEqualTo(404);

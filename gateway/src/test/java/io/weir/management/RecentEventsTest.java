@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
-import io.weir.management.RecentEvents.Happening;
+import io.weir.management.RecentEvents.Event;
 import io.weir.management.RecentEvents.Kind;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -13,30 +13,30 @@ import org.junit.jupiter.api.Test;
 class RecentEventsTest {
 
     private final CircuitBreakerRegistry breakers = CircuitBreakerRegistry.ofDefaults();
-    private final RecentEvents happenings = new RecentEvents(() -> Instant.EPOCH);
+    private final RecentEvents recentEvents = new RecentEvents(() -> Instant.EPOCH);
 
     @Test
-    void remembersTheLatestFirstAndForgetsTheOldest() {
+    void keepsTheLatestFirstAndDropsTheOldest() {
         for (int i = 1; i <= RecentEvents.CAPACITY + 1; i++) {
-            happenings.add(Kind.LIMIT_CHANGED, "orders", "change " + i, "127.0.0.1:4711");
+            recentEvents.add(Kind.LIMIT_CHANGED, "orders", "change " + i, "127.0.0.1:4711");
         }
 
-        assertThat(happenings.last()).hasSize(RecentEvents.CAPACITY);
-        assertThat(happenings.last().getFirst())
-                .isEqualTo(new Happening(
+        assertThat(recentEvents.last()).hasSize(RecentEvents.CAPACITY);
+        assertThat(recentEvents.last().getFirst())
+                .isEqualTo(new Event(
                         RecentEvents.CAPACITY + 1,
                         Instant.EPOCH,
                         Kind.LIMIT_CHANGED,
                         "orders",
                         "change " + (RecentEvents.CAPACITY + 1),
                         "127.0.0.1:4711"));
-        assertThat(happenings.last().getLast().number()).isEqualTo(2);
+        assertThat(recentEvents.last().getLast().number()).isEqualTo(2);
     }
 
     @Test
-    void tellsWhatBreakersDoByThemselvesThoseOfLaterBackendsToo() {
+    void addsTransitionsOfPresentAndFutureBreakers() {
         CircuitBreaker before = breakers.circuitBreaker("orders");
-        happenings.watch(breakers);
+        recentEvents.watch(breakers);
         CircuitBreaker later = breakers.circuitBreaker("payments");
 
         before.transitionToOpenState();
@@ -44,8 +44,8 @@ class RecentEventsTest {
         later.transitionToHalfOpenState();
         later.transitionToClosedState();
 
-        assertThat(happenings.last())
-                .extracting(Happening::backend, Happening::kind)
+        assertThat(recentEvents.last())
+                .extracting(Event::backend, Event::kind)
                 .containsExactly(
                         tuple("payments", Kind.BREAKER_CLOSED),
                         tuple("payments", Kind.BREAKER_HALF_OPENED),
@@ -54,26 +54,26 @@ class RecentEventsTest {
     }
 
     @Test
-    void leavesWhatIsForcedToWhoForcesIt() {
-        happenings.watch(breakers);
+    void skipsForcedTransitions() {
+        recentEvents.watch(breakers);
         CircuitBreaker breaker = breakers.circuitBreaker("orders");
 
         breaker.transitionToForcedOpenState();
         breaker.transitionToClosedState();
 
-        assertThat(happenings.last()).isEmpty();
+        assertThat(recentEvents.last()).isEmpty();
     }
 
     @Test
-    void followsABreakerThatReplacesAnotherAndNotTheOneReplaced() {
-        happenings.watch(breakers);
+    void followsAReplacingBreakerAndIgnoresTheReplacedOne() {
+        recentEvents.watch(breakers);
         CircuitBreaker old = breakers.circuitBreaker("orders");
         CircuitBreaker next = CircuitBreaker.ofDefaults("orders");
         breakers.replace("orders", next);
 
         old.transitionToOpenState();
-        assertThat(happenings.last()).isEmpty();
+        assertThat(recentEvents.last()).isEmpty();
         next.transitionToOpenState();
-        assertThat(happenings.last()).hasSize(1);
+        assertThat(recentEvents.last()).hasSize(1);
     }
 }

@@ -31,7 +31,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 class WeirEndpointTest {
 
-    /** A gateway with one backend, a route through each door, and one that leads to no backend. */
+    /** A gateway with one backend, a route through each door, and a route without a backend. */
     record OneBackend(Backend orders) implements Gateway {
 
         @Override
@@ -48,22 +48,22 @@ class WeirEndpointTest {
         }
     }
 
-    private final List<String> asked = new ArrayList<>();
+    private final List<String> requested = new ArrayList<>();
     private List<String> problems = List.of();
     private final OperatorChanges changes = new OperatorChanges() {
 
         @Override
         public Answer change(String backend, Map<String, String> limits, String by) {
-            asked.add(backend + " " + limits + " by " + by);
+            requested.add(backend + " " + limits + " by " + by);
             return new Answer(List.of(), problems);
         }
 
         @Override
-        public <T> T undisturbed(Supplier<T> action) {
+        public <T> T withoutReload(Supplier<T> action) {
             return action.get();
         }
     };
-    private final RecentEvents happenings = new RecentEvents(() -> Instant.EPOCH);
+    private final RecentEvents recentEvents = new RecentEvents(() -> Instant.EPOCH);
     private final ObservedGateway fixture = new ObservedGateway();
     private final BackendMeters meters = fixture.backendMeters(new MeterBook(new SimpleMeterRegistry()));
     private final WeirEndpoint endpoint = endpoint(meters);
@@ -79,9 +79,9 @@ class WeirEndpointTest {
         fixture.bulkhead.tryAcquire();
         fixture.streams.tryAcquire();
         for (int i = 0; i < 3_000; i++) {
-            // In the middle of every ten milliseconds.
+            // In the middle of each ten milliseconds.
             fixture.clock.addAndGet(5_000_000);
-            meters.served(20_000_000);
+            fixture.serviceTime.recordServed(20_000_000);
             fixture.clock.addAndGet(5_000_000);
         }
 
@@ -118,13 +118,13 @@ class WeirEndpointTest {
     }
 
     @Test
-    void showsABackendThatNobodyMeasures() {
+    void showsABackendWithoutMeters() {
         assertThat(json(endpoint(BackendObserver.NONE).one("orders")).get("law").isNull())
                 .isTrue();
     }
 
     @Test
-    void showsEveryRoutesDoorAndWhy() {
+    void showsTheDoorOfEveryRouteAndTheReason() {
         assertThat(json(endpoint.all()).get("routes"))
                 .isEqualTo(JsonMapper.shared().readTree("""
                                 [
@@ -149,13 +149,13 @@ class WeirEndpointTest {
     }
 
     @Test
-    void knowsNoBackendThatIsNotConfigured() {
+    void answersNotFoundForAnUnknownBackend() {
         assertThat(endpoint.one("payments")).isNull();
         assertThat(force("payments", "open").getStatus()).isEqualTo(404);
     }
 
     @Test
-    void forcesABreakerAndLetsGoOfIt() {
+    void forcesAndReleasesABreaker() {
         long now = fixture.clock.get();
 
         assertState(force("orders", "open"), "forced-open", true);
@@ -172,7 +172,7 @@ class WeirEndpointTest {
     @ParameterizedTest
     @NullSource
     @ValueSource(strings = {"", "Open", "half-open", "shut"})
-    void refusesAWordItDoesNotKnowAndNamesThoseItDoes(@Nullable String word) {
+    void rejectsAnUnknownWordAndNamesTheExpectedOnes(@Nullable String word) {
         WebEndpointResponse<Object> response = force("orders", word);
 
         assertThat(response.getStatus()).isEqualTo(400);
@@ -187,7 +187,7 @@ class WeirEndpointTest {
 
     @Test
     @ExtendWith(OutputCaptureExtension.class)
-    void logsWhoForcedWhat(CapturedOutput output) {
+    void logsTheOperatorOfAForcedBreaker(CapturedOutput output) {
         endpoint.change("orders", "open", null)
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
@@ -198,18 +198,18 @@ class WeirEndpointTest {
     }
 
     @Test
-    void changesLimitsThatAreNoParametersNames() {
+    void changesLimits() {
         WebEndpointResponse<Object> response = endpoint.change(
                         "orders", null, Map.of("max-concurrent-calls", "20", "deadline", "1s"))
                 .contextWrite(context -> context.put(ManagementGuard.CALLER, "192.0.2.7:4711"))
                 .block();
 
         assertThat(response).extracting(WebEndpointResponse::getStatus).isEqualTo(200);
-        assertThat(asked).containsExactly("orders {deadline=1s, max-concurrent-calls=20} by 192.0.2.7:4711");
+        assertThat(requested).containsExactly("orders {deadline=1s, max-concurrent-calls=20} by 192.0.2.7:4711");
     }
 
     @Test
-    void changesNothingAndForcesNothingIfALimitIsNotSound() {
+    void changesNothingIfALimitIsInvalid() {
         problems = List.of("max-concurrent-calls: 0 (expected: 1 to 1000000)");
 
         WebEndpointResponse<Object> response = endpoint.change("orders", "open", Map.of("max-concurrent-calls", "0"))
@@ -223,8 +223,8 @@ class WeirEndpointTest {
     }
 
     @Test
-    void takesAllOfTheBodyButItsOwnParametersForLimits() {
-        assertThat(LimitsOfBody.withLimits(
+    void collectsAllOtherMembersOfTheBodyAsLimits() {
+        assertThat(LimitsArgumentAdvisor.withLimits(
                         Map.of("backend", "orders", "breaker", "open", "max-concurrent-calls", "20")))
                 .containsEntry("limits", Map.of("max-concurrent-calls", "20"))
                 .containsEntry("breaker", "open")
@@ -238,14 +238,14 @@ class WeirEndpointTest {
                 fixture.guard,
                 fixture.drain,
                 changes,
-                happenings);
+                recentEvents);
     }
 
     private WebEndpointResponse<Object> force(String backend, @Nullable String word) {
         WebEndpointResponse<Object> response =
                 endpoint.change(backend, word, null).block();
         if (response == null) {
-            throw new AssertionError("no answer");
+            throw new AssertionError("no response");
         }
         return response;
     }

@@ -30,7 +30,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void timesWaitsBudgetsAndServices() {
+    void recordsQueueWaitTimeLeftAndServiceTime() {
         meters.dispatched(5 * MS, 700 * MS);
         meters.dispatched(0, 800 * MS);
         meters.served(40 * MS);
@@ -42,7 +42,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void countsRetriesByTheBudgetsVerdict() {
+    void countsRetriesByVerdict() {
         meters.retried(true);
         meters.retried(false);
         meters.retried(false);
@@ -52,13 +52,13 @@ class BackendMetersTest {
     }
 
     @Test
-    void showsTheCompartmentAsItIs() {
+    void showsThePresentStateOfTheCompartment() {
         fixture.bulkhead.tryAcquire();
         fixture.bulkhead.tryAcquire();
         fixture.bulkhead.enter(new QueueingBulkhead.Waiter() {
             @Override
             protected void granted() {
-                // By the resize below, if ever.
+                // Only the resize below could grant it.
             }
         });
         fixture.streams.tryAcquire();
@@ -85,7 +85,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void showsTheOneStateThatTheBreakerIsIn() {
+    void showsTheStateOfTheBreaker() {
         assertState("closed", false);
         fixture.breaker.resilience4j().transitionToOpenState();
         assertState("open", false);
@@ -111,7 +111,7 @@ class BackendMetersTest {
     }
 
     @Test
-    void countsWhatWasShedByReason() {
+    void countsShedExchangesByReason() {
         meters.shed(Reason.CIRCUIT_OPEN);
         meters.shed(Reason.QUEUE_TIMEOUT);
         meters.shed(Reason.QUEUE_TIMEOUT);
@@ -148,25 +148,25 @@ class BackendMetersTest {
     }
 
     @Test
-    void tellsTheEngineHowLongACallTakesAtLeast() {
-        assertThat(meters.uncongestedNanos()).isZero();
+    void givesTheEngineTheUncongestedTime() {
+        assertThat(fixture.serviceTime.uncongestedNanos()).isZero();
 
         serve(3_000, 0, 20 * MS);
 
-        assertThat(meters.uncongestedNanos()).isCloseTo(20 * MS, within(MS));
+        assertThat(fixture.serviceTime.uncongestedNanos()).isCloseTo(20 * MS, within(MS));
     }
 
     @Test
-    void doesNotLearnFromABackendWhoseBreakerIsOpen() {
+    void doesNotLearnWhileTheBreakerIsOpen() {
         fixture.breaker.resilience4j().transitionToOpenState();
 
         serve(3_000, 0, MS);
 
-        assertThat(meters.uncongestedNanos()).isZero();
+        assertThat(fixture.serviceTime.uncongestedNanos()).isZero();
     }
 
     @Test
-    void doesNotLearnFromABackendThatFails() {
+    void doesNotLearnAboveTheTrustedFailureRate() {
         for (int i = 0; i < 100; i++) {
             fixture.breaker.resilience4j().acquirePermission();
             if (i % 5 == 0) {
@@ -178,11 +178,11 @@ class BackendMetersTest {
 
         serve(3_000, 0, MS);
 
-        assertThat(meters.uncongestedNanos()).isZero();
+        assertThat(fixture.serviceTime.uncongestedNanos()).isZero();
     }
 
     @Test
-    void takesItsSeriesAndItsBeanAlongWhenTheBackendGoes() {
+    void removesSeriesAndBeanOnClose() {
         meters.shed(Reason.CIRCUIT_OPEN);
         meters.close();
         meters.shed(Reason.BULKHEAD_FULL);
@@ -196,12 +196,14 @@ class BackendMetersTest {
     @Test
     void allocatesNothingPerExchange() {
         assertThat(Allocation.bytesPer(() -> {
-                    // The clock stands still, as it does within a slice, of which there are ten in a window.
+                    // The clock does not advance, as within one of the ten slices of a window.
                     meters.dispatched(MS, 700 * MS);
+                    fixture.serviceTime.recordWait(MS);
                     meters.served(20 * MS);
+                    fixture.serviceTime.recordServed(20 * MS);
                     meters.retried(true);
                     meters.shed(Reason.CIRCUIT_OPEN);
-                    meters.uncongestedNanos();
+                    fixture.serviceTime.uncongestedNanos();
                 }))
                 .isZero();
     }
@@ -210,7 +212,9 @@ class BackendMetersTest {
         for (int i = 0; i < calls; i++) {
             fixture.clock.addAndGet(10 * MS);
             meters.dispatched(waitNanos, 100 * MS);
+            fixture.serviceTime.recordWait(waitNanos);
             meters.served(serviceNanos);
+            fixture.serviceTime.recordServed(serviceNanos);
         }
     }
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 
 class EdgeMetersTest {
 
-    /** Connections that stand still. */
+    /** Connections with fixed figures. */
     record FixedConnections(int open, int limit, long rejected) implements EdgeMeters.Connections {}
 
     private static final Fallback FALLBACK = new Fallback(
@@ -48,14 +48,14 @@ class EdgeMetersTest {
     }
 
     @Test
-    void countsWhatWasRefusedBeforeARouteWasKnown() {
+    void countsRequestsRefusedBeforeTheirRouteWasKnown() {
         try (EdgeMeters meters = meters(null)) {
             meters.refused(Reason.NO_ROUTE);
             meters.refused(Reason.NO_ROUTE);
             meters.refused(Reason.URI_TOO_LONG);
 
-            String[] nowhere = {"backend", "none", "route", "none", "door", "none", "outcome", "no-route"};
-            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, nowhere))
+            String[] withoutRoute = {"backend", "none", "route", "none", "door", "none", "outcome", "no-route"};
+            assertThat(ObservedGateway.value(registry, Meters.REQUESTS, withoutRoute))
                     .isEqualTo(2);
             assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "outcome", "uri-too-long"))
                     .isEqualTo(1);
@@ -64,7 +64,7 @@ class EdgeMetersTest {
     }
 
     @Test
-    void timesWhatWasAnsweredOnARouteWithoutAnExchange() {
+    void recordsAnswersOnARouteWithoutAnExchange() {
         try (EdgeMeters meters = meters(null)) {
             meters.answered("plain-route", 200, 5_000_000);
             meters.answered("plain-route", 204, 7_000_000);
@@ -85,7 +85,7 @@ class EdgeMetersTest {
     }
 
     @Test
-    void keepsNothingOfARouteThatIsGoneAlsoWhereARequestOutlivesIt() {
+    void keepsNoSeriesOfARemovedRouteEvenIfARequestEndsLater() {
         try (EdgeMeters meters = meters(null)) {
             meters.answered("plain-route", 200, 1);
             meters.answered("redirect", 302, 1);
@@ -144,7 +144,7 @@ class EdgeMetersTest {
     }
 
     @Test
-    void showsWhatTheGatewayIsBusyWith() {
+    void showsRequestsInFlight() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
             assertThat(ObservedGateway.value(registry, Meters.IN_FLIGHT)).isZero();
@@ -158,7 +158,7 @@ class EdgeMetersTest {
                     fixture.clock.get());
             fixture.fill();
             waiting.start();
-            // Its answer is not flushed yet.
+            // The answer is not flushed yet.
             assertThat(ObservedGateway.value(registry, Meters.IN_FLIGHT)).isEqualTo(1);
             waiting.flushed();
             assertThat(atTheEnd[0]).isZero();
@@ -166,7 +166,7 @@ class EdgeMetersTest {
     }
 
     @Test
-    void showsHowTheGatewayIsDoing() {
+    void showsMemoryAndEventLoopDelay() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
             direct.set(50);
@@ -182,7 +182,7 @@ class EdgeMetersTest {
     }
 
     @Test
-    void showsThatItDrains() {
+    void showsTheDrain() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
             assertThat(ObservedGateway.value(registry, Meters.DRAINING)).isZero();
@@ -194,13 +194,13 @@ class EdgeMetersTest {
     }
 
     @Test
-    void countsTheAccessLogsLostLinesWhereThereIsALog() {
+    void countsDroppedLinesOnlyWithAnAccessLog() {
         try (EdgeMeters meters = meters(null)) {
             assertThat(meters).isNotNull();
             assertThat(registry.find(Meters.ACCESS_LOG_DROPPED.meterName()).meters())
                     .isEmpty();
         }
-        AccessLog log = new AccessLog(new LineSinkTest.Nowhere(), 16, () -> 0);
+        AccessLog log = new AccessLog(new LineSinkTest.Discarding(), 16, () -> 0);
         log.close();
         try (EdgeMeters meters = meters(log)) {
             assertThat(meters).isNotNull();

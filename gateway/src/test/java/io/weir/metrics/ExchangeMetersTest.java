@@ -38,7 +38,7 @@ class ExchangeMetersTest {
     }
 
     @Test
-    void timesAnExchangeUnderItsOutcome() {
+    void recordsAnExchangeUnderItsOutcome() {
         fixture.refused(route, ObservedGateway.caller(), Duration.ofMillis(30));
 
         Timer timer = registry.get("weir.requests")
@@ -56,7 +56,7 @@ class ExchangeMetersTest {
     }
 
     @Test
-    void createsNoSeriesForAnOutcomeThatNeverHappened() {
+    void createsNoSeriesForAnOutcomeThatNeverOccurred() {
         assertThat(registry.find("weir.requests").meters()).isEmpty();
 
         ended("2xx", 0);
@@ -68,7 +68,7 @@ class ExchangeMetersTest {
     }
 
     @Test
-    void countsTheBytesOfAnswers() {
+    void countsTheBytesOfResponses() {
         ended("2xx", 1_000);
         ended("connection-lost", 500);
 
@@ -77,7 +77,7 @@ class ExchangeMetersTest {
     }
 
     @Test
-    void countsWhatWasShedByBackendAndReason() {
+    void countsShedExchangesByBackendAndReason() {
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
         HttpHeaders malformed = new DefaultHttpHeaders().add("x-request-timeout", "soon");
         fixture.refused(route, ObservedGateway.caller(malformed, null), Duration.ZERO);
@@ -94,10 +94,10 @@ class ExchangeMetersTest {
     }
 
     @Test
-    void getsAlongWithABackendThatNobodyWatches() {
-        Backend unwatched = fixture.backend(BackendObserver.NONE);
+    void countsExchangesOfABackendWithoutMeters() {
+        Backend withoutMeters = fixture.backend(BackendObserver.NONE);
 
-        fixture.refused(fixture.route(unwatched, null, meters), ObservedGateway.caller(), Duration.ZERO);
+        fixture.refused(fixture.route(withoutMeters, null, meters), ObservedGateway.caller(), Duration.ZERO);
 
         assertThat(ObservedGateway.value(registry, Meters.REQUESTS, "outcome", "bulkhead-full"))
                 .isEqualTo(1);
@@ -105,7 +105,7 @@ class ExchangeMetersTest {
     }
 
     @Test
-    void showsTheRoutesOwnLimitWhereThereIsOne() {
+    void showsTheRoutesOwnLimitOnlyIfItHasOne() {
         assertThat(registry.find(Meters.ROUTE_PERMITS_LIMIT.meterName()).meter())
                 .isNull();
         QueueingBulkhead limit = new QueueingBulkhead(4, 0);
@@ -122,7 +122,7 @@ class ExchangeMetersTest {
     }
 
     @Test
-    void takesItsSeriesAlongWhenTheRouteGoesAndCountsNobodyAfterwards() {
+    void removesItsSeriesOnCloseAndCountsNothingAfterwards() {
         ended("2xx", 10);
 
         meters.close();
@@ -136,8 +136,8 @@ class ExchangeMetersTest {
     void allocatesNothingPerExchange() {
         Exchange exchange = fixture.refused(route, ObservedGateway.caller(), Duration.ofMillis(3));
 
-        assertThat(Allocation.bytesPer(() -> meters.ended(exchange))).isZero();
-        // So that it is known to have done something.
+        assertThat(Allocation.bytesPer(() -> meters.ended(exchange.record()))).isZero();
+        // Proves that the measured code has counted.
         assertThat(ObservedGateway.value(registry, Meters.SHED)).isGreaterThan(60_000);
     }
 

@@ -11,7 +11,6 @@ import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.weir.limit.LittlesLaw;
 import io.weir.limit.QueueingBulkhead;
-import io.weir.metrics.MeterBook.MeterScope;
 import io.weir.testing.ObservedGateway;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -32,26 +31,26 @@ class MeterBookTest {
     private final MeterBook book = new MeterBook(registry, beans);
 
     @Test
-    void removesWithAPageWhatWasOnIt() {
-        MeterScope page = book.open();
-        page.counter(Meters.SHED, "orders", "circuit-open");
-        page.timer(Meters.QUEUE_WAIT, "orders");
-        page.gauge(Meters.PERMITS_USED, () -> 1, "orders");
-        page.counter(Meters.CONNECTIONS_REJECTED, () -> 1);
-        page.bean(NAME, bean(1));
+    void removesAScopesMetersWhenItCloses() {
+        MeterScope scope = book.open();
+        scope.counter(Meters.SHED, "orders", "circuit-open");
+        scope.timer(Meters.QUEUE_WAIT, "orders");
+        scope.gauge(Meters.PERMITS_USED, () -> 1, "orders");
+        scope.counter(Meters.CONNECTIONS_REJECTED, () -> 1);
+        scope.bean(NAME, bean(1));
         assertThat(registry.getMeters())
                 .extracting(meter -> meter.getId().getName())
                 .contains("weir.shed", "weir.queue.wait", "weir.permits.used", "weir.connections.rejected");
         assertThat(beans.isRegistered(NAME)).isTrue();
 
-        page.close();
+        scope.close();
 
         assertThat(registry.getMeters()).isEmpty();
         assertThat(beans.isRegistered(NAME)).isFalse();
     }
 
     @Test
-    void letsASuccessorsGaugeTakeOverAtOnceAndOutliveItsPredecessor() {
+    void showsASuccessorsGaugeAtOnceAndAfterItsPredecessorCloses() {
         MeterScope before = book.open();
         before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
         MeterScope after = book.open();
@@ -59,7 +58,7 @@ class MeterBookTest {
         Gauge shown = registry.get("weir.permits.limit").gauge();
         after.gauge(Meters.PERMITS_LIMIT, () -> 20, "orders");
 
-        // The same meter: a scrape under way would otherwise find two of one name, and fail.
+        // The same meter: otherwise a concurrent scrape would find two of one name, and fail.
         assertThat(registry.get("weir.permits.limit").gauge()).isSameAs(shown);
         assertThat(ObservedGateway.value(registry, Meters.PERMITS_LIMIT)).isEqualTo(20);
         before.close();
@@ -69,7 +68,7 @@ class MeterBookTest {
     }
 
     @Test
-    void letsASuccessorsCounterGoOnWhereItsPredecessorsWas() {
+    void continuesAPredecessorsCounter() {
         MeterScope before = book.open();
         Counter old = before.counter(Meters.SHED, "orders", "circuit-open");
         old.increment();
@@ -77,14 +76,14 @@ class MeterBookTest {
         after.counter(Meters.SHED, "orders", "circuit-open").increment();
         before.close();
 
-        // What the predecessor still ends is counted, too.
+        // The predecessor still counts, after it has closed.
         old.increment();
 
         assertThat(ObservedGateway.value(registry, Meters.SHED)).isEqualTo(3);
     }
 
     @Test
-    void goesBackToAPredecessorWhoseSuccessorComesToNothing() throws JMException {
+    void showsThePredecessorAgainAfterItsSuccessorCloses() throws JMException {
         MeterScope before = book.open();
         Counter counter = before.counter(Meters.SHED, "orders", "circuit-open");
         Timer timer = before.timer(Meters.QUEUE_WAIT, "orders");
@@ -113,7 +112,7 @@ class MeterBookTest {
     }
 
     @Test
-    void takesAGaugeBackFromWhoAskedForItAndFromNobodyElse() {
+    void removesAGaugeOfItsOwnScopeOnly() {
         MeterScope before = book.open();
         before.gauge(Meters.PERMITS_LIMIT, () -> 10, "orders");
         MeterScope after = book.open();
@@ -129,7 +128,7 @@ class MeterBookTest {
     }
 
     @Test
-    void letsASuccessorsBeanTakeOver() throws JMException {
+    void showsASuccessorsBean() throws JMException {
         MeterScope before = book.open();
         before.bean(NAME, bean(1));
         MeterScope after = book.open();
@@ -141,7 +140,7 @@ class MeterBookTest {
     }
 
     @Test
-    void sharesAJvmWithAnotherGateway() throws JMException {
+    void replacesTheBeanOfAnotherGatewayInTheSameJvm() throws JMException {
         MeterScope here = book.open();
         MeterScope there = new MeterBook(new SimpleMeterRegistry(), beans).open();
         here.bean(NAME, bean(1));
@@ -155,7 +154,7 @@ class MeterBookTest {
     }
 
     @Test
-    void keepsWhatItReadsAliveAsLongAsItIsShown() {
+    void keepsTheSourceOfAShownCounterReachable() {
         WeakReference<AtomicLong> counted = count(book.open());
         System.gc();
         AtomicLong alive = counted.get();
@@ -165,38 +164,38 @@ class MeterBookTest {
         assertThat(ObservedGateway.value(registry, Meters.CONNECTIONS_REJECTED)).isEqualTo(7);
     }
 
-    private static WeakReference<AtomicLong> count(MeterScope page) {
+    private static WeakReference<AtomicLong> count(MeterScope scope) {
         AtomicLong rejected = new AtomicLong(3);
-        page.counter(Meters.CONNECTIONS_REJECTED, rejected::get);
+        scope.counter(Meters.CONNECTIONS_REJECTED, rejected::get);
         return new WeakReference<>(rejected);
     }
 
     @Test
-    void createsNothingForAnOwnerThatIsGone() {
-        MeterScope page = book.open();
-        page.close();
+    void createsNothingForAClosedScope() {
+        MeterScope scope = book.open();
+        scope.close();
 
-        assertThat(page.timerIfOpen(Meters.QUEUE_WAIT, "orders")).isNull();
-        assertThat(page.counterIfOpen(Meters.SHED, "orders", "circuit-open")).isNull();
-        AtomicBoolean asked = new AtomicBoolean();
+        assertThat(scope.timerIfOpen(Meters.QUEUE_WAIT, "orders")).isNull();
+        assertThat(scope.counterIfOpen(Meters.SHED, "orders", "circuit-open")).isNull();
+        AtomicBoolean read = new AtomicBoolean();
         assertThatIllegalStateException()
-                .isThrownBy(() -> page.gauge(Meters.IN_FLIGHT, () -> {
-                    asked.set(true);
+                .isThrownBy(() -> scope.gauge(Meters.IN_FLIGHT, () -> {
+                    read.set(true);
                     return 1;
                 }));
-        assertThatIllegalStateException().isThrownBy(() -> page.timer(Meters.QUEUE_WAIT, "orders"));
+        assertThatIllegalStateException().isThrownBy(() -> scope.timer(Meters.QUEUE_WAIT, "orders"));
         assertThat(registry.getMeters()).isEmpty();
-        assertThat(asked).isFalse();
+        assertThat(read).isFalse();
     }
 
     @Test
-    void holdsTheCreatorsToTheDocumentedKindAndTags() {
-        MeterScope page = book.open();
+    void rejectsAnotherKindOrOtherTagsThanDefined() {
+        MeterScope scope = book.open();
 
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> page.counter(Meters.SHED, "orders"))
+                .isThrownBy(() -> scope.counter(Meters.SHED, "orders"))
                 .withMessage("SHED: COUNTER[orders] (expected: COUNTER[backend, reason])");
-        assertThatIllegalArgumentException().isThrownBy(() -> page.timer(Meters.SHED, "orders", "circuit-open"));
+        assertThatIllegalArgumentException().isThrownBy(() -> scope.timer(Meters.SHED, "orders", "circuit-open"));
     }
 
     private static LittlesLawBean bean(int limit) {

@@ -32,7 +32,7 @@ class MetersTest {
     private static final String HELP = "# HELP ";
 
     @Test
-    void areWhatAScrapeShowsAllOfThemAndNothingElse() {
+    void equalTheContentOfAScrape() {
         Map<String, Set<String>> documented = new TreeMap<>();
         for (Meters meter : Meters.values()) {
             meter.prometheusNames().forEach(name -> documented.put(name, new TreeSet<>(meter.tags())));
@@ -51,17 +51,17 @@ class MetersTest {
     }
 
     @Test
-    void sayInTheScrapeWhatTheyMean() {
+    void haveTheirDescriptionAsHelpText() {
         String scrape = scrape();
 
         for (Meters meter : Meters.values()) {
             String first = meter.prometheusNames().getFirst().replaceFirst("_bucket$", "");
-            assertThat(scrape).contains(HELP + first + " " + meter.meaning() + "\n");
+            assertThat(scrape).contains(HELP + first + " " + meter.description() + "\n");
         }
     }
 
     @Test
-    void tagWithNothingButNamesOfTheConfigurationAndWords() {
+    void haveOnlyConfiguredNamesAndKnownWordsAsTagValues() {
         Set<String> words = new TreeSet<>(ExchangeOutcomes.words());
         words.addAll(BackendMeters.BREAKER_STATES);
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
@@ -80,19 +80,19 @@ class MetersTest {
     }
 
     @Test
-    void haveNamesAndTagsThatFitTogether() {
+    void haveUniqueNamesAndWellFormedTags() {
         assertThat(Arrays.stream(Meters.values()).map(Meters::meterName)).doesNotHaveDuplicates();
         assertThat(Arrays.stream(Meters.values()).map(Meters::prometheusNames).flatMap(Collection::stream))
                 .doesNotHaveDuplicates();
         for (Meters meter : Meters.values()) {
             assertThat(meter.meterName()).matches("weir(\\.[a-z]+)+");
             assertThat(meter.tags()).allMatch(tag -> tag.matches("[a-z]+"));
-            assertThat(meter.meaning()).endsWith(".");
+            assertThat(meter.description()).endsWith(".");
         }
     }
 
     @Test
-    void haveBucketsFromAMillisecondToTenSecondsInStepsThatAQuantileCanBear() {
+    void haveBucketsFromOneMillisecondToTenSecondsInStepsOfAtMostTwoAndAHalf() {
         assertThat(Meters.BUCKETS.getFirst()).isEqualTo(Duration.ofMillis(1));
         assertThat(Meters.BUCKETS.getLast()).isEqualTo(Duration.ofSeconds(10));
         for (int i = 1; i < Meters.BUCKETS.size(); i++) {
@@ -101,12 +101,12 @@ class MetersTest {
         }
     }
 
-    /** Of a gateway in which everything has happened once. */
+    /** A scrape of a gateway in which every event has happened once. */
     private static String scrape() {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
         MeterBook book = new MeterBook(registry);
         try (ObservedGateway fixture = new ObservedGateway();
-                AccessLog log = new AccessLog(new LineSinkTest.Nowhere(), 16, () -> 0);
+                AccessLog log = new AccessLog(new LineSinkTest.Discarding(), 16, () -> 0);
                 OverloadSampler sampler = new OverloadSampler(List.of(), fixture.guard, fixture.clock::get);
                 BackendMeters backend = fixture.backendMeters(book);
                 ExchangeMeters route = new ExchangeMeters(

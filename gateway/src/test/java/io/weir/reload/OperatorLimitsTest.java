@@ -16,8 +16,8 @@ class OperatorLimitsTest {
     private final Map<String, String> paths = new HashMap<>();
     private final List<String> problems = new ArrayList<>();
 
-    private void ask(String backend, Map<String, String> limits) {
-        OperatorLimits.paths(backend, limits, paths, problems);
+    private void resolve(String backend, Map<String, String> limits) {
+        OperatorLimits.resolve(backend, limits, paths, problems);
     }
 
     @ParameterizedTest
@@ -35,8 +35,8 @@ class OperatorLimitsTest {
         "recovery.probe-interval, recovery.probe-interval",
         "retry-budget.share, retry-budget.share"
     })
-    void areThoseOfTheBackendByTheirNamesInYaml(String name, String path) {
-        ask("orders", Map.of(name, "7"));
+    void resolvesNamesAsInYaml(String name, String path) {
+        resolve("orders", Map.of(name, "7"));
 
         assertThat(problems).isEmpty();
         assertThat(paths).containsOnly(Map.entry("weir.backends.orders." + path, "7"));
@@ -54,26 +54,26 @@ class OperatorLimitsTest {
                 "../edge.port",
                 "bulkhead.a.b"
             })
-    void areNothingElse(String name) {
-        ask("orders", Map.of(name, "7"));
+    void rejectsOtherProperties(String name) {
+        resolve("orders", Map.of(name, "7"));
 
         assertThat(paths).isEmpty();
         assertThat(problems).singleElement().asString().contains(name + " (expected: one of");
     }
 
     @Test
-    void areSome() {
-        ask("orders", Map.of());
+    void rejectsAnEmptyChange() {
+        resolve("orders", Map.of());
 
-        assertThat(problems).containsExactly("limits: none (expected: some, such as max-concurrent-calls)");
+        assertThat(problems).containsExactly("limits: none (expected: at least one, such as max-concurrent-calls)");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"", "a.b", "orders[0]", "Orders"})
-    void areABackends(String backend) {
-        ask(backend, Map.of("deadline", "1s"));
+    void rejectsAnInvalidBackendName(String backend) {
+        resolve(backend, Map.of("deadline", "1s"));
 
         assertThat(paths).isEmpty();
-        assertThat(problems).containsExactly("backend: " + backend + " (expected: a configured one)");
+        assertThat(problems).containsExactly("backend: " + backend + " (expected: a configured backend)");
     }
 }

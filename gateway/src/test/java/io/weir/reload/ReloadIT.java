@@ -19,7 +19,7 @@ import io.weir.engine.Backend;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.live.RetiredGenerations;
 import io.weir.management.WeirEndpoint;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.testing.Door;
 import io.weir.testing.HeldCalls;
 import io.weir.testing.TestBackend;
@@ -50,7 +50,9 @@ import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ApplicationEventMulticaster;
 
-/** What a change of the configuration changes, what it leaves alone, and what becomes of requests meanwhile. */
+/**
+ * The effect of a reload on the configuration, on retained objects, and on requests in flight.
+ */
 class ReloadIT {
 
     private static final String SMALL =
@@ -97,12 +99,12 @@ class ReloadIT {
                 """.formatted(name, backend.uri(), more);
     }
 
-    private Change reload(String yaml) {
+    private ConfigurationChange reload(String yaml) {
         gateway.rewrite(yaml);
         return reload();
     }
 
-    private Change reload() {
+    private ConfigurationChange reload() {
         return gateway.bean(LiveConfiguration.class).reload(Trigger.REQUEST, "a test");
     }
 
@@ -122,13 +124,13 @@ class ReloadIT {
         }
     }
 
-    // ---------------------------------------------------------------- what changes
+    // ---------------------------------------------------------------- applied changes
 
     @Test
-    void takesANewLimitInPlace() {
+    void changesALimitInPlace() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(yaml(backend, SMALL.replace("calls: 2", "calls: 7"), PATIENT));
+        ConfigurationChange change = reload(yaml(backend, SMALL.replace("calls: 2", "calls: 7"), PATIENT));
 
         assertThat(change.problems()).isEmpty();
         assertThat(change.differences())
@@ -141,10 +143,10 @@ class ReloadIT {
     }
 
     @Test
-    void changesNothingIfNothingIsDifferent() {
+    void doesNothingWithoutADifference() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload();
+        ConfigurationChange change = reload();
 
         assertThat(change.problems()).isEmpty();
         assertThat(change.differences()).isEmpty();
@@ -152,9 +154,9 @@ class ReloadIT {
         assertThat(gateway.bean(LiveConfiguration.class).history().changes()).isEmpty();
     }
 
-    /** The limit of the file, and what this one of three, or of thirty, has of it. */
+    /** The configured limit, and this gateway's share of it as one of three or of thirty gateways. */
     @Test
-    void dividesALimitWhileItIsOneForAllGateways() {
+    void dividesALimitOfScopeCluster() {
         gateway.close();
         try (FakeDns dns = new FakeDns(3)) {
             String among = "weir:\n  cluster: { gateways: %s, dns-server: \"%s\", refresh-interval: 100ms }"
@@ -182,15 +184,14 @@ class ReloadIT {
                     .isEmpty();
             assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(3);
 
-            // A limit that is only tried out is divided as well, and so is that of a backend that is new.
+            // A limit in dry run is divided too, and so is the limit of a new backend.
             String both = yaml(backend, limit(60, "cluster").replace("scope", "enforce: false, scope"))
                     .replace(
                             "    orders: {",
                             "    stock: { uri: \"" + other.uri() + "\", " + limit(60, "cluster") + " }\n    orders: {")
                     .replace("weir:", among);
             reloaded(both);
-            assertThat(Objects.requireNonNull(
-                                    gateway.backend("orders").enforcement().trial())
+            assertThat(Objects.requireNonNull(gateway.backend("orders").dryRunBulkhead())
                             .maxConcurrentCalls())
                     .isEqualTo(2);
             assertThat(gateway.backend("stock").bulkhead().maxConcurrentCalls()).isEqualTo(2);
@@ -209,7 +210,7 @@ class ReloadIT {
     }
 
     @Door.Each
-    void followsAnotherAddressWithAnotherPool(Door door) {
+    void usesANewPoolForANewAddress(Door door) {
         assertThat(get(door).text()).isEqualTo(door.path("orders", "1"));
         Backend before = gateway.backend("orders");
 
@@ -218,12 +219,12 @@ class ReloadIT {
         assertThat(gateway.backend("orders").pool()).isNotSameAs(before.pool());
         assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
         assertThat(get(door).text()).isEqualTo("other");
-        // The old pool drains: its idle connection is closed, long before it would have been idle for too long.
+        // The old pool drains: its idle connection is closed long before its idle time-out.
         await().until(() -> backend.connections() == 0);
     }
 
     @Door.Each
-    void opensARouteAndClosesIt(Door door) {
+    void addsAndRemovesARoute(Door door) {
         String without = """
                 weir: { reload: { watch: false }, backends: { orders: { uri: "%s" } } }
                 """.formatted(backend.uri());
@@ -235,9 +236,9 @@ class ReloadIT {
         assertThat(get(door).status()).isEqualTo(200);
     }
 
-    /** A filter tells which route it was, and through which door. */
+    /** A filter adds the route and the door to the answer. */
     @Door.Each
-    void followsOtherFilters(Door door) {
+    void appliesChangedFilters(Door door) {
         String filtered =
                 yaml(backend, SMALL, PATIENT).replace("predicates:", "filters: [SetPath=/elsewhere], predicates:");
 
@@ -247,7 +248,7 @@ class ReloadIT {
     }
 
     @Test
-    void movesARouteFromOneDoorToTheOther() {
+    void movesARouteToTheOtherDoor() {
         assertThat(get(Door.COMPILED).status()).isEqualTo(200);
 
         reloaded(yaml(backend, SMALL, PATIENT)
@@ -263,7 +264,7 @@ class ReloadIT {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void drawsLotsOnlyAmongTheWeightedRoutesThatThereAre(boolean first) {
+    void choosesOnlyAmongExistingWeightedRoutes(boolean first) {
         String weighted = """
                 weir:
                   reload: { watch: false }
@@ -288,7 +289,7 @@ class ReloadIT {
     // ---------------------------------------------------------------- breakers
 
     @Test
-    void leavesABreakerAsItIsIfItsSettingsAreTheSame() {
+    void keepsABreakerWithUnchangedSettings() {
         Backend before = gateway.backend("orders");
         before.breaker().resilience4j().transitionToOpenState();
 
@@ -299,11 +300,11 @@ class ReloadIT {
     }
 
     @Test
-    void keepsTheStateWhereOnlyWhatABreakerDerivesFromOtherLimitsIsDifferent() {
+    void keepsTheStateOfABreakerIfOnlyDerivedSettingsChange() {
         Backend before = gateway.backend("orders");
         before.breaker().resilience4j().transitionToOpenState();
 
-        // The window follows the limit, if it is larger than 20.
+        // The window size follows a limit above 20.
         reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 90"), PATIENT));
 
         assertThat(gateway.backend("orders").breaker()).isNotSameAs(before.breaker());
@@ -315,7 +316,7 @@ class ReloadIT {
     }
 
     @Test
-    void replacesABreakerWhoseSettingsAreOthers() {
+    void replacesABreakerWithChangedSettings() {
         gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
 
         reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
@@ -327,7 +328,7 @@ class ReloadIT {
 
     @ParameterizedTest
     @CsvSource({"true, FORCED_OPEN", "false, DISABLED"})
-    void keepsHoldOfABreakerThatAnOperatorHolds(boolean open, CircuitBreaker.State state) {
+    void keepsTheForcedStateOfAReplacedBreaker(boolean open, CircuitBreaker.State state) {
         if (open) {
             gateway.backend("orders").breaker().forceOpen();
         } else {
@@ -339,10 +340,13 @@ class ReloadIT {
         assertThat(registered("orders").getState()).isEqualTo(state);
     }
 
-    /** The registry tells of the new breaker once it has taken over what was forced, and before requests go by it. */
+    /**
+     * The registry publishes the new breaker after it has taken over the forced state, and before requests
+     * use it.
+     */
     @ParameterizedTest
     @CsvSource({"open, FORCED_OPEN", "closed, DISABLED"})
-    void forcesTheBreakerThatComesIntoForceMeanwhile(String word, CircuitBreaker.State state) throws Exception {
+    void forcesTheNewBreakerDuringAReload(String word, CircuitBreaker.State state) throws Exception {
         CountDownLatch reached = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         gateway.bean(CircuitBreakerRegistry.class).getEventPublisher().onEntryReplaced(event -> {
@@ -350,13 +354,13 @@ class ReloadIT {
             awaitUnharmed(goOn);
         });
         String next = yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s"));
-        CompletableFuture<Change> reload =
+        CompletableFuture<ConfigurationChange> reload =
                 CompletableFuture.supplyAsync(() -> reload(next), Thread::startVirtualThread);
         awaitUnharmed(reached);
 
         CompletableFuture<Integer> forced =
                 CompletableFuture.supplyAsync(() -> force(word), Thread::startVirtualThread);
-        // It has forced the one that is on its way out, or it waits.
+        // The operator has forced the old breaker, or waits.
         await().until(() -> forced.isDone() || isSomebodyBlockedIn(LiveConfiguration.class));
         goOn.countDown();
 
@@ -392,10 +396,10 @@ class ReloadIT {
         return gateway.bean(CircuitBreakerRegistry.class).find(name).orElseThrow();
     }
 
-    // ---------------------------------------------------------------- requests on their way
+    // ---------------------------------------------------------------- requests in flight
 
     @Door.Each
-    void letsWaitersInWhenTheLimitGrows(Door door) throws Exception {
+    void admitsWaitingCallsAfterTheLimitGrows(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door), send(door));
         await().until(() ->
@@ -409,7 +413,7 @@ class ReloadIT {
     }
 
     @Door.Each
-    void respectsThePermitsThatAreOutWhenTheLimitShrinks(Door door) throws Exception {
+    void countsPermitsInUseAfterTheLimitShrinks(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
         await().until(() ->
@@ -427,9 +431,11 @@ class ReloadIT {
         assertThat(calls.most()).isEqualTo(2);
     }
 
-    /** It began with the old address, and has not asked the old pool for a connection yet. */
+    /**
+     * The waiting call began with the old address, and has not requested a connection from the old pool yet.
+     */
     @Door.Each
-    void servesWhoWaitedForAPermitWhenTheAddressWentAway(Door door) throws Exception {
+    void servesACallThatWaitedForAPermitDuringAnAddressChange(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
         await().until(() ->
@@ -448,7 +454,7 @@ class ReloadIT {
     }
 
     @Door.Each
-    void endsWhatIsInFlightToABackendThatIsGone(Door door) throws Exception {
+    void completesExchangesWithARemovedBackend(Door door) throws Exception {
         backend.behave(calls);
         List<CompletableFuture<TestCaller.Answer>> answers = List.of(send(door), send(door), send(door));
         await().until(() ->
@@ -457,17 +463,17 @@ class ReloadIT {
         reloaded(yaml("parcels", other));
 
         assertThat(get(door).text()).isEqualTo("other");
-        // It is there as long as somebody goes by it.
+        // The backend exists as long as an exchange uses it.
         assertThat(meters("orders")).isPositive();
         calls.release();
         answers.forEach(answer -> assertThat(answer.join().text()).isEqualTo(door.path("orders", "1")));
-        awaitNothingLeft("orders");
+        awaitNoResources("orders");
         await().until(() -> backend.connections() == 0);
     }
 
-    /** A handshake that nobody answers, so that it is under way for as long as it may. */
+    /** An unanswered handshake, which lasts until its time-out. */
     @Door.Each
-    void endsTheHandshakeThatItWasAtWhenTheBackendWentAway(Door door) {
+    void endsAHandshakeWithARemovedBackendAtItsTimeout(Door door) {
         try (UnwillingPort silent = UnwillingPort.silent()) {
             reloaded(yaml(backend, PATIENT, "connection: { connect-timeout: 1s }")
                     .replace(backend.uri(), silent.uri()));
@@ -477,12 +483,12 @@ class ReloadIT {
             reloaded(yaml("parcels", other));
 
             assertThat(answer.join().reason()).isEqualTo("connect-timeout");
-            awaitNothingLeft("orders");
+            awaitNoResources("orders");
         }
     }
 
     @Door.Each
-    void keepsWhoIsInFlightToTheDeadlineThatItBeganWith(Door door) throws Exception {
+    void keepsTheOriginalDeadlineOfAnExchangeInFlight(Door door) throws Exception {
         backend.behave(calls);
         CompletableFuture<TestCaller.Answer> before = send(door);
         await().until(() -> calls.inside() == 1);
@@ -496,7 +502,7 @@ class ReloadIT {
     }
 
     @Door.Each
-    void streamsOnFromABackendThatIsGone(Door door) throws Exception {
+    void continuesAStreamFromARemovedBackend(Door door) throws Exception {
         CountDownLatch goOn = new CountDownLatch(1);
         backend.behave((request, conversation) -> {
             conversation.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
@@ -515,11 +521,11 @@ class ReloadIT {
             assertThat(caller.chunk()).isEqualTo("two");
             assertThat(caller.chunk()).isEmpty();
         }
-        awaitNothingLeft("orders");
+        awaitNoResources("orders");
     }
 
     @Test
-    void givesABackendThatComesBackWhileTheOldOneEndsAPlaceOfItsOwn() throws Exception {
+    void separatesAReaddedBackendFromTheDrainingOne() throws Exception {
         backend.behave(calls);
         CompletableFuture<TestCaller.Answer> answer = send(Door.COMPILED);
         await().until(() -> calls.inside() == 1);
@@ -546,7 +552,7 @@ class ReloadIT {
                 .count();
     }
 
-    private void awaitNothingLeft(String backend) {
+    private void awaitNoResources(String backend) {
         await().untilAsserted(() -> {
             assertThat(meters(backend)).as("meters").isZero();
             assertThat(gateway.bean(CircuitBreakerRegistry.class).find(backend)).isEmpty();
@@ -557,13 +563,13 @@ class ReloadIT {
         });
     }
 
-    // ---------------------------------------------------------------- what does not get in
+    // ---------------------------------------------------------------- rejected changes
 
     @Test
-    void tellsEveryProblemAndChangesNothing() {
+    void reportsAllProblemsAndChangesNothing() {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }")
+        ConfigurationChange change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }")
                 .replace("weir:\n", "weir:\n  cluster: { dns-server: \"127.0.0.1:99999\" }\n"));
 
         assertThat(change.problems()).hasSize(3);
@@ -571,11 +577,13 @@ class ReloadIT {
         assertThat(change.problems().get(1)).contains("gateway.yml:5", "did you mean max-concurrent-calls?");
         assertThat(change.problems().getLast()).contains("gateway.yml:5", "deadline: 0ms");
         assertThat(gateway.backend("orders")).isSameAs(before);
-        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isEqualTo(change);
+        assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected())
+                .isEqualTo(change);
         assertThat(gauge("weir.reload.refused")).isEqualTo(1);
 
         reloaded(yaml(backend, SMALL, PATIENT));
-        assertThat(gateway.bean(LiveConfiguration.class).history().refused()).isNull();
+        assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected())
+                .isNull();
         assertThat(gauge("weir.reload.refused")).isZero();
     }
 
@@ -592,10 +600,10 @@ class ReloadIT {
                 "server: { port: 7777 }",
                 "calls: 7"
             })
-    void takesNothingOfAFileThatNeedsARestart(String line) {
+    void appliesNothingOfAFileThatNeedsARestart(String line) {
         Backend before = gateway.backend("orders");
 
-        Change change = reload(
+        ConfigurationChange change = reload(
                 line.startsWith(" ")
                         ? yaml(other).replace("weir:\n", "weir:\n" + line + "\n")
                         : yaml(other)
@@ -604,14 +612,17 @@ class ReloadIT {
                                 + "\n");
 
         assertThat(change.problems()).hasSize(1);
-        assertThat(change.problems().getFirst()).contains("gateway.yml:", "it takes a restart to change this");
+        assertThat(change.problems().getFirst()).contains("gateway.yml:", "a change needs a restart");
         assertThat(gateway.backend("orders")).isSameAs(before);
     }
 
-    /** A backend and a route that are new, and of the backend that is there all that can be changed; a part of it cannot be made. */
+    /**
+     * Adds a backend and a route, and changes all reloadable properties of an existing backend; the creation
+     * of one part fails.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"bulkhead", "backend", "route"})
-    void changesNothingIfAPartOfItCannotBeMade(String part) {
+    void changesNothingIfTheCreationOfAPartFails(String part) {
         reloaded(limited(1, yaml(backend, SMALL, PATIENT)));
         AtomicBoolean fails = failing(part);
         Routes before = gateway.bean(LiveRoutes.class).get();
@@ -625,15 +636,15 @@ class ReloadIT {
                         .replace("    orders: {", "    parcels: { uri: \"" + backend.uri() + "\" }\n    orders: {")
                 + "  - { id: parcels, uri: \"backend://parcels\", predicates: [\"Path=/parcels/**\"] }\n";
 
-        Change change = reload(next);
+        ConfigurationChange change = reload(next);
 
-        assertThat(change.problems()).hasSize(1).first().asString().contains("cannot be put in force: no " + part);
+        assertThat(change.problems()).hasSize(1).first().asString().contains("cannot be applied: no " + part);
         assertThat(gateway.bean(LiveRoutes.class).get()).isSameAs(before);
         assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(2);
         assertThat(limitOfRoute()).isEqualTo(1);
         assertThat(registered("orders")).isSameAs(orders.breaker().resilience4j());
         assertThat(get(Door.COMPILED).text()).isEqualTo(Door.COMPILED.path("orders", "1"));
-        awaitNothingLeft("parcels");
+        awaitNoResources("parcels");
 
         fails.set(false);
         assertThat(reload().problems()).isEmpty();
@@ -647,7 +658,7 @@ class ReloadIT {
     }
 
     @Test
-    void keepsTheSeriesOfARouteThatWasToMoveToTheOtherDoor() {
+    void keepsTheMetersOfARouteAfterAFailedMoveToTheOtherDoor() {
         String before = limited(1, yaml(backend, SMALL, PATIENT));
         reloaded(before);
         assertThat(get(Door.COMPILED).status()).isEqualTo(200);
@@ -655,7 +666,7 @@ class ReloadIT {
         double soFar = bytes();
         failing("route");
 
-        Change change = reload(limited(2, yaml(backend, SMALL, PATIENT))
+        ConfigurationChange change = reload(limited(2, yaml(backend, SMALL, PATIENT))
                         .replace(
                                 "[\"Path=/compiled/orders/**\"]",
                                 "[\"Path=/compiled/orders/**\", \"After=2020-01-01T00:00:00Z\"]")
@@ -685,7 +696,9 @@ class ReloadIT {
                 "spring.cloud", "  routes: { orders-compiled: { max-concurrent-calls: " + calls + " } }\nspring.cloud");
     }
 
-    /** From now on somebody who takes part in making this for what is called {@code parcels} throws, as long as this is true. */
+    /**
+     * Makes the creation of this part for {@code parcels} throw, as long as the flag is true.
+     */
     private AtomicBoolean failing(String part) {
         AtomicBoolean fails = new AtomicBoolean(true);
         Consumer<@Nullable String> check = name -> {
@@ -704,7 +717,7 @@ class ReloadIT {
 
                     @Override
                     public Meter.Id map(Meter.Id id) {
-                        // Of the backend's meters one of the last.
+                        // One of the last meters of the backend.
                         if (part.equals("route") || id.getName().equals("weir.pool.limit")) {
                             check.accept(id.getTag(part));
                         }
@@ -716,7 +729,7 @@ class ReloadIT {
     }
 
     @Test
-    void standsWhateverThoseThrowWhoAreToldOfIt() {
+    void isAppliedEvenIfListenersThrow() {
         gateway.bean(CircuitBreakerRegistry.class).getEventPublisher().onEntryReplaced(event -> {
             throw new IllegalStateException("a breaker that is replaced");
         });
@@ -731,7 +744,7 @@ class ReloadIT {
                     }
                 });
 
-        Change change = reload(
+        ConfigurationChange change = reload(
                 yaml(other, SMALL.replace("calls: 2", "calls: 7"), PATIENT.replace("threshold: 60s", "threshold: 50s"))
                         .replace("predicates:", "filters: [PreserveHostHeader], predicates:"));
 
@@ -744,12 +757,12 @@ class ReloadIT {
         for (Door door : Door.values()) {
             assertThat(get(door).text()).isEqualTo("other");
         }
-        // What was put in force is what the next one is held against.
+        // The next reload is compared with the applied configuration.
         assertThat(reload().differences()).isEmpty();
     }
 
     @Test
-    void staysAsItIsWhileItsFileIsAwayAndFollowsItWhenItIsBack() throws IOException {
+    void keepsTheConfigurationWhileTheFileIsMissing() throws IOException {
         Files.delete(gateway.file());
         assertThat(reload().problems()).hasSize(1).first().asString().contains("no such file");
         assertThat(get(Door.COMPILED).status()).isEqualTo(200);
@@ -759,14 +772,14 @@ class ReloadIT {
     }
 
     @Test
-    void staysAsItIsWhileItsFileCannotBeRead() throws IOException {
+    void keepsTheConfigurationWhileTheFileIsUnreadable() throws IOException {
         Files.delete(gateway.file());
         Files.createDirectory(gateway.file());
         assertThat(reload().problems()).hasSize(1).first().asString().contains("not a file");
         assertThat(get(Door.GENERAL).status()).isEqualTo(200);
         Files.delete(gateway.file());
 
-        // As a writer leaves it between opening and writing.
+        // A writer has opened the file, but not written yet.
         Files.createFile(gateway.file());
         assertThat(reload().problems()).hasSize(1).first().asString().contains("empty");
         assertThat(get(Door.GENERAL).status()).isEqualTo(200);
@@ -777,18 +790,18 @@ class ReloadIT {
     }
 
     @Test
-    void takesChangesOneAfterTheOtherAndEachWhole() {
-        List<CompletableFuture<Change>> changes = new java.util.ArrayList<>();
+    void appliesConcurrentReloadsOneAfterTheOther() {
+        List<CompletableFuture<ConfigurationChange>> changes = new java.util.ArrayList<>();
         for (int i = 0; i < 8; i++) {
             String yaml = yaml(i % 2 == 0 ? other : backend, SMALL.replace("calls: 2", "calls: " + (i + 3)), PATIENT);
             changes.add(CompletableFuture.supplyAsync(() -> reload(yaml)));
         }
         changes.forEach(change -> assertThat(change.join().problems()).isEmpty());
 
-        // The last file that was written is in force once somebody has read it.
+        // The last written file is in force after the next reload.
         assertThat(reload().problems()).isEmpty();
         Backend now = gateway.backend("orders");
-        boolean toOther = now.uri().getPort() == other.port();
+        boolean toOther = now.settings().uri().getPort() == other.port();
         assertThat(now.bulkhead().maxConcurrentCalls() % 2).isEqualTo(toOther ? 1 : 0);
         for (Door door : Door.values()) {
             assertThat(get(door).text()).isEqualTo(toOther ? "other" : door.path("orders", "1"));
@@ -797,11 +810,11 @@ class ReloadIT {
     }
 
     @Test
-    void changesNothingAnyMoreOnceItDrains() {
+    void rejectsChangesWhileDraining() {
         Backend before = gateway.backend("orders");
         gateway.bean(Drain.class).enter(Drain.Phase.ANNOUNCED);
 
-        Change change = reload(yaml(other));
+        ConfigurationChange change = reload(yaml(other));
 
         assertThat(change.problems()).hasSize(1).first().asString().contains("shutting down");
         assertThat(gateway.backend("orders")).isSameAs(before);

@@ -17,7 +17,7 @@ import io.netty.pkitesting.CertificateBuilder;
 import io.netty.pkitesting.X509Bundle;
 import io.weir.engine.Backend;
 import io.weir.live.RetiredGenerations;
-import io.weir.reload.Change.Trigger;
+import io.weir.reload.ConfigurationChange.Trigger;
 import io.weir.testing.Door;
 import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
@@ -45,14 +45,14 @@ import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
-/** What becomes of connections over TLS, of HTTP/2's and of WebSockets when the configuration changes. */
+/** Reloads with connections over TLS and HTTP/2, and with WebSockets. */
 @Timeout(60)
 class ReloadPoolsIT {
 
     private final List<Peer> peers = new ArrayList<>();
     private @Nullable TestGateway started;
 
-    /** A backend that says who it is, and over which connections it was asked. */
+    /** A backend that answers with its name, and records the connections that it was called over. */
     private static final class Peer {
 
         private final Set<String> askedOver = ConcurrentHashMap.newKeySet();
@@ -120,7 +120,7 @@ class ReloadPoolsIT {
             gateway.assertNothingHeld();
             awaitNothingLeftBehind();
         }
-        // Before the gateway, whose end is that of the event loops, which are theirs too.
+        // Stopped before the gateway, because they use its event loops.
         peers.forEach(peer -> peer.server.disposeNow(TestGateway.PATIENCE));
         if (gateway != null) {
             gateway.close();
@@ -181,7 +181,7 @@ class ReloadPoolsIT {
     }
 
     @Test
-    void keepsAConnectionOfHttp2sWhenOnlyLimitsChange() throws IOException {
+    void keepsAnHttp2ConnectionIfOnlyLimitsChange() throws IOException {
         Peer peer = peer("first", HttpProtocol.H2C, null);
         started = TestGateway.start(yaml("orders", h2(peer, 10), ""));
         assertThat(get(Door.COMPILED, "1").text()).isEqualTo("first by HTTP/2.0");
@@ -193,7 +193,7 @@ class ReloadPoolsIT {
     }
 
     @Door.Each
-    void endsWhatIsUnderWayOnAConnectionOfHttp2sToAnAddressThatIsLeft(Door door) throws IOException {
+    void completesRequestsOnAnHttp2ConnectionToAnOldAddress(Door door) throws IOException {
         Peer first = peer("first", HttpProtocol.H2C, null);
         Peer second = peer("second", HttpProtocol.H2C, null);
         started = TestGateway.start(yaml("orders", h2(first, 10), ""));
@@ -208,7 +208,7 @@ class ReloadPoolsIT {
     }
 
     @Test
-    void goesFromHttp1ToHttp2() throws IOException {
+    void changesFromHttp1ToHttp2() throws IOException {
         Peer peer = peer("first", HttpProtocol.H2C, null);
         Peer plain = peer("plain", HttpProtocol.HTTP11, null);
         started = TestGateway.start(yaml("orders", "uri: 'http://127.0.0.1:" + plain.port() + '\'', ""));
@@ -241,7 +241,7 @@ class ReloadPoolsIT {
     }
 
     @Test
-    void followsAnotherBundleOfCertificates() throws Exception {
+    void usesAnotherSslBundle() throws Exception {
         X509Bundle its = certificate();
         Peer peer = peer(
                 "first",
@@ -262,9 +262,9 @@ class ReloadPoolsIT {
         await().until(() -> peer.open.get() == 0);
     }
 
-    /** The peer speaks either, as its callers choose: only who offers HTTP/2 gets it. */
+    /** The backend supports both protocols, and uses HTTP/2 only for clients that offer it. */
     @Test
-    void goesFromHttp1ToHttp2OverTls() throws Exception {
+    void changesFromHttp1ToHttp2OverTls() throws Exception {
         X509Bundle its = certificate();
         Peer peer = add(new Peer(
                 "first",
@@ -290,7 +290,7 @@ class ReloadPoolsIT {
     }
 
     @Test
-    void keepsAConnectionOverTlsWhenOnlyLimitsChange() throws Exception {
+    void keepsATlsConnectionIfOnlyLimitsChange() throws Exception {
         X509Bundle its = certificate();
         Peer peer = peer(
                 "first",
@@ -309,7 +309,7 @@ class ReloadPoolsIT {
     }
 
     @Test
-    void staysAsItIsIfThereIsNoSuchBundle() throws Exception {
+    void changesNothingIfTheSslBundleIsMissing() throws Exception {
         X509Bundle its = certificate();
         Peer peer = peer(
                 "first",
@@ -327,7 +327,7 @@ class ReloadPoolsIT {
 
     // ---------------------------------------------------------------- WebSockets
 
-    /** Two backends; what the configuration is after the change, and who answers from then on. */
+    /** Two backends, the configuration after the change, and the backend that answers afterwards. */
     @ParameterizedTest
     @CsvSource({
         "COMPILED, orders, 'max-streams: 3', first",
@@ -335,7 +335,7 @@ class ReloadPoolsIT {
         "COMPILED, parcels, 'max-streams: 256', second",
         "GENERAL, parcels, 'max-streams: 256', second"
     })
-    void carriesAWebSocketOnWhateverBecomesOfItsBackend(Door door, String name, String limit, String then)
+    void keepsAWebSocketAfterAnyChangeOfItsBackend(Door door, String name, String limit, String then)
             throws IOException {
         Peer first = peer("first", HttpProtocol.HTTP11, null);
         Peer second = peer("second", HttpProtocol.HTTP11, null);

@@ -20,7 +20,9 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Under load, a file that is swapped again and again costs no request. How long they take is measured by {@code perf/reload}. */
+/**
+ * Repeated reloads under load lose no request. {@code perf/reload} measures the latency.
+ */
 class ReloadUnderLoadIT {
 
     private static final int CALLERS = 8;
@@ -50,7 +52,7 @@ class ReloadUnderLoadIT {
                 assertThat(callers.lost).isEmpty();
                 assertThat(callers.answered.get()).isEqualTo(callers.sent.get()).isGreaterThan(RELOADS * CALLERS);
                 await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0);
-                assertThat(gateway.bean(LiveConfiguration.class).history().refused())
+                assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected())
                         .isNull();
                 gateway.assertNothingHeld();
             }
@@ -61,7 +63,7 @@ class ReloadUnderLoadIT {
         return CALLERS + 1 + i % 7;
     }
 
-    /** Every limit is another one, every second one has another address, and a route comes and goes. */
+    /** Changes every limit, every second address, and adds or removes a route. */
     private static String yaml(TestBackend backend, int i) {
         return """
                 weir:
@@ -102,7 +104,7 @@ class ReloadUnderLoadIT {
         Files.move(link, mount.resolve("..data"), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
-    /** One request after the other on a connection each, half of them through each door. */
+    /** Sends sequential requests on one connection each, half of them through each door. */
     private static final class Callers {
 
         private final AtomicInteger sent = new AtomicInteger();

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The gateway follows its file, however that is changed. */
+/** The gateway reloads its file after any kind of change. */
 class WatchIT {
 
     @TempDir
@@ -45,7 +45,7 @@ class WatchIT {
         backend.close();
     }
 
-    /** Without events it would take an hour. */
+    /** Without events, a reload would take an hour. */
     private String yaml(int calls) {
         return yaml(calls, "1h");
     }
@@ -69,12 +69,12 @@ class WatchIT {
         return Objects.requireNonNull(started);
     }
 
-    private History history() {
+    private ChangeHistory history() {
         return gateway().bean(LiveConfiguration.class).history();
     }
 
     @Test
-    void followsAFileThatIsReplaced() throws IOException {
+    void reloadsAReplacedFile() throws IOException {
         started = TestGateway.start(yaml(4));
 
         gateway().rewrite(yaml(5));
@@ -88,7 +88,7 @@ class WatchIT {
     }
 
     @Test
-    void followsAFileThatIsWrittenInPlace() throws IOException {
+    void reloadsAFileWrittenInPlace() throws IOException {
         started = TestGateway.start(yaml(4));
 
         Files.writeString(gateway().file(), yaml(5));
@@ -96,9 +96,12 @@ class WatchIT {
         awaitLimit(5);
     }
 
-    /** As the kubelet does it: files in a directory of their own, a link to that, and one from each file's name through it. */
+    /**
+     * As the kubelet does: files in a versioned directory, a link to this directory, and a link through it
+     * for each file.
+     */
     @Test
-    void followsAConfigMapThatIsSwapped() throws IOException {
+    void reloadsAReplacedConfigMap() throws IOException {
         publish(yaml(4));
         Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
         started = TestGateway.startWith(mount.resolve("gateway.yml"));
@@ -107,12 +110,12 @@ class WatchIT {
         awaitLimit(5);
         publish(yaml(6));
         awaitLimit(6);
-        // What is not sound does not get in by this way either.
+        // An invalid file is rejected here too.
         publish(yaml(0));
-        await().until(() -> history().refused() != null);
+        await().until(() -> history().lastRejected() != null);
         publish(yaml(7));
         awaitLimit(7);
-        await().until(() -> history().refused() == null);
+        await().until(() -> history().lastRejected() == null);
     }
 
     private void publish(String yaml) throws IOException {
@@ -123,7 +126,7 @@ class WatchIT {
     }
 
     @Test
-    void followsALinkThatIsPointedElsewhere() throws IOException {
+    void reloadsThroughAChangedLink() throws IOException {
         Path old = Files.createDirectories(mount.resolve("releases/old"));
         Path next = Files.createDirectories(mount.resolve("releases/next"));
         Files.writeString(old.resolve("gateway.yml"), yaml(4));
@@ -135,19 +138,19 @@ class WatchIT {
         Files.move(link, current, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         awaitLimit(5);
 
-        // And what that link leads to is watched now.
+        // The link's new target is watched now.
         Files.writeString(next.resolve("gateway.yml"), yaml(6));
         awaitLimit(6);
     }
 
     @Test
-    void takesNoHalfOfAFile() throws IOException {
+    void doesNotLoadAPartialFile() throws IOException {
         started = TestGateway.start(yaml(4));
         String next = yaml(5);
         int half = next.indexOf("Path=");
 
         Files.writeString(gateway().file(), next.substring(0, half));
-        await().until(() -> history().refused() != null);
+        await().until(() -> history().lastRejected() != null);
         assertThat(gateway().backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(4);
         assertThat(gateway()
                         .bean(MeterRegistry.class)
@@ -158,15 +161,15 @@ class WatchIT {
 
         Files.writeString(gateway().file(), next.substring(half), StandardOpenOption.APPEND);
         awaitLimit(5);
-        await().until(() -> history().refused() == null);
+        await().until(() -> history().lastRejected() == null);
     }
 
     @Test
-    void waitsForAFileThatIsAway() throws IOException {
+    void waitsForAMissingFile() throws IOException {
         started = TestGateway.start(yaml(4));
 
         Files.delete(gateway().file());
-        await().until(() -> history().refused() != null);
+        await().until(() -> history().lastRejected() != null);
         assertThat(TestCaller.get(gateway().port(), "/orders/1").status()).isEqualTo(200);
 
         gateway().rewrite(yaml(5));
@@ -174,10 +177,11 @@ class WatchIT {
     }
 
     @Test
-    void looksWhereNoEventComes() throws IOException {
+    void pollsWithoutEvents() throws IOException {
         started = TestGateway.start(yaml(4, "100ms"));
 
-        // Into a hard link from a directory that nobody watches: the name's own directory does not hear of it.
+        // Writes through a hard link in an unwatched directory, so the file's own directory produces no
+        // event.
         Path elsewhere =
                 Files.createLink(mount.resolve("elsewhere.yml"), gateway().file());
         Files.writeString(elsewhere, yaml(5, "100ms"));
@@ -186,7 +190,7 @@ class WatchIT {
     }
 
     @Test
-    void followsAnImportThatComesAndGoes() throws IOException {
+    void reloadsAnImportThatAppearsAndDisappears() throws IOException {
         started = TestGateway.start(yaml(4) + "spring.config.import: \"optional:more.yml\"\n");
 
         importing(limit(5));
@@ -198,28 +202,28 @@ class WatchIT {
         assertThat(refused()).contains("more.yml:1");
         importing(limit(6));
         awaitLimit(6);
-        await().until(() -> history().refused() == null);
+        await().until(() -> history().lastRejected() == null);
         importing("# nothing yet");
         awaitLimit(4);
         importing(limit(7));
         awaitLimit(7);
     }
 
-    /** A running gateway does not begin to import, but it says what is wrong as it is now, not as it was. */
+    /** A running gateway cannot add an import, but it reports the current problems. */
     @ParameterizedTest
     @ValueSource(strings = {"", "weir: [", "weir.backends.orders.deadline: soon"})
-    void looksAgainWhenWhatARefusedFileImportsHasChanged(String wrong) throws IOException {
+    void reloadsAfterAChangeOfARejectedFilesImport(String wrong) throws IOException {
         started = TestGateway.start(yaml(4));
         if (!wrong.isEmpty()) {
             importing(wrong);
         }
         gateway().rewrite(yaml(5) + "spring.config.import: more.yml\n");
-        await().until(() -> history().refused() != null);
-        assertThat(refused()).doesNotContain("it takes a restart");
+        await().until(() -> history().lastRejected() != null);
+        assertThat(refused()).doesNotContain("a change needs a restart");
 
         importing(limit(6));
 
-        await().until(() -> refused().contains("it takes a restart"));
+        await().until(() -> refused().contains("a change needs a restart"));
         assertThat(gateway().backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(4);
     }
 
@@ -227,7 +231,7 @@ class WatchIT {
         return "weir.backends.orders.bulkhead.max-concurrent-calls: " + calls;
     }
 
-    /** Beside the gateway's own file, in one step. */
+    /** Replaces the gateway's file atomically by one with an import. */
     private void importing(String yaml) throws IOException {
         Path next = Files.writeString(gateway().file().resolveSibling("more.next"), yaml);
         Files.move(
@@ -237,14 +241,14 @@ class WatchIT {
                 StandardCopyOption.REPLACE_EXISTING);
     }
 
-    /** What is wrong with what is written now. */
+    /** The problems of the rejected files. */
     private String refused() {
-        Change refused = history().refused();
+        ConfigurationChange refused = history().lastRejected();
         return refused == null ? "" : String.join("\n", refused.problems());
     }
 
     @Test
-    void doesNothingIfOnlyTheFilesTimeIsAnother() throws IOException {
+    void ignoresAChangeOfTheModificationTime() throws IOException {
         started = TestGateway.start(yaml(4));
         Files.setLastModifiedTime(gateway().file(), FileTime.fromMillis(1));
         Files.writeString(gateway().file().resolveSibling("beside"), "it");

@@ -24,11 +24,11 @@ class WatchedFilesTest {
     }
 
     private static Map<Path, String> contents(Path file) {
-        return WatchedFiles.contents(Set.of(file));
+        return WatchedFiles.hashes(Set.of(file));
     }
 
     @Test
-    void tellContentsApartAndNothingElse() throws IOException {
+    void haveDifferentHashesForDifferentContentOnly() throws IOException {
         Map<Path, String> before = contents(file);
 
         Files.setLastModifiedTime(file, FileTime.fromMillis(0));
@@ -42,7 +42,7 @@ class WatchedFilesTest {
     }
 
     @Test
-    void tellWhatIsAbsentAndWhatCannotBeRead() throws IOException {
+    void distinguishAbsentAndUnreadableFiles() throws IOException {
         Files.delete(file);
         assertThat(contents(file)).containsValue("absent");
 
@@ -51,7 +51,7 @@ class WatchedFilesTest {
     }
 
     @Test
-    void seeThroughALinkThatIsPointedElsewhere() throws IOException {
+    void hashTheTargetOfAChangedLink() throws IOException {
         Path other = Files.writeString(directory.resolve("other.yml"), "weir: { routes: {} }");
         Path link = Files.createSymbolicLink(directory.resolve("link.yml"), file);
         Map<Path, String> before = contents(link);
@@ -63,25 +63,25 @@ class WatchedFilesTest {
     }
 
     @Test
-    void changeInTheFilesOwnDirectory() {
+    void watchTheFilesOwnDirectory() {
         assertThat(WatchedFiles.directories(Set.of(file))).containsExactly(directory);
     }
 
     @Test
-    void changeInTheDirectoryOfEveryLinkOnTheWay() throws IOException {
+    void watchTheDirectoryOfEveryLink() throws IOException {
         Path mount = Files.createDirectories(directory.resolve("etc/weir"));
         Path data = Files.createDirectories(directory.resolve("data/..2026_1"));
         Path target = Files.writeString(data.resolve("gateway.yml"), "weir: {}");
         Files.createSymbolicLink(mount.resolve("..data"), data);
         Path link = Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
 
-        // The file's link, the directory's link, and what both lead to.
+        // The directories of the file's link, of the directory's link, and of the final target.
         assertThat(WatchedFiles.directories(Set.of(link))).containsExactlyInAnyOrder(mount, data);
         assertThat(link.toRealPath()).isEqualTo(target);
     }
 
     @Test
-    void endWhereLinksLeadInACircle() throws IOException {
+    void stopAtACycleOfLinks() throws IOException {
         Path one = directory.resolve("one");
         Path two = directory.resolve("two");
         Files.createSymbolicLink(one, two);
@@ -92,7 +92,7 @@ class WatchedFilesTest {
     }
 
     @Test
-    void changeWhereALinkLeadsNowhere() throws IOException {
+    void watchTheTargetDirectoryOfABrokenLink() throws IOException {
         Path link = Files.createSymbolicLink(directory.resolve("link"), directory.resolve("gone/gateway.yml"));
 
         assertThat(WatchedFiles.directories(Set.of(link)))

@@ -12,6 +12,7 @@ import io.weir.door.RequestFacts;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
+import io.weir.engine.BackendSettings;
 import io.weir.engine.Caller;
 import io.weir.engine.Enforcement;
 import io.weir.engine.Engine;
@@ -21,6 +22,7 @@ import io.weir.engine.Limits;
 import io.weir.engine.Mode;
 import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
+import io.weir.engine.ServiceTimeEstimate;
 import io.weir.fallback.Fallback;
 import io.weir.health.Breaker;
 import io.weir.health.RecoveryProperties;
@@ -62,6 +64,7 @@ public final class ObservedGateway implements AutoCloseable {
             new RecoveryProperties(Duration.ofMillis(200), 5, null),
             clock::get,
             () -> 0.5);
+    public final ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(LAW, breaker, clock::get);
     public final RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 0), clock.get());
     public final Pool pool;
     private final LoopResources loops = LoopResources.create("observe-test", 1, true);
@@ -80,11 +83,19 @@ public final class ObservedGateway implements AutoCloseable {
 
     public BackendMeters backendMeters(MeterBook book) {
         return new BackendMeters(
-                book.open(), "orders", bulkhead, streams, 100_000_000L, breaker, pool, retryBudget, LAW, clock::get);
+                book.open(),
+                "orders",
+                bulkhead,
+                streams,
+                100_000_000L,
+                breaker,
+                pool,
+                retryBudget,
+                serviceTime.littlesLaw());
     }
 
     public Backend backend(BackendObserver observer) {
-        return new Backend(
+        BackendSettings settings = new BackendSettings(
                 "orders",
                 URI.create("http://user:secret@orders:8080"),
                 "orders:8080",
@@ -92,22 +103,17 @@ public final class ObservedGateway implements AutoCloseable {
                 0,
                 250_000_000L,
                 1_000_000_000L,
-                bulkhead,
-                streams,
-                breaker,
-                pool,
-                retryBudget,
                 new BitSet(),
                 new BitSet(),
-                Enforcement.FULL,
-                observer);
+                Enforcement.FULL);
+        return new Backend(settings, bulkhead, streams, null, breaker, pool, retryBudget, serviceTime, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
         return new Route(
                 "orders-route",
                 backend,
-                backend.deadlineNanos(),
+                backend.settings().deadlineNanos(),
                 Mode.REQUEST,
                 null,
                 null,

@@ -39,7 +39,7 @@ class SpanExportTest {
     }
 
     @Test
-    void exportsWhatThereIsAfterTheInterval() {
+    void exportsAPartialBatchAfterTheInterval() {
         try (SpanExport export = export(1_000, AT_ONCE, batch -> CompletableResultCode.ofSuccess())) {
             end(export, 1);
 
@@ -48,7 +48,7 @@ class SpanExportTest {
     }
 
     @Test
-    void dropsWhatFindsTheQueueFull() throws InterruptedException {
+    void dropsSpansIfTheQueueIsFull() throws InterruptedException {
         CountDownLatch exporting = new CountDownLatch(1);
         CompletableResultCode first = new CompletableResultCode();
         try (SpanExport export = export(3, AT_ONCE, batch -> {
@@ -68,7 +68,7 @@ class SpanExportTest {
     }
 
     @Test
-    void countsWhatTheCollectorRefuses() {
+    void countsSpansRefusedByTheCollector() {
         try (SpanExport export = export(1_000, AT_ONCE, batch -> CompletableResultCode.ofFailure())) {
             end(export, 3);
 
@@ -77,7 +77,7 @@ class SpanExportTest {
     }
 
     @Test
-    void countsWhatTheCollectorDoesNotTakeInTime() {
+    void countsSpansOfATimedOutExport() {
         try (SpanExport export = export(1_000, AT_ONCE, Duration.ofMillis(20), batch -> new CompletableResultCode())) {
             end(export, 3);
 
@@ -86,10 +86,10 @@ class SpanExportTest {
     }
 
     @Test
-    void goesOnAfterAnExporterThatThrows() {
+    void continuesAfterAnExporterThrows() {
         try (SpanExport export = export(1_000, AT_ONCE, batch -> {
             if (batches.size() == 1) {
-                throw new IllegalStateException("its own defect");
+                throw new IllegalStateException("exporter failed");
             }
             return CompletableResultCode.ofSuccess();
         })) {
@@ -101,7 +101,7 @@ class SpanExportTest {
     }
 
     @Test
-    void exportsWhatWaitsWhenItStopsAndNothingAfterwards() {
+    void exportsQueuedSpansOnCloseAndDropsLaterOnes() {
         SpanExport export = export(1_000, NEVER, batch -> CompletableResultCode.ofSuccess());
         end(export, 3);
 
@@ -113,19 +113,19 @@ class SpanExportTest {
     }
 
     @Test
-    void losesNoneUncountedWhoeverEndsSpansAtOnce() {
+    void countsEverySpanOfConcurrentThreads() {
         SpanExport export = export(SpanExport.BATCH, AT_ONCE, batch -> CompletableResultCode.ofSuccess());
         int threads = 4;
-        int each = 5_000;
+        int spansPerThread = 5_000;
         List<CompletableFuture<Void>> enders = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            enders.add(CompletableFuture.runAsync(() -> end(export, each)));
+            enders.add(CompletableFuture.runAsync(() -> end(export, spansPerThread)));
         }
         enders.forEach(CompletableFuture::join);
 
         export.close();
 
-        assertThat(export.exported() + export.dropped()).isEqualTo((long) threads * each);
+        assertThat(export.exported() + export.dropped()).isEqualTo((long) threads * spansPerThread);
         assertThat(export.exported()).isGreaterThanOrEqualTo(SpanExport.BATCH);
         assertThat(batches.stream().mapToLong(size -> size).sum()).isEqualTo(export.exported());
         assertThat(batches).allMatch(size -> size <= SpanExport.BATCH);
@@ -166,7 +166,7 @@ class SpanExportTest {
     }
 
     private static void end(SpanExport export, int spans) {
-        // Not closed: that would stop what spans go to.
+        // Not closed, since that would stop the export.
         Tracer tracer =
                 SdkTracerProvider.builder().addSpanProcessor(export).build().get("test");
         for (int i = 0; i < spans; i++) {

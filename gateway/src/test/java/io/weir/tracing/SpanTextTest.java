@@ -25,7 +25,7 @@ class SpanTextTest {
             SdkTracerProvider.builder().build().get("test").spanBuilder("one");
     private final ReadableSpan span = (ReadableSpan) spans.startSpan();
 
-    /** What is told of a request. */
+    /** Facts of a request. */
     private record Facts(String requestMethod, String requestPath, String protocol, HttpHeaders requestHeaders)
             implements RequestFacts {
 
@@ -63,7 +63,7 @@ class SpanTextTest {
         "BREW, '', HTTP",
         "'', '', HTTP",
     })
-    void namesASpanInFewWays(String method, String route, String name) {
+    void namesSpansByKnownMethodAndRoute(String method, String route, String name) {
         assertThat(SpanText.name(method, route)).isEqualTo(name);
     }
 
@@ -75,7 +75,7 @@ class SpanTextTest {
         "[2001:db8::7]:8443, 2001:db8::7, 8443",
         "shop.example:, shop.example, ",
     })
-    void tellsHostAndPortApart(String host, String address, @Nullable Long port) {
+    void splitsHostAndPort(String host, String address, @Nullable Long port) {
         SpanText.request((Span) span, facts("GET", "/", new DefaultHttpHeaders().set("host", host)));
 
         assertThat(text("server.address")).isEqualTo(address);
@@ -83,7 +83,7 @@ class SpanTextTest {
     }
 
     @Test
-    void leavesTheQueryOut() {
+    void leavesOutTheQuery() {
         SpanText.request((Span) span, facts("GET", "/orders?card=4111", new DefaultHttpHeaders()));
 
         assertThat(text("url.path")).isEqualTo("/orders");
@@ -94,7 +94,7 @@ class SpanTextTest {
     }
 
     @Test
-    void keepsAMethodThatItDoesNotKnowApart() {
+    void reportsAnUnknownMethodSeparately() {
         SpanText.request((Span) span, facts("BREW", "/", new DefaultHttpHeaders()));
 
         assertThat(text("http.request.method")).isEqualTo("_OTHER");
@@ -105,10 +105,10 @@ class SpanTextTest {
         return ExchangeOutcomes.words();
     }
 
-    /** The same that the dashboard counts as trouble. */
+    /** The same outcomes that the dashboard counts as trouble. */
     @ParameterizedTest
     @MethodSource("words")
-    void isAnErrorWhereTheCallerDidNotGetWhatTheBackendIsFor(String word) {
+    void isAnErrorIfTheOutcomeIsTrouble(String word) {
         int outcome = ExchangeOutcomes.words().indexOf(word);
 
         SpanText.outcome((Span) span, outcome, 503, null);

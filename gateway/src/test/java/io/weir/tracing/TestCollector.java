@@ -29,7 +29,7 @@ import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
-/** A collector of traces: takes OTLP over HTTP, and keeps the spans. */
+/** A collector that receives OTLP over HTTP, and keeps the spans. */
 public final class TestCollector implements AutoCloseable {
 
     private final HttpServer server;
@@ -43,16 +43,16 @@ public final class TestCollector implements AutoCloseable {
         this.hanging = hanging;
         this.server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.setExecutor(threads);
-        server.createContext("/v1/traces", this::take);
+        server.createContext("/v1/traces", this::receive);
         server.start();
     }
 
-    /** One that takes everything. */
+    /** A collector that accepts everything. */
     public static TestCollector start() {
         return start(new CountDownLatch(0));
     }
 
-    /** One that reads everything and answers nothing. */
+    /** A collector that reads everything and never answers. */
     public static TestCollector hanging() {
         return start(new CountDownLatch(1));
     }
@@ -65,12 +65,12 @@ public final class TestCollector implements AutoCloseable {
         }
     }
 
-    /** Where it takes traces. */
+    /** The URL for traces. */
     public String endpoint() {
         return "http://127.0.0.1:" + server.getAddress().getPort() + "/v1/traces";
     }
 
-    private void take(HttpExchange exchange) throws IOException {
+    private void receive(HttpExchange exchange) throws IOException {
         try (exchange;
                 GZIPInputStream body = new GZIPInputStream(exchange.getRequestBody())) {
             ExportTraceServiceRequest request = ExportTraceServiceRequest.parseFrom(body);
@@ -88,25 +88,25 @@ public final class TestCollector implements AutoCloseable {
         }
     }
 
-    /** A field of the last export's head. */
+    /** A header of the last export. */
     @Nullable
     String header(String name) {
         Headers last = headers;
         return last == null ? null : last.getFirst(name);
     }
 
-    /** What the last export said of the gateway. */
+    /** The resource attributes of the last export. */
     Map<String, Object> resource() {
         Resource last = resource;
         return last == null ? Map.of() : attributes(last.getAttributesList());
     }
 
-    /** All spans so far. */
+    /** All spans received so far. */
     public List<Span> spans() {
         return List.copyOf(spans);
     }
 
-    /** The one server span of a path; waits for it. The spans of its attempts are there before it. */
+    /** The only server span of a path; waits for it. The spans of its attempts arrive before it. */
     Span server(String path) {
         Predicate<Span> isIt = span -> span.getKind() == Span.SpanKind.SPAN_KIND_SERVER
                 && path.equals(attributes(span).get("url.path"));
@@ -116,7 +116,7 @@ public final class TestCollector implements AutoCloseable {
         return found.getFirst();
     }
 
-    /** The spans below one, in the order in which they began. */
+    /** The child spans of a span, in the order of their start. */
     List<Span> below(Span parent) {
         return spans.stream()
                 .filter(span -> span.getParentSpanId().equals(parent.getSpanId()))
@@ -124,7 +124,7 @@ public final class TestCollector implements AutoCloseable {
                 .toList();
     }
 
-    /** A span's attributes. */
+    /** The attributes of a span. */
     static Map<String, Object> attributes(Span span) {
         return attributes(span.getAttributesList());
     }
@@ -142,7 +142,7 @@ public final class TestCollector implements AutoCloseable {
         };
     }
 
-    /** An id as {@code traceparent} has it. */
+    /** An id in the format of {@code traceparent}. */
     public static String hex(ByteString id) {
         return HexFormat.of().formatHex(id.toByteArray());
     }

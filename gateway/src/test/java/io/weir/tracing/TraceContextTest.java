@@ -25,7 +25,7 @@ class TraceContextTest {
         headers.set("traceparent", "00-" + TRACE + "-" + CALLER + "-01");
         headers.add("tracestate", "one=1").add("tracestate", "two=2");
 
-        SpanContext read = Span.fromContext(TraceContext.of(headers)).getSpanContext();
+        SpanContext read = Span.fromContext(TraceContext.extract(headers)).getSpanContext();
 
         assertThat(read.getTraceId()).isEqualTo(TRACE);
         assertThat(read.getSpanId()).isEqualTo(CALLER);
@@ -37,21 +37,21 @@ class TraceContextTest {
 
     @Test
     void hasNoParentWithoutAValidTraceParent() {
-        assertThat(TraceContext.of(headers)).isSameAs(Context.root());
+        assertThat(TraceContext.extract(headers)).isSameAs(Context.root());
 
         headers.set("traceparent", "00-" + TRACE + "-" + CALLER);
-        assertThat(TraceContext.isContinued(TraceContext.of(headers))).isFalse();
+        assertThat(TraceContext.hasParent(TraceContext.extract(headers))).isFalse();
 
         String valid = "00-" + TRACE + "-" + CALLER + "-01";
         headers.set("traceparent", List.of(valid, valid));
-        assertThat(TraceContext.isContinued(TraceContext.of(headers))).isFalse();
+        assertThat(TraceContext.hasParent(TraceContext.extract(headers))).isFalse();
 
         headers.set("traceparent", valid);
-        assertThat(TraceContext.isContinued(TraceContext.of(headers))).isTrue();
+        assertThat(TraceContext.hasParent(TraceContext.extract(headers))).isTrue();
     }
 
     @Test
-    void goesToTheBackendInPlaceOfTheCallers() {
+    void replacesTheCallersTraceParent() {
         headers.set("traceparent", "00-" + TRACE + "-" + CALLER + "-01");
         headers.add("tracestate", "one=1").add("tracestate", "two=2");
 
@@ -62,7 +62,7 @@ class TraceContextTest {
     }
 
     @Test
-    void takesNoStateAlongOfATraceThatIsAnotherOne() {
+    void removesTheCallersTraceStateFromAnotherTrace() {
         headers.set("tracestate", "one=1");
 
         new TraceContext(gateway(TraceFlags.getDefault()), false).accept(headers);

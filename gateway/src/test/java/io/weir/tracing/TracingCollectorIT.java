@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whatever the collector of traces does costs no request, and what it costs is counted. */
+/** A failing collector costs no request, and lost spans are counted. */
 @Timeout(180)
 class TracingCollectorIT {
 
@@ -32,11 +32,11 @@ class TracingCollectorIT {
     }
 
     @Test
-    void servesEverybodyWhileTheCollectorHangs() throws Exception {
+    void servesRequestsWhileTheCollectorHangs() throws Exception {
         try (TestCollector hanging = TestCollector.hanging();
                 TestGateway served = exporting(hanging.endpoint(), "1m")) {
-            // Twice what may wait, and what is being exported.
-            askOften(served, 800);
+            // More spans than the queue and the export under way can hold.
+            sendRequests(served, 800);
 
             await().untilAsserted(() -> assertThat(spans(served, "dropped")).isPositive());
             assertThat(spans(served, "exported")).isZero();
@@ -44,10 +44,10 @@ class TracingCollectorIT {
     }
 
     @Test
-    void servesEverybodyWhileThereIsNoCollector() throws Exception {
-        try (UnwillingPort nobody = UnwillingPort.refusing();
-                TestGateway served = exporting(nobody.uri() + "/v1/traces", "100ms")) {
-            askOften(served, 20);
+    void servesRequestsWithoutACollector() throws Exception {
+        try (UnwillingPort refusing = UnwillingPort.refusing();
+                TestGateway served = exporting(refusing.uri() + "/v1/traces", "100ms")) {
+            sendRequests(served, 20);
 
             await().untilAsserted(() -> assertThat(spans(served, "failed")).isEqualTo(40));
             assertThat(spans(served, "exported")).isZero();
@@ -55,10 +55,10 @@ class TracingCollectorIT {
     }
 
     @Test
-    void countsWhatTheCollectorHasTaken() throws Exception {
+    void countsSpansThatTheCollectorAccepted() throws Exception {
         try (TestCollector taking = TestCollector.start();
                 TestGateway served = exporting(taking.endpoint(), "10s")) {
-            askOften(served, 20);
+            sendRequests(served, 20);
 
             await().untilAsserted(() -> assertThat(spans(served, "exported")).isEqualTo(40));
             assertThat(taking.spans()).hasSize(40);
@@ -77,7 +77,7 @@ class TracingCollectorIT {
                 .start();
     }
 
-    private static void askOften(TestGateway served, int requests) throws IOException {
+    private static void sendRequests(TestGateway served, int requests) throws IOException {
         try (TestCaller asking = TestCaller.to(served.port())) {
             for (int i = 0; i < requests; i++) {
                 Door door = i % 2 == 0 ? Door.COMPILED : Door.GENERAL;

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of a request is told to a collector of traces. */
+/** Spans of requests with every outcome, as a collector receives them. */
 @Timeout(180)
 class TracingIT {
 
@@ -39,7 +39,7 @@ class TracingIT {
     private static UnwillingPort refusing;
     private static TestGateway gateway;
 
-    /** The caller's trace, and its span. */
+    /** The ids of the caller's trace and span. */
     private final String trace = randomHex(16);
 
     private final String caller = randomHex(8);
@@ -76,7 +76,7 @@ class TracingIT {
                 .filtered("moved", "orders", "\"RedirectTo=302, https://weir.example\"")
                 .start();
         for (Door door : Door.values()) {
-            // What comes first takes its time, of which deadlines leave little.
+            // The first request of each door is slow, and some deadlines are short.
             TestCaller.get(gateway.port(), door.path("orders", "first"));
         }
     }
@@ -103,7 +103,7 @@ class TracingIT {
     // ---------------------------------------------------------------- context
 
     @Door.Each
-    void goesOnWithTheCallersTrace(Door door) throws Exception {
+    void continuesTheCallersTrace(Door door) throws Exception {
         String path = door.path("orders", "continued");
 
         TestCaller.Answer answer = ask(path, "traceparent: " + traceParent("01"), "tracestate: " + STATE);
@@ -122,24 +122,24 @@ class TracingIT {
     }
 
     @Door.Each
-    void beginsATraceWhereTheCallerHasNone(Door door) throws Exception {
-        String path = door.path("orders", "begun");
+    void startsATraceIfTheCallerHasNone(Door door) throws Exception {
+        String path = door.path("orders", "started");
 
         ask(path, "traceparent: 00-" + "0".repeat(32) + "-" + caller + "-01", "tracestate: " + STATE);
 
         TestBackend.Request request = backend.next();
         Span server = collector.server(path);
         assertThat(server.getParentSpanId().isEmpty()).isTrue();
-        String begun = hex(server.getTraceId());
+        String started = hex(server.getTraceId());
         assertThat(request.header("traceparent"))
-                .isEqualTo("00-" + begun + "-" + hex(onlyAttempt(server).getSpanId()) + "-"
+                .isEqualTo("00-" + started + "-" + hex(onlyAttempt(server).getSpanId()) + "-"
                         + Objects.requireNonNull(request.header("traceparent")).substring(53));
         assertThat(request.header("tracestate")).isNull();
-        assertThat(gateway.logged(path).path("trace_id").asString()).isEqualTo(begun);
+        assertThat(gateway.logged(path).path("trace_id").asString()).isEqualTo(started);
     }
 
     @Door.Each
-    void recordsNothingOfATraceThatTheCallerDoesNotRecord(Door door) throws Exception {
+    void doesNotRecordATraceThatTheCallerDoesNotRecord(Door door) throws Exception {
         String unrecorded = door.path("orders", "unrecorded");
         String recorded = door.path("orders", "recorded");
 
@@ -156,7 +156,7 @@ class TracingIT {
     // ---------------------------------------------------------------- outcomes
 
     @Door.Each
-    void tellsOfAnAnswerThatWasPassedOn(Door door) throws Exception {
+    void describesAnAnswerOfABackend(Door door) throws Exception {
         String path = door.path("orders", "7");
 
         ask(path + "?card=4111", "User-Agent: of-the-test", "X-Request-Id: id-of-the-test");
@@ -207,7 +207,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfEachAttempt(Door door) throws Exception {
+    void hasASpanForEachAttempt(Door door) throws Exception {
         String path = door.path("retried", "twice");
         backend.behave((request, conversation) -> {
             backend.behave(TestBackend.ECHO);
@@ -232,7 +232,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfABackendsOwnError(Door door) throws Exception {
+    void describesABackendsError(Door door) throws Exception {
         String path = door.path("orders", "broken");
         backend.behave((request, conversation) -> conversation.answer(500, "its own"));
 
@@ -242,7 +242,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfARefusal(Door door) throws Exception {
+    void describesARefusal(Door door) throws Exception {
         String path = door.path("orders", "refused");
         gateway.backend("orders").breaker().forceOpen();
         try {
@@ -258,7 +258,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfADeadlineInTheAttemptToo(Door door) throws Exception {
+    void describesADeadlineInTheAttemptToo(Door door) throws Exception {
         String path = door.path("hasty", "late");
         backend.behave(backend.hang());
 
@@ -274,7 +274,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfABackendThatCannotBeReachedAndOfWhatStoodIn(Door door) throws Exception {
+    void describesAFailedConnectionAndItsFallback(Door door) throws Exception {
         String refused = door.path("refusing", "1");
         ask(refused);
         Span server = collector.server(refused);
@@ -294,7 +294,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfTheQueue(Door door) throws Exception {
+    void describesTheQueue(Door door) throws Exception {
         HeldCalls calls = new HeldCalls();
         backend.behave(calls);
         CompletableFuture<TestCaller.Answer> first =
@@ -321,7 +321,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfAQueueThatWasLeft(Door door) throws Exception {
+    void describesAQueueTimeout(Door door) throws Exception {
         HeldCalls calls = new HeldCalls();
         backend.behave(calls);
         CompletableFuture<TestCaller.Answer> first =
@@ -339,7 +339,7 @@ class TracingIT {
     }
 
     @Door.Each
-    void tellsOfACallerWhoLeft(Door door) throws Exception {
+    void describesACallerThatLeaves(Door door) throws Exception {
         HeldCalls calls = new HeldCalls();
         backend.behave(calls);
         String path = door.path("orders", "left");
@@ -360,7 +360,7 @@ class TracingIT {
     // ---------------------------------------------------------------- without an exchange
 
     @Test
-    void tellsOfARequestWithoutARoute() throws Exception {
+    void describesARequestWithoutARoute() throws Exception {
         ask("/nowhere", "traceparent: " + traceParent("01"));
 
         Span server = collector.server("/nowhere");
@@ -375,7 +375,7 @@ class TracingIT {
     }
 
     @Test
-    void tellsOfARequestThatAFilterAnswered() throws Exception {
+    void describesARequestAnsweredByAFilter() throws Exception {
         String path = Door.GENERAL.path("moved", "1");
         ask(path, "traceparent: " + traceParent("01"));
 
@@ -390,7 +390,7 @@ class TracingIT {
     }
 
     @Test
-    void tellsOfARequestThatIsMalformed() throws IOException {
+    void describesAMalformedRequest() throws IOException {
         String path = "/malformed-" + trace;
         try (TestCaller malformed = TestCaller.to(gateway.port())) {
             malformed.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nHost: other\r\n\r\n");
@@ -404,7 +404,7 @@ class TracingIT {
     }
 
     @Test
-    void namesSpansByMethodsThatThereAre() throws IOException {
+    void namesSpansByKnownMethodsOnly() throws IOException {
         String path = Door.COMPILED.path("orders", "brew");
         try (TestCaller brewing = TestCaller.to(gateway.port())) {
             brewing.request("BREW", path);

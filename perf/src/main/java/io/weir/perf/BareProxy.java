@@ -11,35 +11,36 @@ import reactor.netty.http.server.HttpServer;
 import reactor.netty.resources.ConnectionProvider;
 
 /**
- * The least that a proxy on Reactor Netty can be: no protection, no deadline, nothing counted; the head and the body pass as they are.
+ * The minimal proxy on Reactor Netty: no protection, no deadline, no metrics; passes head and body unchanged.
  */
-public final class BareProxy {
+final class BareProxy {
 
-    /** More than anybody asks for: it has no limit. */
+    /** More than any load opens. */
     private static final int MAX_CONNECTIONS = 30_000;
+
+    private record PrefixedBackend(String prefix, HttpClient client) {}
 
     private BareProxy() {}
 
-    /** Listens on a port and forwards everything. */
-    public static DisposableServer start(int port, URI backend) {
-        return start(port, Map.of("/", backend));
-    }
-
-    /** Listens on a port and forwards to the backend with the longest prefix of the path; one is {@code /}. */
+    /** Forwards each request to the backend with the longest matching prefix; one of them is {@code /}. */
     static DisposableServer start(int port, Map<String, URI> backends) {
         ConnectionProvider pool = ConnectionProvider.create("bare", MAX_CONNECTIONS);
-        List<Map.Entry<String, HttpClient>> clients = backends.entrySet().stream()
-                .sorted(Comparator.comparing(entry -> -entry.getKey().length()))
-                .map(entry -> Map.entry(
+        List<PrefixedBackend> byPrefix = backends.entrySet().stream()
+                .map(entry -> new PrefixedBackend(
                         entry.getKey(),
                         HttpClient.create(pool)
                                 .host(entry.getValue().getHost())
                                 .port(entry.getValue().getPort())))
+                .sorted(Comparator.comparing(backend -> -backend.prefix().length()))
                 .toList();
         return HttpServer.create()
                 .host("127.0.0.1")
                 .port(port)
-                .handle((request, response) -> client(clients, request.uri())
+                .handle((request, response) -> byPrefix.stream()
+                        .filter(backend -> request.uri().startsWith(backend.prefix()))
+                        .findFirst()
+                        .orElseThrow()
+                        .client()
                         .request(request.method())
                         .uri(request.uri())
                         .send((toBackend, out) -> {
@@ -53,14 +54,5 @@ public final class BareProxy {
                             return response.send(connection.inbound().receive().retain());
                         }))
                 .bindNow();
-    }
-
-    private static HttpClient client(List<Map.Entry<String, HttpClient>> clients, String path) {
-        for (Map.Entry<String, HttpClient> client : clients) {
-            if (path.startsWith(client.getKey())) {
-                return client.getValue();
-            }
-        }
-        return clients.getLast().getValue();
     }
 }

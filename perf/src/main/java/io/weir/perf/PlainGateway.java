@@ -8,30 +8,26 @@ import io.github.resilience4j.common.bulkhead.configuration.CommonBulkheadConfig
 import io.github.resilience4j.common.circuitbreaker.configuration.CommonCircuitBreakerConfigurationProperties;
 import io.github.resilience4j.common.timelimiter.configuration.CommonTimeLimiterConfigurationProperties;
 import io.github.resilience4j.timelimiter.TimeLimiterRegistry;
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
+import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
-import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
-import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
 
-/** Spring Cloud Gateway as its users have it: one route, with its own CircuitBreaker filter. */
+/** Spring Cloud Gateway in its usual configuration: one route with its CircuitBreaker filter. */
 @SpringBootApplication
 public class PlainGateway {
 
-    private static final String ROUTE = "spring.cloud.gateway.server.webflux.routes[0].";
-
-    /** What Resilience4j's module for Spring Boot would bring: its defaults, and what is set under {@code resilience4j}. */
+    /**
+     * Resilience4j's defaults and the settings below {@code resilience4j}, like its module for Spring Boot.
+     */
     @Bean
     CircuitBreakerRegistry circuitBreakerRegistry(Environment environment) {
         CircuitBreakerRegistry registry = CircuitBreakerRegistry.ofDefaults();
-        CommonCircuitBreakerConfigurationProperties bound =
-                bound(environment, "circuitbreaker", new CommonCircuitBreakerConfigurationProperties());
+        var bound = bind(environment, "circuitbreaker", new CommonCircuitBreakerConfigurationProperties());
         bound.getInstances().forEach((name, instance) -> {
             registry.addConfiguration(
                     name, bound.createCircuitBreakerConfig(name, instance, new CompositeCustomizer<>(List.of())));
@@ -43,8 +39,7 @@ public class PlainGateway {
     @Bean
     TimeLimiterRegistry timeLimiterRegistry(Environment environment) {
         TimeLimiterRegistry registry = TimeLimiterRegistry.ofDefaults();
-        CommonTimeLimiterConfigurationProperties bound =
-                bound(environment, "timelimiter", new CommonTimeLimiterConfigurationProperties());
+        var bound = bind(environment, "timelimiter", new CommonTimeLimiterConfigurationProperties());
         bound.getInstances().forEach((name, instance) -> {
             registry.addConfiguration(
                     name, bound.createTimeLimiterConfig(name, instance, new CompositeCustomizer<>(List.of())));
@@ -56,8 +51,7 @@ public class PlainGateway {
     @Bean
     BulkheadRegistry bulkheadRegistry(Environment environment) {
         BulkheadRegistry registry = BulkheadRegistry.ofDefaults();
-        CommonBulkheadConfigurationProperties bound =
-                bound(environment, "bulkhead", new CommonBulkheadConfigurationProperties());
+        var bound = bind(environment, "bulkhead", new CommonBulkheadConfigurationProperties());
         bound.getInstances().forEach((name, instance) -> {
             registry.addConfiguration(
                     name, bound.createBulkheadConfig(instance, new CompositeCustomizer<>(List.of()), name));
@@ -71,45 +65,36 @@ public class PlainGateway {
         return ThreadPoolBulkheadRegistry.ofDefaults();
     }
 
-    private static <T> T bound(Environment environment, String what, T properties) {
+    private static <T> T bind(Environment environment, String section, T properties) {
         return Binder.get(environment)
-                .bind("resilience4j." + what, Bindable.ofInstance(properties))
+                .bind("resilience4j." + section, Bindable.ofInstance(properties))
                 .orElse(properties);
     }
 
-    /** As a file says. */
-    static ConfigurableApplicationContext start(Path file) {
-        return new SpringApplicationBuilder(PlainGateway.class)
-                .properties(
-                        Map.of("spring.config.location", file.toAbsolutePath().toString()))
-                .run();
+    /** Starts with the properties of a file. */
+    static void start(Path file) {
+        start("--spring.config.location=" + file.toAbsolutePath());
     }
 
-    /** Listens on a port and forwards everything. */
-    public static ConfigurableApplicationContext start(int port, URI backend) {
-        Map<String, Object> properties = Map.of(
-                // It would come along with Resilience4j's bulkhead on the class path, 25 calls for all, and refuse the
-                // 26th with 500.
-                "spring.cloud.circuitbreaker.bulkhead.resilience4j.enabled",
-                false,
-                "server.port",
-                port,
-                "server.address",
-                "127.0.0.1",
-                "logging.level.root",
-                "WARN",
-                "spring.main.banner-mode",
-                "off",
-                ROUTE + "id",
-                "all",
-                ROUTE + "uri",
-                backend.toString(),
-                ROUTE + "predicates[0]",
-                "Path=/**",
-                ROUTE + "filters[0]",
-                "CircuitBreaker=all");
-        return new SpringApplicationBuilder(PlainGateway.class)
-                .properties(properties)
-                .run();
+    /**
+     * Forwards all requests to one backend. Without the bulkhead that Resilience4j adds to the filter if it
+     * is on the class path: 25 calls in all, and a status of 500 for the next one.
+     */
+    static void start(int port, String backend) {
+        String route = "--spring.cloud.gateway.server.webflux.routes[0].";
+        start(
+                "--spring.cloud.circuitbreaker.bulkhead.resilience4j.enabled=false",
+                "--server.port=" + port,
+                "--server.address=127.0.0.1",
+                "--logging.level.root=WARN",
+                "--spring.main.banner-mode=off",
+                route + "id=all",
+                route + "uri=" + backend,
+                route + "predicates[0]=Path=/**",
+                route + "filters[0]=CircuitBreaker=all");
+    }
+
+    private static void start(String... properties) {
+        var unused = SpringApplication.run(PlainGateway.class, properties);
     }
 }

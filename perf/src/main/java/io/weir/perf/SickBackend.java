@@ -15,26 +15,27 @@ import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 
 /**
- * The backend in trouble that the peers have: light enough to share a core with the load.
+ * The failing backend of the peers; light enough to share a core with the load.
  *
- * <p>Ten workers for calls of 50 ms, so it can do 200 a second; whatever comes waits for one, without a bound, and is done even if its caller has left. {@code /health} is
- * answered at once, {@code /held/**} never. Where it is controlled, {@code PUT /faults} makes it hang, as {@code {"kind": "hang"}} does a simulator, {@code DELETE /faults}
- * heals it, and {@code GET /held} says how many are held.
+ * <p>Ten workers for calls of 50 ms make a capacity of 200 requests per second. Requests wait for a worker in
+ * an unbounded queue, and complete even if their callers have left. {@code /health} is answered at once,
+ * {@code /held/**} never. On the control port, {@code PUT /faults} makes it hang, {@code DELETE /faults}
+ * heals it, and {@code GET /held} returns the number of held requests.
  */
 final class SickBackend {
 
     private static final int WORKERS = 10;
-    private static final Duration SERVICE = Duration.ofMillis(50);
+    private static final Duration SERVICE_TIME = Duration.ofMillis(50);
 
     private final Scheduler workers = Schedulers.fromExecutorService(Executors.newFixedThreadPool(
             WORKERS, Thread.ofPlatform().daemon().name("worker-", 0).factory()));
     private final AtomicInteger held = new AtomicInteger();
-    /** While it hangs: completes when it heals. */
-    private final AtomicReference<Sinks.@Nullable Empty<Void>> hanging = new AtomicReference<>();
+    /** Completes when the backend heals; null while it does not hang. */
+    private final AtomicReference<Sinks.@Nullable Empty<Void>> hang = new AtomicReference<>();
 
     private SickBackend() {}
 
-    /** Runs until the process is told to end. */
+    /** Runs until the process ends. */
     static void run(int port, int controlPort) {
         SickBackend backend = new SickBackend();
         DisposableServer service = HttpServer.create()
@@ -55,18 +56,18 @@ final class SickBackend {
             held.incrementAndGet();
             return Mono.<Void>never().doFinally(end -> held.decrementAndGet());
         }
-        Sinks.Empty<Void> hangs = hanging.get();
-        Mono<Void> wait = hangs == null ? Mono.empty() : hangs.asMono();
+        Sinks.Empty<Void> hanging = hang.get();
+        Mono<Void> wait = hanging == null ? Mono.empty() : hanging.asMono();
         return wait.then(request.uri().equals("/health") ? Mono.empty() : work())
                 .then(text(response, "ok"));
     }
 
-    /** By a worker, as a task that nobody takes back: a caller who leaves is served all the same. */
+    /** A task of a worker; the cancellation of a request does not cancel it. */
     private Mono<Void> work() {
         Sinks.Empty<Void> done = Sinks.empty();
         workers.schedule(() -> {
             try {
-                Thread.sleep(SERVICE);
+                Thread.sleep(SERVICE_TIME);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
@@ -79,9 +80,9 @@ final class SickBackend {
         if (request.uri().equals("/held")) {
             return text(response, Integer.toString(held.get()));
         }
-        Sinks.Empty<Void> before = hanging.getAndSet(request.method().name().equals("PUT") ? Sinks.empty() : null);
-        if (before != null) {
-            before.tryEmitEmpty();
+        Sinks.Empty<Void> previous = hang.getAndSet(request.method().name().equals("PUT") ? Sinks.empty() : null);
+        if (previous != null) {
+            previous.tryEmitEmpty();
         }
         return text(response, "ok");
     }

@@ -10,23 +10,23 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import org.springframework.util.FileSystemUtils;
 
 /**
- * What a launcher, or the program behind it, has said before it ended.
+ * The exit code and output of a launcher, or of the program that it starts.
  *
- * @param out on standard output
- * @param err on standard error
  */
 public record Launcher(int exitCode, String out, String err) {
 
+    private static final String EXPERIMENTS = "perf/src/main/java/io/weir/perf/experiment";
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
-    /** A copy of a launcher of {@code perf}, where nothing is built, and nothing can be, since there are no sources. */
+    /** Runs a copy of a launcher in a directory where nothing is built and nothing can be built. */
     public static Launcher run(Path directory, String name, String... arguments) throws Exception {
-        for (String file : List.of("perf/" + name, "perf/experiments.txt", "ops/tools.sh")) {
+        for (String file : List.of("perf/" + name, "ops/tools.sh", EXPERIMENTS)) {
             Path copy = directory.resolve(file);
             Files.createDirectories(Objects.requireNonNull(copy.getParent()));
-            Files.copy(ROOT.resolve(file), copy);
+            FileSystemUtils.copyRecursively(ROOT.resolve(file), copy);
         }
         List<String> command = new ArrayList<>(List.of("bash", "perf/" + name));
         command.addAll(List.of(arguments));
@@ -47,18 +47,18 @@ public record Launcher(int exitCode, String out, String err) {
         return new Launcher(process.exitValue(), Files.readString(out), Files.readString(err));
     }
 
-    /** A program in this process. */
+    /** Runs a program in this JVM. */
     public static Launcher program(Callable<Integer> program) throws Exception {
         PrintStream out = System.out;
         PrintStream err = System.err;
-        ByteArrayOutputStream outSaid = new ByteArrayOutputStream();
-        ByteArrayOutputStream errSaid = new ByteArrayOutputStream();
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        ByteArrayOutputStream errors = new ByteArrayOutputStream();
         try {
-            System.setOut(new PrintStream(outSaid, true, StandardCharsets.UTF_8));
-            System.setErr(new PrintStream(errSaid, true, StandardCharsets.UTF_8));
+            System.setOut(new PrintStream(output, true, StandardCharsets.UTF_8));
+            System.setErr(new PrintStream(errors, true, StandardCharsets.UTF_8));
             int exitCode = program.call();
             return new Launcher(
-                    exitCode, outSaid.toString(StandardCharsets.UTF_8), errSaid.toString(StandardCharsets.UTF_8));
+                    exitCode, output.toString(StandardCharsets.UTF_8), errors.toString(StandardCharsets.UTF_8));
         } finally {
             System.setOut(out);
             System.setErr(err);

@@ -81,16 +81,16 @@ record FaultDefinition(
         }
 
         private Fault fault() {
-            FaultKind read = kind();
-            refuseForeignFields(read);
+            FaultKind faultKind = kind();
+            refuseFieldsOfOtherKinds(faultKind);
             return new Fault(
                     FaultDefinition.this,
-                    read,
-                    effect(read),
+                    faultKind,
+                    effect(faultKind),
                     number("probability", probability, 1.0, Double.MIN_VALUE, 1, "more than 0, to 1"),
                     pattern(),
                     time("after", after, Duration.ZERO, Duration.ZERO, EVER, "0s or more"),
-                    duration == null ? null : positive("duration", duration, null, EVER));
+                    duration == null ? null : positiveTime("duration", duration, null, EVER));
         }
 
         private FaultKind kind() {
@@ -101,8 +101,8 @@ record FaultDefinition(
                     .orElseThrow(() -> problem("kind", kind, "one of " + String.join(", ", FaultKind.ids())));
         }
 
-        private Effect effect(FaultKind read) {
-            return switch (read) {
+        private Effect effect(FaultKind faultKind) {
+            return switch (faultKind) {
                 case LATENCY -> new Effect.AddLatency(delays());
                 case ERRORS -> new Effect.AnswerErrors(statuses());
                 case HANG -> new Effect.HoldUntilHealed();
@@ -111,33 +111,35 @@ record FaultDefinition(
                     new Effect.TruncateBody(number("share", share, 0.5, 0, Math.nextDown(1.0), "0 to less than 1"));
                 case TRICKLE ->
                     new Effect.TrickleBody(
-                            (int) whole("bytes", bytes, 1, 65_536),
-                            positive("interval", interval, Duration.ofSeconds(1), MINUTE));
+                            (int) wholeNumber("bytes", bytes, 1, 65_536),
+                            positiveTime("interval", interval, Duration.ofSeconds(1), MINUTE));
                 case SLOW_START ->
                     new Effect.DelayDuringRamp(
-                            positive("delay", delay, null, DELAY_MAX),
-                            positive("ramp", ramp, Duration.ofSeconds(30), EVER));
-                case CPU -> new Effect.BurnCpu(positive("burn", burn, null, MINUTE));
+                            positiveTime("delay", delay, null, DELAY_MAX),
+                            positiveTime("ramp", ramp, Duration.ofSeconds(30), EVER));
+                case CPU -> new Effect.BurnCpu(positiveTime("burn", burn, null, MINUTE));
                 case POOL ->
                     new Effect.TakeConnections(
-                            connections == null ? Integer.MAX_VALUE : (int) whole("connections", connections, 1, 1000));
-                case LOCK -> new Effect.LockRow(whole("row", row, 1, Long.MAX_VALUE));
+                            connections == null
+                                    ? Integer.MAX_VALUE
+                                    : (int) wholeNumber("connections", connections, 1, 1000));
+                case LOCK -> new Effect.LockRow(wholeNumber("row", row, 1, Long.MAX_VALUE));
             };
         }
 
         private DelayDistribution delays() {
             String shape = distribution == null ? "fixed" : distribution;
             return switch (shape) {
-                case "fixed" -> new DelayDistribution.Fixed(positive("delay", delay, null, DELAY_MAX));
+                case "fixed" -> new DelayDistribution.Fixed(positiveTime("delay", delay, null, DELAY_MAX));
                 case "uniform" -> uniform();
                 case "log-normal" ->
                     new DelayDistribution.LogNormal(
-                            positive("median", median, null, DELAY_MAX),
+                            positiveTime("median", median, null, DELAY_MAX),
                             number("sigma", sigma, 0.5, Double.MIN_VALUE, 5, "more than 0, to 5"),
-                            positive("max", max, TAIL_MAX, DELAY_MAX));
+                            positiveTime("max", max, TAIL_MAX, DELAY_MAX));
                 case "pareto" ->
                     new DelayDistribution.Pareto(
-                            positive("scale", scale, null, DELAY_MAX),
+                            positiveTime("scale", scale, null, DELAY_MAX),
                             number(
                                     "shape",
                                     FaultDefinition.this.shape,
@@ -145,14 +147,14 @@ record FaultDefinition(
                                     Double.MIN_VALUE,
                                     100,
                                     "more than 0, to 100"),
-                            positive("max", max, TAIL_MAX, DELAY_MAX));
+                            positiveTime("max", max, TAIL_MAX, DELAY_MAX));
                 default -> throw problem("distribution", shape, "one of fixed, uniform, log-normal, pareto");
             };
         }
 
         private DelayDistribution uniform() {
             Duration from = time("min", min, Duration.ZERO, Duration.ZERO, DELAY_MAX, "0s to " + text(DELAY_MAX));
-            Duration to = positive("max", max, null, DELAY_MAX);
+            Duration to = positiveTime("max", max, null, DELAY_MAX);
             if (to.compareTo(from) < 0) {
                 throw problem("max", text(to), "at least min, " + text(from));
             }
@@ -163,20 +165,20 @@ record FaultDefinition(
             if (shares == null || shares.isEmpty()) {
                 throw problem("shares", "missing", "a probability for each status, such as {\"503\": 0.2}");
             }
-            SortedMap<Integer, Double> read = new TreeMap<>();
+            SortedMap<Integer, Double> probabilities = new TreeMap<>();
             double sum = 0;
             for (Map.Entry<String, Double> entry : shares.entrySet()) {
                 String field = "shares." + entry.getKey();
                 int status = status(field, entry.getKey());
                 double probability = number(field, entry.getValue(), 0.0, 0, 1, "0 to 1");
-                read.put(status, probability);
+                probabilities.put(status, probability);
                 sum += probability;
             }
             // The sum of decimal shares may exceed 1 by a rounding error.
             if (sum > 1 + 1e-9) {
                 throw problem("shares", "together " + sum, "together at most 1");
             }
-            return read;
+            return probabilities;
         }
 
         private int status(String field, String written) {
@@ -206,7 +208,7 @@ record FaultDefinition(
         }
 
         /** Refuses fields of other kinds, which would have no effect. */
-        private void refuseForeignFields(FaultKind read) {
+        private void refuseFieldsOfOtherKinds(FaultKind faultKind) {
             Map<String, @Nullable Object> special = new LinkedHashMap<>();
             special.put("distribution", distribution);
             special.put("delay", delay);
@@ -225,19 +227,19 @@ record FaultDefinition(
             special.put("connections", connections);
             special.put("row", row);
             special.forEach((field, value) -> {
-                if (value != null && !read.fields().contains(field)) {
+                if (value != null && !faultKind.fields().contains(field)) {
                     throw problem(
                             field,
                             value,
-                            "absent, since " + read.id() + " takes "
-                                    + (read.fields().isEmpty()
+                            "absent, since " + faultKind.id() + " takes "
+                                    + (faultKind.fields().isEmpty()
                                             ? "no field of its own"
-                                            : String.join(", ", read.fields())));
+                                            : String.join(", ", faultKind.fields())));
                 }
             });
         }
 
-        private Duration positive(
+        private Duration positiveTime(
                 String field, @Nullable Duration value, @Nullable Duration defaultValue, Duration highest) {
             return time(field, value, defaultValue, Duration.ofNanos(1), highest, "more than 0s, to " + text(highest));
         }
@@ -249,14 +251,14 @@ record FaultDefinition(
                 Duration lowest,
                 Duration highest,
                 String expected) {
-            Duration read = value != null ? value : defaultValue;
-            if (read == null) {
+            Duration effective = value != null ? value : defaultValue;
+            if (effective == null) {
                 throw problem(field, "missing", expected);
             }
-            if (read.compareTo(lowest) < 0 || read.compareTo(highest) > 0) {
-                throw problem(field, text(read), expected);
+            if (effective.compareTo(lowest) < 0 || effective.compareTo(highest) > 0) {
+                throw problem(field, text(effective), expected);
             }
-            return read;
+            return effective;
         }
 
         private double number(
@@ -266,19 +268,19 @@ record FaultDefinition(
                 double lowest,
                 double highest,
                 String expected) {
-            double read = value == null ? defaultValue : value;
-            if (!(read >= lowest && read <= highest)) {
-                throw problem(field, read, expected);
+            double effective = value == null ? defaultValue : value;
+            if (!(effective >= lowest && effective <= highest)) {
+                throw problem(field, effective, expected);
             }
-            return read;
+            return effective;
         }
 
-        private long whole(String field, @Nullable Number value, long lowest, long highest) {
-            long read = value == null ? 1 : value.longValue();
-            if (read < lowest || read > highest) {
-                throw problem(field, read, lowest + " to " + highest);
+        private long wholeNumber(String field, @Nullable Number value, long lowest, long highest) {
+            long effective = value == null ? 1 : value.longValue();
+            if (effective < lowest || effective > highest) {
+                throw problem(field, effective, lowest + " to " + highest);
             }
-            return read;
+            return effective;
         }
 
         private InvalidFaultException problem(String field, Object value, String expected) {

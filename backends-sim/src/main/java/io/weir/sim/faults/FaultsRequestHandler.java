@@ -58,12 +58,12 @@ final class FaultsRequestHandler {
             switch (method) {
                 case "GET" -> {}
                 case "PUT" -> {
-                    FaultJson.ParsedScript posting = documents.read(body);
-                    registry.replace(posting.faults(), posting.seed());
+                    FaultJson.ParsedScript script = documents.read(body);
+                    registry.replace(script.faults(), script.seed());
                 }
                 case "POST" -> {
-                    FaultJson.ParsedScript posting = documents.read(body);
-                    registry.add(posting.faults(), posting.seed());
+                    FaultJson.ParsedScript script = documents.read(body);
+                    registry.add(script.faults(), script.seed());
                 }
                 case "DELETE" -> registry.heal();
                 default -> {
@@ -80,25 +80,25 @@ final class FaultsRequestHandler {
     }
 
     private List<Map<String, Object>> list() {
-        return registry.status().stream().map(FaultsRequestHandler::described).toList();
+        return registry.status().stream().map(FaultsRequestHandler::describe).toList();
     }
 
-    private static Map<String, Object> described(FaultRegistry.FaultStatus status) {
-        Map<String, Object> described = new LinkedHashMap<>();
-        described.put("state", status.failure() != null ? "failed" : status.active() ? "on" : "waiting");
+    private static Map<String, Object> describe(FaultRegistry.FaultStatus status) {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        fields.put("state", status.failure() != null ? "failed" : status.active() ? "on" : "waiting");
         if (!status.active()) {
-            described.put("startsIn", status.startsIn());
+            fields.put("startsIn", status.startsIn());
         }
         if (status.healsIn() != null) {
-            described.put("healsIn", status.healsIn());
+            fields.put("healsIn", status.healsIn());
         }
-        described.put("hits", status.hits());
-        described.put("held", status.held());
+        fields.put("hits", status.hits());
+        fields.put("held", status.held());
         if (status.failure() != null) {
-            described.put("failure", status.failure());
+            fields.put("failure", status.failure());
         }
-        described.put("fault", status.fault());
-        return described;
+        fields.put("fault", status.fault());
+        return fields;
     }
 
     private FaultsAnswer problem(HttpStatus status, String detail, @Nullable String field) {

@@ -53,10 +53,10 @@ final class NettyFaults implements WebFilter, Ordered {
             return chain.filter(exchange);
         }
         inFlight.requestStarted();
-        return planned(exchange, chain).doFinally(_ -> inFlight.requestEnded());
+        return applyPlan(exchange, chain).doFinally(_ -> inFlight.requestEnded());
     }
 
-    private Mono<Void> planned(ServerWebExchange exchange, WebFilterChain chain) {
+    private Mono<Void> applyPlan(ServerWebExchange exchange, WebFilterChain chain) {
         ServerHttpRequest request = exchange.getRequest();
         FaultPlan plan = registry.plan(request.getPath().pathWithinApplication());
         if (plan.isEmpty()) {
@@ -86,7 +86,7 @@ final class NettyFaults implements WebFilter, Ordered {
             ResponseFault responseFault, Channel channel, ServerWebExchange exchange, WebFilterChain chain) {
         return switch (responseFault) {
             case ResponseFault.ConnectionReset _ -> reset(channel);
-            case ResponseFault.ErrorStatus status -> answer(exchange.getResponse(), status.status());
+            case ResponseFault.ErrorStatus status -> answerStatus(exchange.getResponse(), status.status());
             case ResponseFault.TruncatedBody truncated ->
                 chain.filter(exchange.mutate()
                         .response(new TruncatedResponse(exchange.getResponse(), truncated, channel))
@@ -116,7 +116,7 @@ final class NettyFaults implements WebFilter, Ordered {
         });
     }
 
-    private static Mono<Void> answer(ServerHttpResponse response, int status) {
+    private static Mono<Void> answerStatus(ServerHttpResponse response, int status) {
         response.setRawStatusCode(status);
         response.getHeaders().set(HttpHeaders.CONTENT_TYPE, ErrorBody.CONTENT_TYPE);
         return response.writeWith(

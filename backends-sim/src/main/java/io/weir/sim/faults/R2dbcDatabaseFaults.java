@@ -39,7 +39,7 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
     public DatabaseHold takeConnections(int connections) {
         HeldR2dbcConnections held = new HeldR2dbcConnections();
         int wanted = Math.min(connections, poolSize);
-        held.taking(Flux.range(0, wanted)
+        held.setSubscription(Flux.range(0, wanted)
                 // The pool was busy for longer than its acquire timeout; wait again.
                 .flatMap(_ -> Mono.from(pool.create()).doOnNext(held::keep).retry(), wanted)
                 .subscribe(_ -> {}, held::fail));
@@ -49,7 +49,7 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
     @Override
     public DatabaseHold lockRow(long row) {
         HeldR2dbcConnections held = new HeldR2dbcConnections();
-        held.taking(Mono.from(outside.create())
+        held.setSubscription(Mono.from(outside.create())
                 .flatMap(session -> lock(session, row)
                         .doOnNext(held::keep)
                         .doOnError(_ -> release(session))
@@ -75,12 +75,12 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
 
     private static final class HeldR2dbcConnections implements DatabaseHold {
         private final List<Connection> held = new ArrayList<>();
-        private @Nullable Disposable taking;
+        private @Nullable Disposable subscription;
         private boolean closed;
         private @Nullable Throwable failure;
 
-        private synchronized void taking(Disposable subscription) {
-            taking = subscription;
+        private synchronized void setSubscription(Disposable subscription) {
+            this.subscription = subscription;
         }
 
         private synchronized void keep(Connection connection) {
@@ -108,8 +108,8 @@ class R2dbcDatabaseFaults implements DatabaseFaults {
         @Override
         public synchronized void close() {
             closed = true;
-            if (taking != null) {
-                taking.dispose();
+            if (subscription != null) {
+                subscription.dispose();
             }
             held.forEach(R2dbcDatabaseFaults::release);
             held.clear();

@@ -107,7 +107,7 @@ final class ServletFaults extends OncePerRequestFilter
         switch (plan.responseFault()) {
             case ResponseFault.ConnectionReset _ ->
                 connections().reset(request.getRemoteAddr(), request.getRemotePort());
-            case ResponseFault.ErrorStatus status -> answer(response, status.status());
+            case ResponseFault.ErrorStatus status -> answerStatus(response, status.status());
             case ResponseFault.TruncatedBody _, ResponseFault.TrickledBody _ -> {
                 ContentCachingResponseWrapper answer = new ContentCachingResponseWrapper(response);
                 request.setAttribute(RESPONSE_FAULT, plan.responseFault());
@@ -141,7 +141,7 @@ final class ServletFaults extends OncePerRequestFilter
         }
     }
 
-    private static void answer(HttpServletResponse response, int status) throws IOException {
+    private static void answerStatus(HttpServletResponse response, int status) throws IOException {
         response.setStatus(status);
         response.setContentType(ErrorBody.CONTENT_TYPE);
         response.getOutputStream().write(ErrorBody.of(status));

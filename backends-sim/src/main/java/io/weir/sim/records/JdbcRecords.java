@@ -40,7 +40,7 @@ class JdbcRecords {
                 .param("amount", newRecord.amount())
                 .query(JdbcRecords::record)
                 .optional()
-                .orElseThrow(() -> RecordsSql.unknown(id));
+                .orElseThrow(() -> RecordsSql.unknownId(id));
     }
 
     SleepAnswer sleep(Duration time) {

@@ -44,7 +44,7 @@ class R2dbcRecords implements ReactiveRecords {
                 .bind("amount", newRecord.amount())
                 .map(R2dbcRecords::record)
                 .one()
-                .switchIfEmpty(Mono.error(() -> RecordsSql.unknown(id)));
+                .switchIfEmpty(Mono.error(() -> RecordsSql.unknownId(id)));
     }
 
     @Override

@@ -16,7 +16,7 @@ final class RecordsSql {
 
     private RecordsSql() {}
 
-    static ProblemException unknown(long id) {
+    static ProblemException unknownId(long id) {
         return ProblemException.notFound("id: " + id + " (expected: the id of a stored record)");
     }
 }

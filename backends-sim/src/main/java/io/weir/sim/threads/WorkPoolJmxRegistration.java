@@ -27,14 +27,14 @@ class WorkPoolJmxRegistration implements AutoCloseable {
         String base = "io.weir.sim:type=WorkPool";
         for (int instance = 1; instance <= INSTANCES_MAX; instance++) {
             ObjectName candidate = new ObjectName(instance == 1 ? base : base + ",instance=" + instance);
-            if (registered(candidate, pool)) {
+            if (tryRegister(candidate, pool)) {
                 return candidate;
             }
         }
         throw new IllegalStateException(base + ": " + INSTANCES_MAX + " are registered (expected: fewer)");
     }
 
-    private boolean registered(ObjectName candidate, WorkPool pool) throws JMException {
+    private boolean tryRegister(ObjectName candidate, WorkPool pool) throws JMException {
         try {
             server.registerMBean(pool, candidate);
             return true;

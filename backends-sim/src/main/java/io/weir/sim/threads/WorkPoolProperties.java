@@ -45,7 +45,7 @@ record WorkPoolProperties(
                 policy != QueuePolicy.DISCARD_OLDEST || queueCapacity != 0,
                 "sim.pool.queue-capacity",
                 queueCapacity,
-                "1 or more with discard-oldest, which needs somebody to discard");
+                "1 or more with discard-oldest, which discards a waiting request");
         PropertyCheck.require(
                 serviceTime.isPositive() && serviceTime.compareTo(TIME_MAX) <= 0,
                 "sim.pool.service-time",

@@ -111,8 +111,8 @@ class JarsIT {
     }
 
     @Test
-    void jarOfOneStackReportsAMissingDatabase(@org.junit.jupiter.api.io.TempDir Path nobody) throws Exception {
-        try (SimulatorProcess sim = SimulatorProcess.ofJar(jar(Stack.MVC_JDBC), "--sim.database.state-dir=" + nobody)) {
+    void jarOfOneStackReportsAMissingDatabase(@org.junit.jupiter.api.io.TempDir Path empty) throws Exception {
+        try (SimulatorProcess sim = SimulatorProcess.ofJar(jar(Stack.MVC_JDBC), "--sim.database.state-dir=" + empty)) {
             assertThat(sim.process().waitFor(60, TimeUnit.SECONDS)).isTrue();
             assertThat(sim.output()).contains("this jar contains none", "--sim.stack=postgres");
         }

@@ -14,8 +14,9 @@ import org.openjdk.jcstress.infra.results.LLL_Result;
 import org.openjdk.jcstress.infra.results.LL_Result;
 
 /**
- * Pairs of operations that meet on the hardware, on every compiler. An outcome ends with the bulkhead's figures, once
- * both are done: how many permits are out and how many wait. Those that are not listed are forbidden.
+ * Pairs of concurrent operations, on real hardware and with every compiler. An outcome ends with the
+ * bulkhead's figures after both operations: permits in use + queued calls. Outcomes that are not listed are
+ * forbidden.
  */
 public final class QueueingBulkheadCollisions {
 
@@ -26,7 +27,7 @@ public final class QueueingBulkheadCollisions {
         private volatile int grants;
 
         @Override
-        @SuppressWarnings("NonAtomicVolatileUpdate") // Two grants of one waiter are the defect that this looks for.
+        @SuppressWarnings("NonAtomicVolatileUpdate") // Two grants of one waiter are the defect to be found.
         protected void granted() {
             grants++;
         }
@@ -44,13 +45,13 @@ public final class QueueingBulkheadCollisions {
         return bulkhead.inUse() + "+" + bulkhead.queued();
     }
 
-    /** The only permit comes back while a call enters. */
+    /** The only permit is released while a call enters. */
     @JCStressTest
     @Outcome(id = "GRANTED, 0, 1[+]0", expect = ACCEPTABLE, desc = "Released first: the permit was free.")
-    @Outcome(id = "QUEUED, 1, 1[+]0", expect = ACCEPTABLE, desc = "Entered first: the permit changed hands.")
-    @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "Lost wake-up: waits while nobody holds a permit.")
+    @Outcome(id = "QUEUED, 1, 1[+]0", expect = ACCEPTABLE, desc = "Entered first: the permit passed to the waiter.")
+    @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "Lost wake-up: waits although no permit is in use.")
     @Outcome(id = "GRANTED, 1, .*", expect = FORBIDDEN, desc = "Granted twice: on entry and by the release.")
-    @Outcome(id = ".*, 0[+].*", expect = FORBIDDEN, desc = "The permit is out and not counted: one call too many.")
+    @Outcome(id = ".*, 0[+].*", expect = FORBIDDEN, desc = "The permit in use is not counted: one call too many.")
     @State
     public static class ReleaseMeetsEnter {
         private final QueueingBulkhead bulkhead = full(1, 1);
@@ -73,12 +74,12 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** The only permit comes back while the only waiter gives up. */
+    /** The only permit is released while the only waiter leaves. */
     @JCStressTest
     @Outcome(id = "true, 0, 0[+]0", expect = ACCEPTABLE, desc = "Left in time: the permit is free.")
     @Outcome(id = "false, 1, 1[+]0", expect = ACCEPTABLE, desc = "Granted in time: the waiter has to release it.")
-    @Outcome(id = "true, 0, 1[+]0", expect = FORBIDDEN, desc = "Permit lost: promised to somebody who has left.")
-    @Outcome(id = "true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: lost for ever.")
+    @Outcome(id = "true, 0, 1[+]0", expect = FORBIDDEN, desc = "Permit lost: granted to a waiter that had left.")
+    @Outcome(id = "true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: the permit is lost.")
     @Outcome(id = "false, 0, .*", expect = FORBIDDEN, desc = "Neither left nor granted.")
     @State
     public static class LeaveMeetsRelease {
@@ -106,13 +107,13 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** The only permit comes back while the first of two waiters gives up. */
+    /** The only permit is released while the first of two waiters leaves. */
     @JCStressTest
     @Outcome(id = "true, 0, 1, 1[+]0", expect = ACCEPTABLE, desc = "Left in time: the permit went to the second.")
     @Outcome(id = "false, 1, 0, 1[+]1", expect = ACCEPTABLE, desc = "Granted in time: the second waits for it.")
-    @Outcome(id = "true, 0, 0, .*", expect = FORBIDDEN, desc = "The permit ended with the leaver: the second is stuck.")
-    @Outcome(id = "false, 1, 1, .*", expect = FORBIDDEN, desc = "One permit for two.")
-    @Outcome(id = "true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: lost for ever.")
+    @Outcome(id = "true, 0, 0, .*", expect = FORBIDDEN, desc = "The leaving waiter kept the permit: the second is stuck.")
+    @Outcome(id = "false, 1, 1, .*", expect = FORBIDDEN, desc = "One permit for two calls.")
+    @Outcome(id = "true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: the permit is lost.")
     @Outcome(id = "false, 0, .*", expect = FORBIDDEN, desc = "Neither left nor granted.")
     @State
     public static class LeaveOfTheFirstMeetsRelease {
@@ -143,16 +144,19 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** A waiter gives up on another thread while it still enters. The figures are those before and after a release. */
+    /**
+     * A waiter leaves on another thread while it still enters. The figures are taken before and after a
+     * release.
+     */
     @JCStressTest
     @Outcome(
             id = "QUEUED, true, 0, 1[+]0 0[+]0",
             expect = ACCEPTABLE,
             desc = "Left before, while or after it was linked.")
-    @Outcome(id = ".*, true, 0, 1[+]1 .*", expect = FORBIDDEN, desc = "It has left, and its place is still taken.")
-    @Outcome(id = ".*, true, 0, .* 1[+]0", expect = FORBIDDEN, desc = "Permit lost: promised to somebody who has left.")
-    @Outcome(id = ".*, true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: lost for ever.")
-    @Outcome(id = ".*, false, .*", expect = FORBIDDEN, desc = "Told that it holds a permit that it never got.")
+    @Outcome(id = ".*, true, 0, 1[+]1 .*", expect = FORBIDDEN, desc = "The waiter has left, and its place is still occupied.")
+    @Outcome(id = ".*, true, 0, .* 1[+]0", expect = FORBIDDEN, desc = "Permit lost: granted to a waiter that had left.")
+    @Outcome(id = ".*, true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: the permit is lost.")
+    @Outcome(id = ".*, false, .*", expect = FORBIDDEN, desc = "leave() reports a permit that was never granted.")
     @State
     public static class LeaveMeetsEnter {
         private final QueueingBulkhead bulkhead = full(1, 1);
@@ -177,14 +181,14 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** A waiter gives up on another thread while it is granted a permit on entry. */
+    /** A waiter leaves on another thread while it is granted a permit on entry. */
     @JCStressTest
     @Outcome(id = "QUEUED, true, 0, 0[+]0", expect = ACCEPTABLE, desc = "Left first: no permit is out.")
     @Outcome(
             id = "GRANTED, false, 0, 1[+]0",
             expect = ACCEPTABLE,
             desc = "Granted first: it has to release the permit.")
-    @Outcome(id = "GRANTED, true, .*", expect = FORBIDDEN, desc = "Granted, and told that it was not.")
+    @Outcome(id = "GRANTED, true, .*", expect = FORBIDDEN, desc = "Granted, although leave() reports that it was not.")
     @Outcome(id = "QUEUED, .*, 1[+].*", expect = FORBIDDEN, desc = "A permit without a holder.")
     @State
     public static class LeaveMeetsGrantOnEntry {
@@ -208,11 +212,11 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** Both permits come back while two wait. */
+    /** Both permits are released while two calls wait. */
     @JCStressTest
     @Outcome(id = "1, 1, 2[+]0", expect = ACCEPTABLE, desc = "Each waiter got one permit.")
     @Outcome(id = "2, 0, .*|0, 2, .*", expect = FORBIDDEN, desc = "One waiter got both.")
-    @Outcome(id = "1, 0, .*|0, 1, .*|0, 0, .*", expect = FORBIDDEN, desc = "Lost wake-up: somebody waits for nothing.")
+    @Outcome(id = "1, 0, .*|0, 1, .*|0, 0, .*", expect = FORBIDDEN, desc = "Lost wake-up: a call waits forever.")
     @State
     public static class TwoReleasesMeetTwoWaiters {
         private final QueueingBulkhead bulkhead = full(2, 2);
@@ -242,17 +246,17 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** The only permit comes back, with somebody waiting, while a newcomer asks for it. */
+    /** The only permit is released to a waiter while a new call requests a permit. */
     @JCStressTest
-    @Outcome(id = "false, 1, 1[+]0", expect = ACCEPTABLE, desc = "The permit changed hands and was never free.")
-    @Outcome(id = "true, .*", expect = FORBIDDEN, desc = "The newcomer overtook the queue.")
-    @Outcome(id = "false, 0, .*", expect = FORBIDDEN, desc = "Lost wake-up: waits while nobody holds a permit.")
+    @Outcome(id = "false, 1, 1[+]0", expect = ACCEPTABLE, desc = "The permit passed to the waiter and was never free.")
+    @Outcome(id = "true, .*", expect = FORBIDDEN, desc = "The new call overtook the queue.")
+    @Outcome(id = "false, 0, .*", expect = FORBIDDEN, desc = "Lost wake-up: waits although no permit is in use.")
     @State
-    public static class ReleaseToAWaiterMeetsANewcomer {
+    public static class ReleaseToAWaiterMeetsANewCall {
         private final QueueingBulkhead bulkhead = full(1, 1);
         private final Call call = new Call();
 
-        public ReleaseToAWaiterMeetsANewcomer() {
+        public ReleaseToAWaiterMeetsANewCall() {
             bulkhead.enter(call);
         }
 
@@ -273,12 +277,12 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** Two newcomers ask for the only permit. */
+    /** Two new calls request the only permit. */
     @JCStressTest
     @Outcome(id = "true, false, 1[+]0", expect = ACCEPTABLE, desc = "The first got it.")
     @Outcome(id = "false, true, 1[+]0", expect = ACCEPTABLE, desc = "The second got it.")
-    @Outcome(id = "true, true, .*", expect = FORBIDDEN, desc = "One permit for two.")
-    @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "Both refused, and the permit was free.")
+    @Outcome(id = "true, true, .*", expect = FORBIDDEN, desc = "One permit for two calls.")
+    @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "Both refused although the permit was free.")
     @State
     public static class TwoMeetOnePermit {
         private final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 0);
@@ -299,12 +303,12 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** Two calls enter, with one place in the queue. */
+    /** Two calls enter a queue with one place. */
     @JCStressTest
     @Outcome(id = "QUEUED, FULL, 1[+]1", expect = ACCEPTABLE, desc = "The first got the place.")
     @Outcome(id = "FULL, QUEUED, 1[+]1", expect = ACCEPTABLE, desc = "The second got the place.")
     @Outcome(id = "QUEUED, QUEUED, .*", expect = FORBIDDEN, desc = "The queue is longer than its capacity.")
-    @Outcome(id = "FULL, FULL, .*", expect = FORBIDDEN, desc = "Both refused, and there was a place.")
+    @Outcome(id = "FULL, FULL, .*", expect = FORBIDDEN, desc = "Both refused although a place was free.")
     @State
     public static class TwoMeetOnePlace {
         private final QueueingBulkhead bulkhead = full(1, 1);
@@ -325,7 +329,7 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** The limit grows from one to two, and the permit that is out comes back, while two wait. */
+    /** The limit grows from one to two and the permit in use is released, while two calls wait. */
     @JCStressTest
     @Outcome(id = "1, 1, 2[+]0", expect = ACCEPTABLE, desc = "Both got a permit.")
     @Outcome(id = "1, 0, .*", expect = FORBIDDEN, desc = "The second waits while a permit is free.")
@@ -362,12 +366,12 @@ public final class QueueingBulkheadCollisions {
     /** The limit grows from one to two while a call enters. */
     @JCStressTest
     @Outcome(id = "GRANTED, 0, 2[+]0", expect = ACCEPTABLE, desc = "Grown first: a permit was free.")
-    @Outcome(id = "QUEUED, 1, 2[+]0", expect = ACCEPTABLE, desc = "Entered first: growth let it in.")
-    @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "It waits while a permit is free.")
+    @Outcome(id = "QUEUED, 1, 2[+]0", expect = ACCEPTABLE, desc = "Entered first: the growth granted a permit.")
+    @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "The call waits although a permit is free.")
     @Outcome(
             id = "FULL, .*",
             expect = FORBIDDEN,
-            desc = "Refused although there was a place before and a permit after.")
+            desc = "Refused although a place was free before and a permit after.")
     @State
     public static class GrowthMeetsEnter {
         private final QueueingBulkhead bulkhead = full(1, 1);
@@ -390,12 +394,12 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** The limit grows from one to two while the only waiter gives up. */
+    /** The limit grows from one to two while the only waiter leaves. */
     @JCStressTest
     @Outcome(id = "true, 0, 1[+]0", expect = ACCEPTABLE, desc = "Left in time: the new permit is free.")
     @Outcome(id = "false, 1, 2[+]0", expect = ACCEPTABLE, desc = "Granted in time: the waiter has to release it.")
-    @Outcome(id = "true, 0, 2[+]0", expect = FORBIDDEN, desc = "Permit lost: promised to somebody who has left.")
-    @Outcome(id = "true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: lost for ever.")
+    @Outcome(id = "true, 0, 2[+]0", expect = FORBIDDEN, desc = "Permit lost: granted to a waiter that had left.")
+    @Outcome(id = "true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: the permit is lost.")
     @State
     public static class GrowthMeetsLeave {
         private final QueueingBulkhead bulkhead = full(1, 1);
@@ -422,10 +426,10 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** The limit shrinks from two to one while one of two permits comes back and somebody waits. */
+    /** The limit shrinks from two to one while one of two permits is released and a call waits. */
     @JCStressTest
-    @Outcome(id = "0, 1[+]1", expect = ACCEPTABLE, desc = "Shrunk first: the permit went back, the waiter waits.")
-    @Outcome(id = "1, 2[+]0", expect = ACCEPTABLE, desc = "Released first: the permit changed hands before.")
+    @Outcome(id = "0, 1[+]1", expect = ACCEPTABLE, desc = "Shrunk first: the permit was withdrawn, the waiter waits.")
+    @Outcome(id = "1, 2[+]0", expect = ACCEPTABLE, desc = "Released first: the permit passed to the waiter before.")
     @Outcome(id = "0, 2[+]1", expect = FORBIDDEN, desc = "The permit is lost.")
     @Outcome(id = "1, 1[+].*", expect = FORBIDDEN, desc = "The waiter's permit is not counted: one call too many.")
     @State
@@ -454,12 +458,15 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** The limit grows from one to two and the queue shrinks from one to none: a call must not see half of that. */
+    /**
+     * The limit grows from one to two and the queue shrinks from one to none: a call must not see only one
+     * change.
+     */
     @JCStressTest
-    @Outcome(id = "QUEUED, 1, 2[+]0", expect = ACCEPTABLE, desc = "Entered before: it waited, and growth let it in.")
+    @Outcome(id = "QUEUED, 1, 2[+]0", expect = ACCEPTABLE, desc = "Entered before: it waited, and the growth granted a permit.")
     @Outcome(id = "GRANTED, 0, 2[+]0", expect = ACCEPTABLE, desc = "Entered after the resize.")
     @Outcome(id = "FULL, .*", expect = FORBIDDEN, desc = "Saw the new capacity with the old limit.")
-    @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "It waits while a permit is free.")
+    @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "The call waits although a permit is free.")
     @State
     public static class ResizeOfBothMeetsEnter {
         private final QueueingBulkhead bulkhead = full(1, 1);
@@ -482,12 +489,12 @@ public final class QueueingBulkheadCollisions {
         }
     }
 
-    /** Two resizes at once. */
+    /** Two concurrent resizes. */
     @JCStressTest
-    @Outcome(id = "2, 20, 3[+]0", expect = ACCEPTABLE, desc = "The smaller came last, when all were in.")
-    @Outcome(id = "3, 30, 3[+]0", expect = ACCEPTABLE, desc = "The larger came last.")
+    @Outcome(id = "2, 20, 3[+]0", expect = ACCEPTABLE, desc = "The smaller resize was last; all calls had permits.")
+    @Outcome(id = "3, 30, 3[+]0", expect = ACCEPTABLE, desc = "The larger resize was last.")
     @Outcome(id = "2, 30, .*|3, 20, .*", expect = FORBIDDEN, desc = "A mixture of both.")
-    @Outcome(id = "3, 30, 2[+]1", expect = FORBIDDEN, desc = "Somebody waits while a permit is free.")
+    @Outcome(id = "3, 30, 2[+]1", expect = FORBIDDEN, desc = "A call waits although a permit is free.")
     @State
     public static class TwoResizes {
         private final QueueingBulkhead bulkhead = full(1, 2);

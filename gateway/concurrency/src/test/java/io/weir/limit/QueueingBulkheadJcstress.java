@@ -8,21 +8,23 @@ import org.junit.jupiter.api.Test;
 import org.openjdk.jcstress.JCStress;
 import org.openjdk.jcstress.Options;
 
-/** Runs the collisions in {@code src/jcstress}, which fail by an outcome that they forbid. */
+/** Runs the collisions in {@code src/jcstress}; a collision fails if a forbidden outcome occurs. */
 class QueueingBulkheadJcstress {
 
-    /** Quick: once, in one JVM each. Full: in each JVM mode and each combination of compilers, for longer. */
+    /**
+     * Quick: one JVM for each collision. Full: longer, in each JVM mode and each combination of compilers.
+     */
     private static final List<String> QUICK = List.of(
             "-m", "quick", "-sc", "false", "-iters", "2", "-jvmArgs", "-Xmx256m --enable-native-access=ALL-UNNAMED");
 
     private static final List<String> FULL = List.of("-m", "default", "-time", "500", "-fsm", "1");
 
     @Test
-    void noCollisionEndsInAForbiddenOutcome() throws Exception {
+    void noCollisionHasAForbiddenOutcome() throws Exception {
         List<String> arguments = new ArrayList<>(Boolean.getBoolean("concurrency.full") ? FULL : QUICK);
         arguments.addAll(List.of("-r", "results"));
         Options options = new Options(arguments.toArray(String[]::new));
-        assertThat(options.parse()).as("options understood").isTrue();
+        assertThat(options.parse()).as("options are valid").isTrue();
         JCStress jcstress = new JCStress(options);
         assertThat(jcstress.getTests()).isNotEmpty();
 

@@ -27,21 +27,25 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random scenarios of concurrent operations, in the interleavings that Lincheck's model checker chooses and in those
- * that its stress run meets. When all threads are done, no permit may be lost ({@link Calls#nothingIsLost}). Besides,
- * some sequential order of the same operations on a {@link Sequential} bulkhead has to explain their results, as far
- * as the contract goes: a permit on its way counts as in use, so what others observe is exact while nobody leaves, or
- * while neither a resize nor a full queue shows that a permit is on its way to somebody who has just left.
+ * Random scenarios of concurrent operations, in interleavings of Lincheck's model checker and of its stress
+ * run. After all threads have ended, no permit may be lost ({@link Calls#assertNothingLost}). In addition, a
+ * sequential order of the same operations on a {@link Sequential} bulkhead must explain their results, within
+ * the contract: a permit on its way counts as in use. So the results of other calls are exact while no waiter
+ * leaves, or while neither a resize nor a full queue reveals a permit on its way to a waiter that has just
+ * left.
  */
 public class QueueingBulkheadLincheck {
 
     private static final boolean FULL = Boolean.getBoolean("concurrency.full");
     private static final int SCENARIOS = FULL ? 60 : 5;
     private static final int INTERLEAVINGS = FULL ? 1_500 : 150;
-    private static final int MOST_THREADS = 8;
+    private static final int MAX_THREADS = 8;
 
-    /** What was done before, and what then meets. The first number is whose permit or waiter it is. */
-    private static final List<String> NARROW_PLACES = List.of(
+    /**
+     * Critical scenarios: the steps before, then the concurrent steps. The first number is the owner of the
+     * permit or waiter.
+     */
+    private static final List<String> CRITICAL_SCENARIOS = List.of(
             "tryAcquire(0)                   : release(0)   || enter(1)",
             "tryAcquire(0)                   : release(0)   || enter(1) abandon(1)",
             "tryAcquire(0)                   : release(0)   || enter(1) || enter(2)",
@@ -59,36 +63,36 @@ public class QueueingBulkheadLincheck {
             "resize(2, 2) tryAcquire(0) tryAcquire(1) enter(2) : release(0) || resize(1, 1) tryAcquire(3)");
 
     @Test
-    void explainsEveryInterleavingOfCallsAndResizesByASequentialOrder() {
+    void interleavedCallsAndResizesHaveASequentialOrder() {
         explain(modelChecking(), CallsAndResizes.class, Sequential.class);
     }
 
     @Test
-    void explainsEveryInterleavingOfCallsThatLeaveByASequentialOrder() {
+    void interleavedCallsThatLeaveHaveASequentialOrder() {
         explain(modelChecking(), CallsThatLeave.class, SequentialWithRoom.class);
     }
 
     @Test
-    void explainsEveryStressedExecutionOfCallsAndResizesByASequentialOrder() {
+    void stressedCallsAndResizesHaveASequentialOrder() {
         explain(new StressOptions(), CallsAndResizes.class, Sequential.class);
     }
 
     @Test
-    void explainsEveryStressedExecutionOfCallsThatLeaveByASequentialOrder() {
+    void stressedCallsThatLeaveHaveASequentialOrder() {
         explain(new StressOptions(), CallsThatLeave.class, SequentialWithRoom.class);
     }
 
     @Test
-    void losesNothingInAnyInterleaving() throws ReflectiveOperationException {
+    void losesNoPermitInAnyInterleaving() throws ReflectiveOperationException {
         ModelCheckingOptions options = modelChecking();
         options.verifier(EpsilonVerifier.class);
-        for (String narrowPlace : NARROW_PLACES) {
-            options.addCustomScenario(scenario(narrowPlace));
+        for (String scenario : CRITICAL_SCENARIOS) {
+            options.addCustomScenario(parse(scenario));
         }
         check(options, Everything.class);
     }
 
-    private static ExecutionScenario scenario(String text) throws ReflectiveOperationException {
+    private static ExecutionScenario parse(String text) throws ReflectiveOperationException {
         List<String> parts = List.of(text.split(":", 2));
         List<List<Actor>> threads = new ArrayList<>();
         for (String thread : parts.get(1).split("\\|\\|", -1)) {
@@ -112,7 +116,10 @@ public class QueueingBulkheadLincheck {
         return actors;
     }
 
-    /** No thread ever waits for another one: the model checker suspends each anywhere, and lets the rest go on. */
+    /**
+     * Also checks that no thread waits for another: the checker suspends a thread anywhere and continues the
+     * others.
+     */
     private static ModelCheckingOptions modelChecking() {
         return new ModelCheckingOptions()
                 .checkObstructionFreedom(true)
@@ -136,12 +143,12 @@ public class QueueingBulkheadLincheck {
         options.check(operations);
     }
 
-    /** Each thread has permits of its own, and at most one waiter. */
+    /** Each thread has its own permits and at most one waiter. */
     @Param(name = "thread", gen = ThreadIdGen.class)
     public abstract static class Calls {
         final QueueingBulkhead bulkhead;
-        final @Nullable Call[] waiting = new Call[MOST_THREADS];
-        private final int[] permits = new int[MOST_THREADS];
+        final @Nullable Call[] waiting = new Call[MAX_THREADS];
+        private final int[] permits = new int[MAX_THREADS];
 
         Calls(int queueCapacity) {
             bulkhead = new QueueingBulkhead(1, queueCapacity);
@@ -157,7 +164,7 @@ public class QueueingBulkheadLincheck {
         @Operation
         public String enter(@Param(name = "thread") int thread) {
             if (waiting[thread] != null) {
-                return "waits already";
+                return "already queued";
             }
             Call call = new Call();
             Entry entry = bulkhead.enter(call);
@@ -179,12 +186,15 @@ public class QueueingBulkheadLincheck {
             return true;
         }
 
-        /** With all threads done, every permit that is out has a holder, and nobody waits while one is free. */
+        /**
+         * After the end of all threads, every permit in use has a holder, and no waiter exists while a permit
+         * is free.
+         */
         @Validate
-        public void nothingIsLost() {
+        public void assertNothingLost() {
             int held = 0;
             int stillWaiting = 0;
-            for (int i = 0; i < MOST_THREADS; i++) {
+            for (int i = 0; i < MAX_THREADS; i++) {
                 Call call = waiting[i];
                 held += permits[i];
                 if (call != null) {
@@ -200,12 +210,12 @@ public class QueueingBulkheadLincheck {
         }
     }
 
-    /** The limit and the queue's capacity change while calls come and go. */
+    /** The limit and the queue's capacity change while calls acquire and release. */
     @Param(name = "limit", gen = IntGen.class, conf = "1:3")
     @Param(name = "capacity", gen = IntGen.class, conf = "0:2")
     public static class CallsAndResizes extends Calls {
 
-        /** With a queue of one place. */
+        /** A queue of capacity 1. */
         public CallsAndResizes() {
             super(1);
         }
@@ -216,16 +226,16 @@ public class QueueingBulkheadLincheck {
         }
     }
 
-    /** Waiters give up. */
+    /** Waiters leave the queue. */
     @Param(name = "thread", gen = ThreadIdGen.class)
     public static class CallsThatLeave extends Calls {
 
-        /** With a place for everybody. */
+        /** A queue with a place for every thread. */
         public CallsThatLeave() {
-            super(MOST_THREADS);
+            super(MAX_THREADS);
         }
 
-        /** Leaves, or releases what it got: for everybody else there is no difference. */
+        /** Leaves, or releases the granted permit: other calls see no difference. */
         @Operation
         public boolean abandon(@Param(name = "thread") int thread) {
             Call call = waiting[thread];
@@ -240,7 +250,7 @@ public class QueueingBulkheadLincheck {
         }
     }
 
-    /** All of it at once. */
+    /** All operations. */
     @Param(name = "limit", gen = IntGen.class, conf = "1:3")
     @Param(name = "capacity", gen = IntGen.class, conf = "0:2")
     public static class Everything extends CallsThatLeave {
@@ -255,22 +265,22 @@ public class QueueingBulkheadLincheck {
         private volatile int grants;
 
         @Override
-        @SuppressWarnings("NonAtomicVolatileUpdate") // Two grants of one waiter are the defect that this looks for.
+        @SuppressWarnings("NonAtomicVolatileUpdate") // Two grants of one waiter are the defect to be found.
         protected void granted() {
             grants++;
         }
     }
 
-    /** A bulkhead for one thread. */
+    /** The specification: a bulkhead for one thread. */
     public static class Sequential {
         private int limit = 1;
         private int capacity;
         private int inUse;
         private final Queue<Integer> queue = new ArrayDeque<>();
         private final List<Integer> granted = new ArrayList<>();
-        private final int[] permits = new int[MOST_THREADS];
+        private final int[] permits = new int[MAX_THREADS];
 
-        /** With a queue of one place. */
+        /** A queue of capacity 1. */
         public Sequential() {
             this(1);
         }
@@ -290,7 +300,7 @@ public class QueueingBulkheadLincheck {
 
         public String enter(int thread) {
             if (queue.contains(thread) || granted.contains(thread)) {
-                return "waits already";
+                return "already queued";
             }
             if (tryAcquire(thread)) {
                 return "GRANTED";
@@ -305,7 +315,7 @@ public class QueueingBulkheadLincheck {
         public boolean abandon(int thread) {
             if (granted.remove((Integer) thread)) {
                 inUse--;
-                letIn();
+                grantWaiters();
                 return true;
             }
             return queue.remove(thread);
@@ -317,17 +327,17 @@ public class QueueingBulkheadLincheck {
             }
             permits[thread]--;
             inUse--;
-            letIn();
+            grantWaiters();
             return true;
         }
 
         public void resize(int newLimit, int newCapacity) {
             limit = newLimit;
             capacity = newCapacity;
-            letIn();
+            grantWaiters();
         }
 
-        private void letIn() {
+        private void grantWaiters() {
             while (inUse < limit && !queue.isEmpty()) {
                 granted.add(queue.remove());
                 inUse++;
@@ -335,10 +345,10 @@ public class QueueingBulkheadLincheck {
         }
     }
 
-    /** With a place for everybody. */
+    /** The specification with a place in the queue for every thread. */
     public static class SequentialWithRoom extends Sequential {
         public SequentialWithRoom() {
-            super(MOST_THREADS);
+            super(MAX_THREADS);
         }
     }
 }

@@ -10,14 +10,17 @@ import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Checks what cannot be said of backends by constraints: their names, their URIs, and what Resilience4j is told of them. */
+/**
+ * Checks the rules for backends that annotations cannot express: names, URIs, TLS bundles, and properties of
+ * Resilience4j that have no effect.
+ */
 final class BackendsCheck {
 
     private static final Pattern NAME = Pattern.compile("[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
     private static final int LARGEST_PORT = 65_535;
     private static final String EXAMPLE = "http://<host>:<port> or https://<host>:<port>";
 
-    /** What Weir has for Resilience4j's modules; {@code %s} is the backend. */
+    /** Weir's equivalents of Resilience4j's modules; {@code %s} is the backend. */
     private static final Map<String, String> EQUIVALENTS = Map.of(
             "circuitbreaker", "weir.backends.%s.circuit-breaker",
             "bulkhead", "weir.backends.%s.bulkhead",
@@ -26,30 +29,31 @@ final class BackendsCheck {
             "timelimiter", "weir.backends.%s.deadline");
 
     private final RawTree root;
-    private final ValidValues known;
+    private final ValidValues validValues;
     private final Consumer<ConfigurationProblem> problems;
 
-    BackendsCheck(RawTree root, ValidValues known, Consumer<ConfigurationProblem> problems) {
+    BackendsCheck(RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.root = root;
-        this.known = known;
+        this.validValues = validValues;
         this.problems = problems;
     }
 
     void check() {
-        Map<String, Place> backends = known.names("weir.backends");
-        backends.forEach((name, place) -> {
+        Map<String, SourceLocation> backends = validValues.names("weir.backends");
+        backends.forEach((name, location) -> {
             String path = "weir.backends." + name;
             if (!NAME.matcher(name).matches()) {
                 problems.accept(ConfigurationProblem.expected(
-                        place, path, null, "1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit"));
+                        location, path, null, "1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last"));
             }
-            known.get(path + ".uri").ifPresent(entry -> uri(entry, (URI) entry.value()));
-            known.written(path + ".connection.ssl-bundle").ifPresent(bundle -> sslBundle(path, bundle));
+            validValues.get(path + ".uri").ifPresent(entry -> checkUri(entry, (URI) entry.value()));
+            validValues.explicit(path + ".connection.ssl-bundle").ifPresent(bundle -> checkSslBundle(path, bundle));
         });
-        EQUIVALENTS.forEach((module, equivalent) -> resilience4j(module, equivalent, backends.keySet()));
+        EQUIVALENTS.forEach(
+                (module, equivalent) -> reportResilience4jProperties(module, equivalent, backends.keySet()));
     }
 
-    private void uri(Entry entry, URI uri) {
+    private void checkUri(Entry entry, URI uri) {
         String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
         if (!scheme.equals("http") && !scheme.equals("https")) {
             report(entry, EXAMPLE);
@@ -71,8 +75,9 @@ final class BackendsCheck {
         }
     }
 
-    private void sslBundle(String backend, Entry bundle) {
-        boolean clear = known.value(backend + ".uri", URI.class)
+    private void checkSslBundle(String backend, Entry bundle) {
+        boolean isClearText = validValues
+                .value(backend + ".uri", URI.class)
                 .filter(uri -> "http".equalsIgnoreCase(uri.getScheme()))
                 .isPresent();
         Collection<String> bundles = new TreeSet<>();
@@ -80,32 +85,33 @@ final class BackendsCheck {
                 .flatMap(kind -> RawTree.at(root, "spring.ssl.bundle." + kind).stream())
                 .flatMap(RawTree::children)
                 .forEach(child -> bundles.add(child.name()));
-        if (clear) {
-            report(bundle, "an https backend, if there is a bundle for it");
+        if (isClearText) {
+            report(bundle, "an https backend, because an SSL bundle is configured");
         } else if (!bundles.contains(String.valueOf(bundle.value()))) {
             problems.accept(new ConfigurationProblem(
-                    bundle.place(),
+                    bundle.location(),
                     bundle.path(),
                     bundle.text(),
                     "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name",
-                    Names.nearest(String.valueOf(bundle.value()), bundles)));
+                    PropertyNames.nearest(String.valueOf(bundle.value()), bundles)));
         }
     }
 
-    private void resilience4j(String module, String equivalent, Collection<String> backends) {
+    private void reportResilience4jProperties(String module, String equivalent, Collection<String> backends) {
         Stream.of("instances", "backends")
                 .flatMap(key -> RawTree.at(root, "resilience4j." + module + '.' + key).stream())
                 .flatMap(RawTree::children)
                 .forEach(instance -> backends.stream()
-                        .filter(backend -> Names.uniform(backend).equals(Names.uniform(instance.name())))
+                        .filter(backend ->
+                                PropertyNames.uniform(backend).equals(PropertyNames.uniform(instance.name())))
                         .forEach(backend -> problems.accept(ConfigurationProblem.of(
-                                instance.place(),
+                                instance.location(),
                                 instance.path(),
                                 null,
                                 "without effect on a Weir backend; use " + equivalent.formatted(backend)))));
     }
 
     private void report(Entry entry, String expected) {
-        problems.accept(ConfigurationProblem.expected(entry.place(), entry.path(), entry.text(), expected));
+        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
     }
 }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.logging.LoggingSystem;
 
 /**
- * What the gateway is asked to do on the command line: to run with some files, to check files, or to say how it is used.
+ * The command line: starts the gateway with configuration files, validates files, or prints the usage.
  */
 public final class CommandLine {
 
@@ -21,18 +21,18 @@ public final class CommandLine {
             Usage: java -jar weir-gateway.jar [FILE...] [--property=value...]
                    java -jar weir-gateway.jar --validate FILE... [--property=value...]
 
-              FILE               configuration: YAML (.yml, .yaml) or .properties; the last one wins
-              --validate         check each file by itself, without starting: exit code 0 if all are sound, 1 if not
-              --help             say this
+              FILE               configuration: YAML (.yml, .yaml) or .properties; later files override earlier ones
+              --validate         check each file separately, without starting; exit code 0 if all are valid, else 1
+              --help             print this
               --debug, --trace   log more
-              --property=value   a property that wins over files, such as --server.port=8080
+              --property=value   a property that overrides the files, such as --server.port=8080
             """;
 
     private static final int BAD_CONFIGURATION = 1;
     private static final int BAD_USAGE = 2;
     private static final String VALIDATE = "--validate";
     private static final String HELP = "--help";
-    /** Spring Boot's own. */
+    /** Options of Spring Boot. */
     private static final Set<String> FLAGS = Set.of("--debug", "--trace");
 
     private static final String FILES_PROPERTY = "spring.config.additional-location";
@@ -41,22 +41,22 @@ public final class CommandLine {
     private final List<String> properties = new ArrayList<>();
     private boolean validate;
     private boolean help;
-    private @Nullable String complaint;
+    private @Nullable String usageError;
 
-    /** Reads a command line. */
+    /** Parses a command line. */
     public CommandLine(String... arguments) {
         for (String argument : arguments) {
-            read(argument);
+            parse(argument);
         }
-        if (complaint == null && validate && files.isEmpty()) {
-            complaint = "--validate: no file (expected: --validate FILE...)";
+        if (usageError == null && validate && files.isEmpty()) {
+            usageError = "--validate: no file (expected: --validate FILE...)";
         }
-        if (complaint == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
-            complaint = FILES_PROPERTY + ": also given as files (expected: one or the other)";
+        if (usageError == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
+            usageError = FILES_PROPERTY + ": also given as files (expected: one or the other)";
         }
     }
 
-    private void read(String argument) {
+    private void parse(String argument) {
         if (argument.equals(VALIDATE)) {
             validate = true;
         } else if (argument.equals(HELP) || argument.equals("-h")) {
@@ -65,12 +65,12 @@ public final class CommandLine {
             files.add(Path.of(argument));
         } else if (FLAGS.contains(argument) || isProperty(argument)) {
             properties.add(argument);
-        } else if (complaint == null) {
+        } else if (usageError == null) {
             @Nullable
-            String nearest = Names.nearest(
+            String nearest = PropertyNames.nearest(
                     argument,
                     Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP)).toList());
-            complaint = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
+            usageError = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
         }
     }
 
@@ -83,13 +83,13 @@ public final class CommandLine {
     private static boolean isFilesProperty(String property) {
         int equals = property.indexOf('=');
         String name = equals < 0 ? property : property.substring(0, equals);
-        return Names.uniform(name).equals(Names.uniform(FILES_PROPERTY));
+        return PropertyNames.uniform(name).equals(PropertyNames.uniform(FILES_PROPERTY));
     }
 
     /**
-     * Does what a command line asks for, and ends the process unless that is to run the gateway.
+     * Executes a command line. Ends the process, unless the command is to start the gateway.
      *
-     * @param gateway runs the gateway, with arguments for Spring Boot
+     * @param gateway starts the gateway with arguments for Spring Boot
      */
     public static void run(String[] arguments, Consumer<String[]> gateway) {
         CommandLine line = new CommandLine(arguments);
@@ -101,13 +101,13 @@ public final class CommandLine {
     }
 
     /**
-     * Does what is asked, short of running the gateway, whose configuration it checks.
+     * Executes the command. For a start, only checks the configuration; the caller then starts the gateway.
      *
-     * @return the exit code; empty if the gateway is to run, with {@link #springArguments}
+     * @return the exit code; empty if the caller must start the gateway with {@link #springArguments}
      */
     public OptionalInt execute(PrintStream out, PrintStream err) {
-        if (complaint != null) {
-            err.println(complaint);
+        if (usageError != null) {
+            err.println(usageError);
             err.print(USAGE);
             return OptionalInt.of(BAD_USAGE);
         }
@@ -116,7 +116,7 @@ public final class CommandLine {
             return OptionalInt.of(0);
         }
         LoggingSystem logging = LoggingSystem.get(CommandLine.class.getClassLoader());
-        // Until Spring Boot has configured it, everything would be logged.
+        // Without this call, everything is logged until Spring Boot configures logging.
         logging.beforeInitialize();
         try {
             return validate ? OptionalInt.of(new ValidateCommand(out, properties).run(files)) : start(err);
@@ -127,17 +127,18 @@ public final class CommandLine {
 
     private OptionalInt start(PrintStream err) {
         List<ConfigurationProblem> missing = files.stream()
-                .flatMap(file -> ValidateCommand.problemsWith(file).stream())
+                .flatMap(file -> ValidateCommand.fileProblem(file).stream())
                 .toList();
-        Report report = missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : Report.of(missing);
-        if (report.isOk()) {
+        ValidationReport report =
+                missing.isEmpty() ? ConfigurationCheck.ofArguments(springArguments()) : ValidationReport.of(missing);
+        if (report.isValid()) {
             return OptionalInt.empty();
         }
         err.println(report);
         return OptionalInt.of(BAD_CONFIGURATION);
     }
 
-    /** The command line as Spring Boot reads it. */
+    /** The arguments in Spring Boot's format. */
     public String[] springArguments() {
         return springArguments(files, properties);
     }

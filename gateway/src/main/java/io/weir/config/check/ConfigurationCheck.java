@@ -15,90 +15,107 @@ import org.springframework.util.function.SingletonSupplier;
 import org.springframework.validation.beanvalidation.SpringValidatorAdapter;
 
 /**
- * Finds everything that is wrong in a configuration, before anything is started with it.
+ * Finds all problems of a configuration before the gateway starts or reloads with it.
  *
- * <p>Checked are all of {@code weir.}, Spring Cloud Gateway's routes and default filters, and what contradicts a backend
- * elsewhere. Other properties are not looked at.
+ * <p>It checks all properties below {@code weir.}, Spring Cloud Gateway's routes and default filters, and
+ * other properties that contradict a backend. It ignores the rest.
  */
 public final class ConfigurationCheck {
 
-    /** Made once, since that takes longer than a check: a gateway that serves is not to notice a reload. */
+    /**
+     * Created once, because its creation takes longer than a check and a reload must not slow down requests.
+     */
     private static final SingletonSupplier<ValidatorFactory> VALIDATION =
             SingletonSupplier.of(() -> Validation.byDefaultProvider()
                     .configure()
                     .messageInterpolator(new ParameterMessageInterpolator())
                     .buildValidatorFactory());
 
-    /** Made once too: to read the annotations of all properties allocates more than anything else in a check. */
-    static final Schema.Group WEIR = Schema.of(WeirProperties.class);
+    /**
+     * Created once, because reading the annotations of all properties allocates more than the rest of a
+     * check.
+     */
+    static final PropertySchema.GroupSchema WEIR_SCHEMA = PropertySchema.of(WeirProperties.class);
 
-    /** Below them, names are checked one by one. */
-    private static final List<String> OUTERMOST = List.of("weir", RoutesCheck.PREFIX);
+    /** The prefixes below which each property name is checked. */
+    private static final List<String> PREFIXES = List.of("weir", RoutesCheck.PREFIX);
 
     private ConfigurationCheck() {}
 
-    /** Checks what a start with these arguments would read: files, environment variables, and the arguments themselves. */
-    public static Report ofArguments(String... arguments) {
-        return findings(ConfigurationSources.read(arguments)).report();
+    /**
+     * Checks the configuration of a start with these arguments: files, environment variables and the
+     * arguments.
+     */
+    public static ValidationReport ofArguments(String... arguments) {
+        return check(ConfigurationSources.read(arguments)).report();
     }
 
     /**
-     * What was found in a configuration.
+     * The result of a check.
      *
-     * @param known the values that are sound
+     * @param validValues the values without a problem of their own
      */
-    record Findings(Report report, ValidValues known) {}
+    record CheckResult(ValidationReport report, ValidValues validValues) {}
 
-    static Findings findings(ConfigurationSources sources) {
+    static CheckResult check(ConfigurationSources sources) {
         List<ConfigurationProblem> problems = new ArrayList<>(sources.problems());
         if (!sources.areReadable()) {
-            return new Findings(Report.of(problems), new ValidValues());
+            return new CheckResult(ValidationReport.of(problems), new ValidValues());
         }
         return check(sources, VALIDATION.obtain(), problems);
     }
 
-    private static Findings check(
+    private static CheckResult check(
             ConfigurationSources sources, ValidatorFactory validation, List<ConfigurationProblem> problems) {
         ConfigurableEnvironment environment = sources.environment();
-        RawTree root = sources.written();
+        RawTree root = sources.rawTree();
         PropertiesCheck properties = new PropertiesCheck(
                 environment,
                 EnvironmentVariables.of(environment),
-                validation.usingContext().messageInterpolator(new Unsaid()).getValidator(),
+                validation
+                        .usingContext()
+                        .messageInterpolator(new SilentInterpolator())
+                        .getValidator(),
                 problems::add);
-        OUTERMOST.forEach(path -> oddNames(root, path, problems));
-        properties.group("weir", WEIR, RawTree.at(root, "weir"), Place.elsewhere("configuration"));
-        ValidValues known = properties.known();
-        new BackendsCheck(root, known, problems::add).check();
-        new GatewayCheck(environment, root, known, problems::add).check();
+        PREFIXES.forEach(path -> reportMalformedPrefixes(root, path, problems));
+        properties.checkGroup(
+                "weir", WEIR_SCHEMA, RawTree.at(root, "weir"), SourceLocation.outsideFiles("configuration"));
+        ValidValues validValues = properties.validValues();
+        new BackendsCheck(root, validValues, problems::add).check();
+        new GatewayCheck(environment, root, validValues, problems::add).check();
 
         Supplier<GatewayFactories> factories = SingletonSupplier.of(
                 () -> GatewayFactories.of(environment, new SpringValidatorAdapter(validation.getValidator())));
         DefinitionsCheck definitions = new DefinitionsCheck(environment, factories, problems::add);
-        List<Route> routes = new RoutesCheck(environment, known, definitions, problems::add).check(root);
+        List<Route> routes = new RoutesCheck(environment, validValues, definitions, problems::add).check(root);
 
-        new Contradictions(environment, known, problems::add).check(routes);
-        Report report = new Report(problems, known.names("weir.backends").size(), routes.size());
-        return new Findings(report, known);
+        new ConsistencyCheck(environment, validValues, problems::add).check(routes);
+        ValidationReport report = new ValidationReport(
+                problems, validValues.names("weir.backends").size(), routes.size());
+        return new CheckResult(report, validValues);
     }
 
-    /** Spring Boot binds what is below a name with characters that it leaves out; here nothing of it would be found, and nothing checked. */
-    private static void oddNames(RawTree root, String path, List<ConfigurationProblem> problems) {
+    /**
+     * Reports prefixes with characters that Spring Boot ignores, such as {@code weir!}. Spring Boot binds the
+     * properties below such a prefix, but this check would not find them.
+     */
+    private static void reportMalformedPrefixes(RawTree root, String path, List<ConfigurationProblem> problems) {
         List<RawTree> nodes = List.of(root);
         for (String element : path.split("\\.", -1)) {
             nodes.stream()
                     .flatMap(RawTree::children)
                     .filter(child -> !child.isBracketed()
-                            && !child.name().equals(Names.read(child.name()))
-                            && Names.uniform(Names.read(child.name())).equals(element))
-                    .forEach(child -> problems.add(
-                            new ConfigurationProblem(child.place(), child.path(), null, "unknown property", element)));
+                            && !child.name().equals(PropertyNames.withoutIgnoredCharacters(child.name()))
+                            && PropertyNames.uniform(PropertyNames.withoutIgnoredCharacters(child.name()))
+                                    .equals(element))
+                    .forEach(child -> problems.add(new ConfigurationProblem(
+                            child.location(), child.path(), null, "unknown property", element)));
             nodes = RawTree.find(nodes, element);
         }
     }
 
-    /** Says nothing: what was expected is said by {@link Expectation}. */
-    private static final class Unsaid implements MessageInterpolator {
+    /** Returns the template unchanged, because {@link ExpectedValue} describes the expected value. */
+    private static final class SilentInterpolator implements MessageInterpolator {
 
         @Override
         public String interpolate(String template, Context context) {

@@ -6,49 +6,53 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.PlaceholderResolutionException;
 
 /**
- * One thing that is wrong in the configuration.
+ * A problem of the configuration.
  *
- * @param place where it is written
- * @param path the property, as it is written; empty if it is the file
- * @param value what is written there; null if that is nothing, or not the point
- * @param why what is wrong, or what was expected
- * @param nearest the known name that comes nearest to an unknown one; null if none does
+ * @param location the file and line, or another source
+ * @param path the property, in its original spelling; empty if the problem concerns the whole file
+ * @param value the configured value; null if there is none, or if it does not matter
+ * @param why the cause of the problem, or the expected value
+ * @param nearest the known name that is most similar to an unknown one; null if none is similar
  */
 public record ConfigurationProblem(
-        Place place,
+        SourceLocation location,
         String path,
         @Nullable String value,
         String why,
         @Nullable String nearest) implements Comparable<ConfigurationProblem> {
 
     private static final int LONGEST_VALUE = 120;
-    private static final Comparator<ConfigurationProblem> ORDER = Comparator.comparing(ConfigurationProblem::place)
+    private static final Comparator<ConfigurationProblem> ORDER = Comparator.comparing(ConfigurationProblem::location)
             .thenComparing(ConfigurationProblem::path)
             .thenComparing(problem -> String.valueOf(problem.value()))
             .thenComparing(ConfigurationProblem::why);
 
-    /** Hides secrets, and keeps everything on one line. */
+    /** Masks secrets, and joins lines. */
     public ConfigurationProblem {
-        value = value == null ? null : shortened(oneLine(Secrets.hide(path, value)));
+        value = value == null ? null : shortened(oneLine(SecretMasking.mask(path, value)));
         why = oneLine(why);
     }
 
-    /** A problem without a nearest name. */
-    static ConfigurationProblem of(Place place, String path, @Nullable String value, String why) {
-        return new ConfigurationProblem(place, path, value, why, null);
+    /** A problem without a similar name. */
+    static ConfigurationProblem of(SourceLocation location, String path, @Nullable String value, String why) {
+        return new ConfigurationProblem(location, path, value, why, null);
     }
 
-    /** A value that is not what was expected. */
-    static ConfigurationProblem expected(Place place, String path, @Nullable String value, String expected) {
-        return of(place, path, value, "expected: " + expected);
+    /** A value that differs from the expected one. */
+    static ConfigurationProblem expected(
+            SourceLocation location, String path, @Nullable String value, String expected) {
+        return of(location, path, value, "expected: " + expected);
     }
 
-    /** A value with a placeholder that has no value; it is named, since the value may be a secret's. */
+    /**
+     * A value with a placeholder that cannot be resolved. Names only the placeholder, because the value may
+     * be secret.
+     */
     static ConfigurationProblem unresolved(Setting setting, String text, IllegalArgumentException unresolved) {
         String which = unresolved instanceof PlaceholderResolutionException one
                 ? "the placeholder " + one.getPlaceholder()
                 : "a placeholder";
-        return of(setting.place(), setting.path(), text, which + " has no value");
+        return of(setting.location(), setting.path(), text, which + " has no value");
     }
 
     private static String oneLine(String value) {
@@ -69,8 +73,8 @@ public record ConfigurationProblem(
     public String toString() {
         String hint = nearest == null ? "" : "; did you mean " + nearest + '?';
         if (path.isEmpty()) {
-            return place + ": " + why + hint;
+            return location + ": " + why + hint;
         }
-        return place + ": " + path + (value == null ? "" : ": " + value) + " (" + why + hint + ')';
+        return location + ": " + path + (value == null ? "" : ": " + value) + " (" + why + hint + ')';
     }
 }

@@ -27,42 +27,43 @@ import org.springframework.core.env.SimpleCommandLinePropertySource;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
- * All that is configured, read as a start would read it and by Spring Boot's own means: files, profiles, imports,
- * environment variables and the command line, in their order.
+ * All configuration sources, loaded by Spring Boot as at startup: files, profiles, imports, environment
+ * variables and the command line, in order of precedence.
  *
- * <p>The YAML files that Spring Boot asks for are looked at on the way, because of one that does not parse it tells neither
- * name nor more than one fault.
+ * <p>Each YAML file that Spring Boot requests is checked first, because for a file that does not parse Spring
+ * Boot reports only one problem and no file name.
  */
 final class ConfigurationSources {
 
     private final ConfigurableEnvironment environment;
-    private final Map<FileText, YamlFile> files;
-    private final Supplier<RawTree> written;
+    private final Map<LoadedFile, YamlFile> files;
+    private final Supplier<RawTree> rawTree;
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private boolean readable = true;
 
-    private ConfigurationSources(ConfigurableEnvironment environment, Map<FileText, YamlFile> files) {
+    private ConfigurationSources(ConfigurableEnvironment environment, Map<LoadedFile, YamlFile> files) {
         this.environment = environment;
         this.files = files;
-        this.written = SingletonSupplier.of(() -> WrittenReader.read(environment, files));
+        this.rawTree = SingletonSupplier.of(() -> RawTreeReader.read(environment, files));
         ConfigurationPropertySources.attach(environment);
     }
 
-    /** Reads what a start with these arguments would read. */
+    /** Loads the configuration that a start with these arguments would load. */
     static ConfigurationSources read(String... arguments) {
-        return read(new ConfigurationFiles(), Map.of(), arguments);
+        return read(new ConfigurationResourceLoader(), Map.of(), arguments);
     }
 
     /**
-     * Reads what a start with these arguments would read.
+     * Loads the configuration that a start with these arguments would load.
      *
-     * @param files hands them out
-     * @param defaults what the application sets where nobody else does
+     * @param files provides the files
+     * @param defaults the application's own default properties
      */
-    static ConfigurationSources read(ConfigurationFiles files, Map<String, Object> defaults, String... arguments) {
+    static ConfigurationSources read(
+            ConfigurationResourceLoader files, Map<String, Object> defaults, String... arguments) {
         ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
         environment.setConversionService(new ApplicationConversionService());
-        // What has no value is a problem among others.
+        // A placeholder without a value is reported together with the other problems.
         environment.setIgnoreUnresolvableNestedPlaceholders(true);
         if (arguments.length > 0) {
             environment.getPropertySources().addFirst(new SimpleCommandLinePropertySource(arguments));
@@ -70,34 +71,34 @@ final class ConfigurationSources {
         if (!defaults.isEmpty()) {
             environment.getPropertySources().addLast(new DefaultPropertiesPropertySource(defaults));
         }
-        ConfigurationSources sources = new ConfigurationSources(environment, files.read());
-        sources.process(files);
+        ConfigurationSources sources = new ConfigurationSources(environment, files.yamlFiles());
+        sources.runPostProcessors(files);
         return sources;
     }
 
-    /** What an environment has, whoever has read it. */
+    /** The sources of an existing environment. */
     static ConfigurationSources of(ConfigurableEnvironment environment) {
         return new ConfigurationSources(environment, Map.of());
     }
 
     /**
-     * The same, with values that win over all others.
+     * These sources with values that override all others.
      *
-     * @param name who has set them
+     * @param name the name of the overriding source
      */
-    ConfigurationSources with(String name, Map<String, Object> values) {
+    ConfigurationSources withOverrides(String name, Map<String, Object> values) {
         ConfigurableEnvironment over = copy(source -> source.getName().equals(name) ? null : source);
         over.getPropertySources().addFirst(new MapPropertySource(name, values));
         return new ConfigurationSources(over, files);
     }
 
     /**
-     * The same with other files.
+     * These sources with other files.
      *
-     * @param replaced what takes a source's place; itself, if that is as it was
+     * @param replaced maps a source to its replacement, or to itself if it is unchanged
      */
-    ConfigurationSources with(
-            Map<FileText, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
+    ConfigurationSources withFiles(
+            Map<LoadedFile, YamlFile> others, Function<PropertySource<?>, @Nullable PropertySource<?>> replaced) {
         return new ConfigurationSources(copy(replaced), others);
     }
 
@@ -120,8 +121,8 @@ final class ConfigurationSources {
         return copy;
     }
 
-    /** The YAML files, by what Spring Boot has read. */
-    Map<FileText, YamlFile> files() {
+    /** The YAML files, by the resource that Spring Boot read. */
+    Map<LoadedFile, YamlFile> files() {
         return files;
     }
 
@@ -129,22 +130,22 @@ final class ConfigurationSources {
         return environment;
     }
 
-    /** What is wrong with the files themselves. */
+    /** The problems of the files themselves. */
     List<ConfigurationProblem> problems() {
         return List.copyOf(problems);
     }
 
-    /** Whether the properties could be read, in spite of the problems. */
+    /** Whether the properties were loaded in spite of the problems. */
     boolean areReadable() {
         return readable;
     }
 
-    /** The tree of all names in them. */
-    RawTree written() {
-        return written.get();
+    /** The tree of all property names in these sources. */
+    RawTree rawTree() {
+        return rawTree.get();
     }
 
-    private void process(ConfigurationFiles files) {
+    private void runPostProcessors(ConfigurationResourceLoader files) {
         SpringApplication application = new SpringApplication();
         application.setResourceLoader(files);
         DefaultBootstrapContext bootstrap = new DefaultBootstrapContext();
@@ -155,16 +156,16 @@ final class ConfigurationSources {
                 processor.postProcessEnvironment(environment, application);
             }
         } catch (RuntimeException | StackOverflowError e) {
-            // The stack overflows at an alias that contains itself.
+            // A YAML alias that contains itself overflows the stack.
             failure = e;
             readable = false;
         }
         problems.addAll(files.problems());
-        files.read().values().forEach(file -> problems.addAll(file.problems()));
+        files.yamlFiles().values().forEach(file -> problems.addAll(file.problems()));
         if (failure != null && problems.isEmpty()) {
             Throwable unknown = failure;
-            problems.add(files.read().values().stream()
-                    .flatMap(file -> file.unmade().stream())
+            problems.add(files.yamlFiles().values().stream()
+                    .flatMap(file -> file.constructionProblem().stream())
                     .findFirst()
                     .orElseGet(() -> unreadable(unknown)));
         }
@@ -172,27 +173,28 @@ final class ConfigurationSources {
 
     private static ConfigurationProblem unreadable(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            Place place = place(Origin.from(cause));
+            SourceLocation location = location(Origin.from(cause));
             if (cause instanceof ConfigDataNotFoundException missing) {
-                return ConfigurationProblem.of(place, "spring.config", missing.getReferenceDescription(), "not found");
+                return ConfigurationProblem.of(
+                        location, "spring.config", missing.getReferenceDescription(), "not found");
             }
-            if (place.isFile()) {
-                return ConfigurationProblem.of(place, "spring.config", null, String.valueOf(cause.getMessage()));
+            if (location.isFile()) {
+                return ConfigurationProblem.of(location, "spring.config", null, String.valueOf(cause.getMessage()));
             }
         }
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
         return ConfigurationProblem.of(
-                Place.elsewhere("configuration"), "", null, "not readable: " + root.getMessage());
+                SourceLocation.outsideFiles("configuration"), "", null, "not readable: " + root.getMessage());
     }
 
-    private static Place place(@Nullable Origin origin) {
+    private static SourceLocation location(@Nullable Origin origin) {
         @Nullable Origin plain = origin instanceof PropertySourceOrigin source ? source.getOrigin() : origin;
         return plain instanceof TextResourceOrigin text && text.getResource() != null
-                ? Place.inFile(Place.nameOf(text.getResource()), lineOf(text))
-                : Place.elsewhere("command line");
+                ? SourceLocation.inFile(SourceLocation.displayName(text.getResource()), lineOf(text))
+                : SourceLocation.outsideFiles("command line");
     }
 
-    /** The line of a value, from 1; 0 if it is not known. */
+    /** The line of a value, starting at 1; 0 if unknown. */
     static int lineOf(TextResourceOrigin origin) {
         TextResourceOrigin.Location location = origin.getLocation();
         return location == null ? 0 : location.getLine() + 1;

@@ -18,18 +18,18 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 
-/** Checks the predicates and filters of Spring Cloud Gateway's routes, by its own factories. */
+/** Checks the predicates and filters of routes with Spring Cloud Gateway's own factories. */
 final class DefinitionsCheck {
 
-    /** What Weir does instead of these filters; {@code %1$s} is the backend, {@code %2$s} the route. */
-    private static final Map<String, String> REPLACED = Map.of(
+    /** Weir's replacements for these filters; {@code %1$s} is the backend, {@code %2$s} the route. */
+    private static final Map<String, String> REPLACEMENTS = Map.of(
             "Retry", "weir.routes.%2$s.retry and weir.backends.%1$s.retry-budget",
             "CircuitBreaker", "weir.backends.%1$s.circuit-breaker and weir.routes.%2$s.fallback",
             "SpringCloudCircuitBreaker", "weir.backends.%1$s.circuit-breaker and weir.routes.%2$s.fallback",
             "FallbackHeaders", "weir.routes.%2$s.fallback",
             "RequestSize", "weir.edge.max-body-size");
 
-    /** Where Spring Cloud Gateway has the factories of predicates and filters. */
+    /** The class names of Spring Cloud Gateway's factories of predicates and filters. */
     private static final List<String> FACTORIES = List.of(
             "org.springframework.cloud.gateway.handler.predicate.%sRoutePredicateFactory",
             "org.springframework.cloud.gateway.filter.factory.%sGatewayFilterFactory",
@@ -50,16 +50,16 @@ final class DefinitionsCheck {
     }
 
     /**
-     * A predicate or filter whose arguments are as they should be.
+     * A predicate or filter with valid arguments.
      *
-     * @param config the arguments as its factory has read them
+     * @param config the arguments that its factory has bound
      */
-    record Sound(Definition definition, Object config) {}
+    record ValidDefinition(Definition definition, Object config) {}
 
-    /** Checks a list of predicates; all of them, or nothing if one is not sound. */
-    Optional<List<Sound>> predicates(RawTree list) {
+    /** Checks a list of predicates. Returns all of them, or nothing if one is invalid. */
+    Optional<List<ValidDefinition>> predicates(RawTree list) {
         List<Definition> definitions = definitions(list);
-        List<Sound> sound = new ArrayList<>();
+        List<ValidDefinition> valid = new ArrayList<>();
         for (Definition definition : definitions) {
             if (!definition.hasArguments() && definition.text() != null) {
                 report(definition, "expected: a name and arguments, such as Path=/orders/**", null);
@@ -68,42 +68,45 @@ final class DefinitionsCheck {
                     "predicate",
                     factories.get().predicates(),
                     factories.get().filters())) {
-                tryOut(definition, factories.get()::makePredicate).ifPresent(sound::add);
+                create(definition, factories.get()::makePredicate).ifPresent(valid::add);
             }
         }
-        return sound.size() == definitions.size() ? Optional.of(sound) : Optional.empty();
+        return valid.size() == definitions.size() ? Optional.of(valid) : Optional.empty();
     }
 
-    /** Checks a list of filters of a route to this backend, if it is one; those that are sound. */
-    List<Sound> filters(RawTree list, @Nullable String backend, String route) {
+    /**
+     * Checks a route's list of filters and returns the valid ones. {@code backend} is null for routes without
+     * backend.
+     */
+    List<ValidDefinition> filters(RawTree list, @Nullable String backend, String route) {
         return definitions(list).stream()
                 .flatMap(definition -> filter(definition, backend, route).stream())
                 .toList();
     }
 
-    /** Checks one filter; it, if it is sound. */
-    Optional<Sound> filter(RawTree node, @Nullable String backend, String route) {
+    /** Checks one filter and returns it if it is valid. */
+    Optional<ValidDefinition> filter(RawTree node, @Nullable String backend, String route) {
         return definition(node).flatMap(definition -> filter(definition, backend, route));
     }
 
-    private Optional<Sound> filter(Definition definition, @Nullable String backend, String route) {
-        String replacement = backend == null ? null : REPLACED.get(definition.name());
+    private Optional<ValidDefinition> filter(Definition definition, @Nullable String backend, String route) {
+        String replacement = backend == null ? null : REPLACEMENTS.get(definition.name());
         if (replacement != null) {
             report(definition, "not on a backend:// route; use " + replacement.formatted(backend, route), null);
         } else if (isKnown(
                 definition, "filter", factories.get().filters(), factories.get().predicates())) {
-            return tryOut(definition, factories.get()::makeFilter);
+            return create(definition, factories.get()::makeFilter);
         }
         return Optional.empty();
     }
 
-    /** Checks what a filter makes of the variables that there are on a route: Spring Cloud Gateway fails at each request otherwise. */
-    void variables(Sound filter, TemplateVariables variables, String route) {
+    /** Checks that a route provides the variables of a filter. Otherwise the filter fails at each request. */
+    void checkVariables(ValidDefinition filter, TemplateVariables variables, String route) {
         variables
                 .problem(filter.config())
                 .ifPresent(why -> report(
                         filter.definition(),
-                        filter.definition().isSecret() ? "bad variables" : "route " + route + ": " + why,
+                        filter.definition().hasSecretArguments() ? "bad variables" : "route " + route + ": " + why,
                         null));
     }
 
@@ -119,26 +122,27 @@ final class DefinitionsCheck {
         if (others.contains(name)) {
             report(definition, (kind.equals("filter") ? "a predicate" : "a filter") + ", not a " + kind, null);
         } else if (FACTORIES.stream().anyMatch(type -> ClassUtils.isPresent(type.formatted(name), null))) {
-            report(definition, name + " is switched off, or lacks something that this gateway does not have", null);
+            report(definition, name + " is disabled, or needs a library that this gateway does not contain", null);
         } else {
-            report(definition, "unknown " + kind, Names.nearest(name, known));
+            report(definition, "unknown " + kind, PropertyNames.nearest(name, known));
         }
         return false;
     }
 
-    private Optional<Sound> tryOut(Definition definition, BiFunction<String, Map<String, String>, Object> make) {
+    private Optional<ValidDefinition> create(
+            Definition definition, BiFunction<String, Map<String, String>, Object> make) {
         try {
-            return Optional.of(new Sound(definition, make.apply(definition.name(), definition.args())));
+            return Optional.of(new ValidDefinition(definition, make.apply(definition.name(), definition.args())));
         } catch (RuntimeException e) {
-            String complaint = definition.isSecret() ? "bad arguments" : SpringErrorText.of(e);
-            report(definition, complaint + "; expected: " + factories.get().usage(definition.name()), null);
+            String error = definition.hasSecretArguments() ? "bad arguments" : SpringErrorText.of(e);
+            report(definition, error + "; expected: " + factories.get().usage(definition.name()), null);
             return Optional.empty();
         }
     }
 
     private void report(Definition definition, String why, @Nullable String nearest) {
-        problems.accept(
-                new ConfigurationProblem(definition.place(), definition.path(), definition.toString(), why, nearest));
+        problems.accept(new ConfigurationProblem(
+                definition.location(), definition.path(), definition.toString(), why, nearest));
     }
 
     // ---------------------------------------------------------------- reading
@@ -146,17 +150,17 @@ final class DefinitionsCheck {
     /**
      * A predicate or filter.
      *
-     * @param text how it is written, if that is in short
+     * @param text its shortcut notation; null if it uses the expanded notation
      */
     record Definition(
-            String name, Map<String, String> args, @Nullable String text, String path, Place place) {
+            String name, Map<String, String> args, @Nullable String text, String path, SourceLocation location) {
 
         boolean hasArguments() {
             return !args.isEmpty() || (text != null && text.contains("="));
         }
 
-        boolean isSecret() {
-            return Secrets.isHidden(name, args.values());
+        boolean hasSecretArguments() {
+            return SecretMasking.hasSecretArguments(name, args.values());
         }
 
         @Override
@@ -169,47 +173,49 @@ final class DefinitionsCheck {
         List<Definition> definitions = new ArrayList<>();
         for (Setting setting : list.settings()) {
             for (String text : StringUtils.commaDelimitedListToStringArray(setting.text())) {
-                definitions.add(inShort(text, setting));
+                definitions.add(parseShortcut(text, setting));
             }
         }
         list.children().forEach(child -> {
             if (child.isIndex()) {
                 definition(child).ifPresent(definitions::add);
             } else {
-                problems.accept(ConfigurationProblem.expected(child.place(), child.path(), null, "a list"));
+                problems.accept(ConfigurationProblem.expected(child.location(), child.path(), null, "a list"));
             }
         });
         return definitions;
     }
 
     private Optional<Definition> definition(RawTree node) {
-        Optional<Setting> inShort = RawTree.effective(List.of(node));
-        return inShort.isPresent() ? inShort.map(setting -> inShort(setting.text(), setting)) : inFull(node);
+        Optional<Setting> shortcut = RawTree.effective(List.of(node));
+        return shortcut.isPresent()
+                ? shortcut.map(setting -> parseShortcut(setting.text(), setting))
+                : bindExpanded(node);
     }
 
-    private Definition inShort(String text, Setting setting) {
-        // For a predicate and a filter alike, but that a predicate has to have arguments.
+    private Definition parseShortcut(String text, Setting setting) {
+        // Both kinds have the same syntax, except that a predicate requires arguments.
         FilterDefinition parsed = new FilterDefinition(environment.resolvePlaceholders(text));
         return new Definition(
-                String.valueOf(parsed.getName()), parsed.getArgs(), text, setting.path(), setting.place());
+                String.valueOf(parsed.getName()), parsed.getArgs(), text, setting.path(), setting.location());
     }
 
-    private Optional<Definition> inFull(RawTree node) {
+    private Optional<Definition> bindExpanded(RawTree node) {
         node.children()
                 .filter(child -> !PROPERTIES.contains(child.name()))
                 .forEach(child -> problems.accept(new ConfigurationProblem(
-                        child.place(),
+                        child.location(),
                         child.path(),
                         null,
                         "unknown property",
-                        Names.nearest(child.name(), PROPERTIES))));
+                        PropertyNames.nearest(child.name(), PROPERTIES))));
         FilterDefinition bound = Binder.get(environment)
                 .bind(ConfigurationPropertyName.adapt(node.path(), '.'), Bindable.of(FilterDefinition.class))
                 .orElseGet(FilterDefinition::new);
         if (bound.getName() == null || bound.getName().isBlank()) {
-            problems.accept(ConfigurationProblem.of(node.place(), node.path() + ".name", null, "missing"));
+            problems.accept(ConfigurationProblem.of(node.location(), node.path() + ".name", null, "missing"));
             return Optional.empty();
         }
-        return Optional.of(new Definition(bound.getName(), bound.getArgs(), null, node.path(), node.place()));
+        return Optional.of(new Definition(bound.getName(), bound.getArgs(), null, node.path(), node.location()));
     }
 }

@@ -13,18 +13,18 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 
 /**
- * Environment variables as Spring Boot reads them. A property's name cannot be told from a variable's, for
- * {@code WEIR_DRAIN_MAX_WAIT} may be {@code weir.drain.max-wait} or {@code weir.drain.max.wait}, so a property
- * whose name is known is looked for in both spellings.
+ * Environment variables as Spring Boot reads them. A variable's name does not determine the property's name:
+ * {@code WEIR_DRAIN_MAX_WAIT} can be {@code weir.drain.max-wait} or {@code weir.drain.max.wait}. Therefore
+ * this class looks up the variable of a known property, in both spellings.
  */
 final class EnvironmentVariables {
 
     private final @Nullable ConfigurationPropertySource source;
-    private final int order;
+    private final int precedence;
 
-    private EnvironmentVariables(@Nullable ConfigurationPropertySource source, int order) {
+    private EnvironmentVariables(@Nullable ConfigurationPropertySource source, int precedence) {
         this.source = source;
-        this.order = order;
+        this.precedence = precedence;
     }
 
     static EnvironmentVariables of(ConfigurableEnvironment environment) {
@@ -37,12 +37,12 @@ final class EnvironmentVariables {
                         environment.getPropertySources().precedenceOf(variables));
     }
 
-    /** The variable for the property with this name. */
+    /** The variable of a property. */
     Optional<Setting> find(String path) {
         return setting(ConfigurationPropertyName.adapt(path, '.'));
     }
 
-    /** Adds all variables, with dots for underscores. */
+    /** Adds all variables, with dots instead of underscores. */
     void addTo(RawTree root) {
         if (source instanceof IterableConfigurationPropertySource iterable) {
             for (ConfigurationPropertyName name : iterable) {
@@ -56,10 +56,10 @@ final class EnvironmentVariables {
         if (property == null) {
             return Optional.empty();
         }
-        String place = property.getOrigin() instanceof PropertySourceOrigin variable
+        String location = property.getOrigin() instanceof PropertySourceOrigin variable
                 ? "environment variable " + variable.getPropertyName()
                 : "environment";
-        return Optional.of(
-                new Setting(name.toString(), property.getValue(), Place.elsewhere(place), order, null, true));
+        return Optional.of(new Setting(
+                name.toString(), property.getValue(), SourceLocation.outsideFiles(location), precedence, null, true));
     }
 }

@@ -16,7 +16,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
-/** Checks what cannot be said of the gateway as a whole by constraints. */
+/**
+ * Checks the rules for the whole gateway that annotations cannot express: networks, the DNS server, the
+ * management port, and placeholders without a value.
+ */
 final class GatewayCheck {
 
     private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
@@ -26,65 +29,70 @@ final class GatewayCheck {
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
     private static final String SERVER_PORT = "server.port";
     private static final int DEFAULT_SERVER_PORT = 8080;
-    /** What Spring Boot reads at a start, and ends it with a stack trace, or takes for a text. Routes and filters may mean such a text. */
-    private static final Pattern READ_AT_A_START = Pattern.compile(
+    /**
+     * Properties that Spring Boot reads at startup. A placeholder without a value there ends the start with a
+     * stack trace, or is used as text. Routes and filters are excluded, because their text may contain {@code
+     * ${}} literally.
+     */
+    private static final Pattern READ_AT_STARTUP = Pattern.compile(
             "(spring\\.(?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.)|server\\.|management\\.server\\.).*",
             Pattern.CASE_INSENSITIVE);
-    /** How other packages say what is wrong: the property, its value, and what was expected. */
+    /** The format of error messages from other packages: property, value, expected value. */
     private static final Pattern SENTENCE = Pattern.compile("([^:]+): (.*) \\((expected: .*)\\)");
 
     private final Environment environment;
     private final RawTree root;
-    private final ValidValues known;
+    private final ValidValues validValues;
     private final Consumer<ConfigurationProblem> problems;
 
-    GatewayCheck(Environment environment, RawTree root, ValidValues known, Consumer<ConfigurationProblem> problems) {
+    GatewayCheck(
+            Environment environment, RawTree root, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
         this.root = root;
-        this.known = known;
+        this.validValues = validValues;
         this.problems = problems;
     }
 
     void check() {
         root.leaves()
-                .filter(leaf -> READ_AT_A_START.matcher(leaf.path()).matches())
+                .filter(leaf -> READ_AT_STARTUP.matcher(leaf.path()).matches())
                 .flatMap(leaf -> RawTree.effective(List.of(leaf)).stream())
                 .flatMap(setting -> unresolved(setting).stream())
                 .forEach(problems);
-        known.written(TRUSTED_PROXIES).ifPresent(entry -> {
+        validValues.explicit(TRUSTED_PROXIES).ifPresent(entry -> {
             if (entry.value() instanceof List<?> networks) {
-                networks.forEach(network -> trusted(entry, String.valueOf(network)));
+                networks.forEach(network -> checkNetwork(entry, String.valueOf(network)));
             }
         });
-        known.written(DNS_SERVER).ifPresent(this::dnsServer);
-        management();
+        validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
+        checkManagementPort();
     }
 
-    private void dnsServer(Entry server) {
+    private void checkDnsServer(Entry server) {
         try {
             var _ = ClusterProperties.address(String.valueOf(server.value()));
         } catch (IllegalArgumentException e) {
-            said(String.valueOf(e.getMessage()), server.place(), server.path());
+            reportSentence(String.valueOf(e.getMessage()), server.location(), server.path());
         }
     }
 
-    private void trusted(Entry list, String network) {
+    private void checkNetwork(Entry list, String network) {
         try {
             TrustedProxies.of(List.of(network));
         } catch (IllegalArgumentException e) {
             Setting setting = RawTree.at(root, TRUSTED_PROXIES).stream()
-                    .flatMap(RawTree::all)
+                    .flatMap(RawTree::allSettings)
                     .filter(one -> one.text().equals(network))
                     .findFirst()
                     .orElse(null);
-            said(
+            reportSentence(
                     String.valueOf(e.getMessage()),
-                    setting == null ? list.place() : setting.place(),
+                    setting == null ? list.location() : setting.location(),
                     setting == null ? list.path() : setting.path());
         }
     }
 
-    private void management() {
+    private void checkManagementPort() {
         Optional<Integer> port = convert(MANAGEMENT_PORT, Integer.class);
         Optional<InetAddress> address = convert(MANAGEMENT_ADDRESS, InetAddress.class);
         Optional<Integer> serverPort = convert(SERVER_PORT, Integer.class);
@@ -94,7 +102,7 @@ final class GatewayCheck {
         if (!readable) {
             return;
         }
-        // One that is too short is reported by itself.
+        // PropertiesCheck reports a token that is too short.
         @Nullable
         String token =
                 RawTree.effective(RawTree.at(root, TOKEN)).map(Setting::text).orElse(null);
@@ -108,7 +116,8 @@ final class GatewayCheck {
             Setting setting = RawTree.effective(RawTree.at(root, MANAGEMENT_ADDRESS))
                     .or(() -> RawTree.effective(RawTree.at(root, MANAGEMENT_PORT)))
                     .orElse(null);
-            said(problem, setting == null ? Place.elsewhere("configuration") : setting.place(), null);
+            reportSentence(
+                    problem, setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(), null);
         }
     }
 
@@ -129,31 +138,37 @@ final class GatewayCheck {
         }
     }
 
-    /** What is not readable is reported, although it is not the gateway's own, since it decides who gets at it. */
+    /**
+     * Whether the property converts; reports it if not. These properties are Spring Boot's, but they decide
+     * who can reach the management port.
+     */
     private boolean isReadable(String property, Optional<?> value) {
         Setting setting = RawTree.effective(RawTree.at(root, property)).orElse(null);
         if (value.isPresent() || setting == null || setting.text().isEmpty()) {
             return true;
         }
         if (unresolved(setting).isPresent()) {
-            // Reported by itself.
+            // Reported by check().
             return false;
         }
         problems.accept(ConfigurationProblem.expected(
-                setting.place(),
+                setting.location(),
                 setting.path(),
                 setting.text(),
                 property.endsWith("address") ? "an address of this machine" : "a port"));
         return false;
     }
 
-    /** Takes a sentence apart; {@code path} is the property as it is written, if that is known. */
-    private void said(String sentence, Place place, @Nullable String path) {
+    /**
+     * Splits an error message into a problem; {@code path} is the original spelling of the property, null if
+     * unknown.
+     */
+    private void reportSentence(String sentence, SourceLocation location, @Nullable String path) {
         Matcher parts = SENTENCE.matcher(sentence);
         problems.accept(
                 parts.matches()
                         ? ConfigurationProblem.of(
-                                place, path == null ? parts.group(1) : path, parts.group(2), parts.group(3))
-                        : ConfigurationProblem.of(place, path == null ? "" : path, null, sentence));
+                                location, path == null ? parts.group(1) : path, parts.group(2), parts.group(3))
+                        : ConfigurationProblem.of(location, path == null ? "" : path, null, sentence));
     }
 }

@@ -50,11 +50,11 @@ import org.springframework.http.codec.ServerCodecConfigurer;
 import org.springframework.validation.Validator;
 
 /**
- * Spring Cloud Gateway's own predicates and filters, to try arguments on.
+ * Spring Cloud Gateway's factories of predicates and filters, to validate arguments with.
  *
- * <p>They come from its own configuration, conditions and all, but out of a bean factory that is never refreshed: nothing
- * is started, no event is published, and a factory is made when it is asked for. To gather them takes longer than all the rest of a check,
- * so they are kept for the next one.
+ * <p>They come from Spring Cloud Gateway's own auto-configuration, including its conditions, but from a bean
+ * factory that is never refreshed: it starts nothing, publishes no event, and creates a factory at its first
+ * use. Collecting the factories takes longer than the rest of a check, so the next check reuses them.
  */
 final class GatewayFactories {
 
@@ -62,7 +62,7 @@ final class GatewayFactories {
     @ImportAutoConfiguration({GatewayAutoConfiguration.class, LocalResponseCacheAutoConfiguration.class})
     static class Factories {}
 
-    private static final Pattern CONDITION = Pattern.compile(
+    private static final Pattern CONDITION_PROPERTY = Pattern.compile(
             "spring[._](?!cloud\\.gateway\\.server\\.webflux\\.(routes|default-?filters)|config\\.).*",
             Pattern.CASE_INSENSITIVE);
 
@@ -71,38 +71,44 @@ final class GatewayFactories {
     private final ConfigurationService configuration;
     private final Map<String, String> predicates;
     private final Map<String, String> filters;
-    /** What has been made without a complaint, and its arguments as they were read: to make it again would say the same. */
-    private volatile Map<Tried, Object> sound = new ConcurrentHashMap<>();
-    /** The same of the check before this one: what this one does not ask for is forgotten with the next. */
-    private volatile Map<Tried, Object> soundBefore = Map.of();
+    /** Bound arguments of successful calls. A repeated call would have the same result. */
+    private volatile Map<FactoryCall, Object> created = new ConcurrentHashMap<>();
+    /** Results of the previous check; the next check evicts those that this check does not use. */
+    private volatile Map<FactoryCall, Object> createdByPreviousCheck = Map.of();
 
-    private record Tried(boolean isFilter, String name, Map<String, String> args) {}
+    private record FactoryCall(boolean isFilter, String name, Map<String, String> args) {}
 
-    /** What all of Spring's properties but the routes were, and the factories that there were with these. */
-    private record Made(Map<String, Object> properties, GatewayFactories factories) {}
+    /**
+     * Factories with the values of all Spring properties, except routes, on which their conditions may
+     * depend.
+     */
+    private record CachedFactories(Map<String, Object> properties, GatewayFactories factories) {}
 
-    private static final AtomicReference<@Nullable Made> LAST = new AtomicReference<>();
+    private static final AtomicReference<@Nullable CachedFactories> LAST = new AtomicReference<>();
 
-    /** The factories for a check in an environment; those of before if nothing is different on which they depend. */
+    /**
+     * The factories for an environment; reuses the previous ones if no property that they depend on has
+     * changed.
+     */
     static GatewayFactories of(ConfigurableEnvironment environment, Validator validator) {
-        Map<String, Object> properties = conditions(environment);
-        Made last = LAST.get();
+        Map<String, Object> properties = conditionProperties(environment);
+        CachedFactories last = LAST.get();
         if (last != null && last.properties().equals(properties)) {
-            last.factories().forgetWhatIsGone();
+            last.factories().evictUnused();
             return last.factories();
         }
         GatewayFactories made = new GatewayFactories(environment, validator);
-        LAST.set(new Made(properties, made));
+        LAST.set(new CachedFactories(properties, made));
         return made;
     }
 
-    private static Map<String, Object> conditions(ConfigurableEnvironment environment) {
+    private static Map<String, Object> conditionProperties(ConfigurableEnvironment environment) {
         Map<String, Object> properties = new HashMap<>();
         for (PropertySource<?> source : environment.getPropertySources()) {
-            if (source instanceof EnumerablePropertySource<?> known
+            if (source instanceof EnumerablePropertySource<?> enumerable
                     && !ConfigurationPropertySources.isAttachedConfigurationPropertySource(source)) {
-                for (String name : known.getPropertyNames()) {
-                    if (CONDITION.matcher(name).matches()) {
+                for (String name : enumerable.getPropertyNames()) {
+                    if (CONDITION_PROPERTY.matcher(name).matches()) {
                         properties.putIfAbsent(name, String.valueOf(environment.getProperty(name)));
                     }
                 }
@@ -138,7 +144,7 @@ final class GatewayFactories {
                 BeanDefinitionBuilder.genericBeanDefinition(type, supplier).getBeanDefinition());
     }
 
-    /** The names by which definitions ask for the factories, and those of their beans. */
+    /** The bean names of the factories, by the name that routes use. */
     private Map<String, String> names(Class<?> factory, Function<Class<?>, String> normalize) {
         Map<String, String> names = new TreeMap<>();
         for (String bean : beans.getBeanNamesForType(factory, true, false)) {
@@ -158,7 +164,7 @@ final class GatewayFactories {
         return filters.keySet();
     }
 
-    /** How the arguments of a predicate or filter are written in short. */
+    /** The shortcut notation of a predicate or filter. */
     String usage(String name) {
         ShortcutConfigurable factory = predicates.containsKey(name) ? predicate(name) : filter(name);
         List<String> fields = factory.shortcutFieldOrder().stream()
@@ -168,12 +174,12 @@ final class GatewayFactories {
     }
 
     /**
-     * Makes a predicate that there is, and returns its arguments as they were read.
+     * Creates a predicate of a known name, and returns its bound arguments.
      *
-     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like
+     * @throws RuntimeException from Spring or Spring Cloud Gateway, if the arguments are invalid
      */
     Object makePredicate(String name, Map<String, String> args) {
-        return once(new Tried(false, name, Map.copyOf(args)), () -> {
+        return cached(new FactoryCall(false, name, Map.copyOf(args)), () -> {
             RoutePredicateFactory<Object> factory = predicate(name);
             Object config = bind(factory, name, args);
             factory.applyAsync(config);
@@ -182,13 +188,13 @@ final class GatewayFactories {
     }
 
     /**
-     * Makes a filter that there is, and returns its arguments as they were read.
+     * Creates a filter of a known name, and returns its bound arguments.
      *
-     * @throws RuntimeException whatever Spring and Spring Cloud Gateway throw at arguments that they do not like, and at a
-     *     request if they do so at each
+     * @throws RuntimeException from Spring or Spring Cloud Gateway, if the arguments are invalid or would
+     *     fail at each request
      */
     Object makeFilter(String name, Map<String, String> args) {
-        return once(new Tried(true, name, Map.copyOf(args)), () -> {
+        return cached(new FactoryCall(true, name, Map.copyOf(args)), () -> {
             GatewayFilterFactory<Object> factory = filter(name);
             Object config = bind(factory, name, args);
             if (config instanceof HasRouteId route) {
@@ -196,31 +202,34 @@ final class GatewayFactories {
             }
             factory.apply(config);
             if (config instanceof RewritePathGatewayFilterFactory.Config rewrite) {
-                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+                checkReplacement(rewrite.getRegexp(), rewrite.getReplacement());
             } else if (config instanceof RewriteResponseHeaderGatewayFilterFactory.Config rewrite) {
-                tryOut(rewrite.getRegexp(), rewrite.getReplacement());
+                checkReplacement(rewrite.getRegexp(), rewrite.getReplacement());
             }
             return config;
         });
     }
 
-    /** Replaces what matches, which is at least nothing, as Spring Cloud Gateway would: a group that there is not is found out then. */
-    @SuppressWarnings({"CheckReturnValue", "ReturnValueIgnored"}) // Whether it throws is all.
-    private static void tryOut(@Nullable String regexp, @Nullable String replacement) {
+    /**
+     * Applies the replacement as Spring Cloud Gateway does, which throws if it refers to a missing group. The
+     * added empty alternative makes the expression match.
+     */
+    @SuppressWarnings({"CheckReturnValue", "ReturnValueIgnored"}) // Only the exception matters.
+    private static void checkReplacement(@Nullable String regexp, @Nullable String replacement) {
         if (regexp != null && replacement != null) {
             Pattern.compile(regexp + '|').matcher("").replaceAll(replacement.replace("$\\", "$"));
         }
     }
 
-    private Object once(Tried tried, Supplier<Object> make) {
-        Object known = soundBefore.get(tried);
-        return sound.computeIfAbsent(tried, any -> known == null ? make.get() : known);
+    private Object cached(FactoryCall call, Supplier<Object> make) {
+        Object cached = createdByPreviousCheck.get(call);
+        return created.computeIfAbsent(call, any -> cached == null ? make.get() : cached);
     }
 
-    /** Where two checks are made at once, one forgets what the other would have needed, which is made again. */
-    private void forgetWhatIsGone() {
-        soundBefore = sound;
-        sound = new ConcurrentHashMap<>();
+    /** Two concurrent checks may evict results of each other; these are then computed again. */
+    private void evictUnused() {
+        createdByPreviousCheck = created;
+        created = new ConcurrentHashMap<>();
     }
 
     @SuppressWarnings("unchecked")
@@ -239,12 +248,14 @@ final class GatewayFactories {
 
     private <F extends Configurable<Object> & ShortcutConfigurable> Object bind(
             F factory, String name, Map<String, String> args) {
-        refuseUnknown(factory, args);
+        rejectUnknownArguments(factory, args);
         return configuration.with(factory).name(name).properties(args).bind();
     }
 
-    /** Spring Cloud Gateway ignores arguments that it does not know, unless it gathers all of them into a list. */
-    private <F extends Configurable<Object> & ShortcutConfigurable> void refuseUnknown(
+    /**
+     * Spring Cloud Gateway ignores unknown arguments, unless the factory collects all arguments into a list.
+     */
+    private <F extends Configurable<Object> & ShortcutConfigurable> void rejectUnknownArguments(
             F factory, Map<String, String> args) {
         if (factory.shortcutType() == ShortcutType.DEFAULT) {
             Map<String, Object> normalized =

@@ -1,11 +1,11 @@
 package io.weir.config.check;
 
+import io.weir.config.check.PropertySchema.GroupSchema;
+import io.weir.config.check.PropertySchema.ListSchema;
+import io.weir.config.check.PropertySchema.MapSchema;
+import io.weir.config.check.PropertySchema.Property;
+import io.weir.config.check.PropertySchema.ValueSchema;
 import io.weir.config.check.RawTree.Setting;
-import io.weir.config.check.Schema.Group;
-import io.weir.config.check.Schema.Named;
-import io.weir.config.check.Schema.Property;
-import io.weir.config.check.Schema.Several;
-import io.weir.config.check.Schema.Value;
 import io.weir.config.check.ValidValues.Entry;
 import jakarta.validation.Validator;
 import java.net.URI;
@@ -29,21 +29,21 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 
 /**
- * Checks what is written against a schema: names that it does not have, values that do not convert or are out of range,
- * and values that are missing. What it finds sound it makes {@link ValidValues}.
+ * Checks settings against a schema: unknown names, values that do not convert or are out of range, and
+ * missing values. Collects the valid ones as {@link ValidValues}.
  */
 final class PropertiesCheck {
 
-    /** A default as it is written in the records. */
-    private record Default(Class<?> type, String text) {}
+    /** The default of a property, as text. */
+    private record DefaultKey(Class<?> type, String text) {}
 
-    private static final Map<Default, Object> DEFAULTS = new ConcurrentHashMap<>();
+    private static final Map<DefaultKey, Object> DEFAULTS = new ConcurrentHashMap<>();
 
     private final Environment environment;
     private final EnvironmentVariables variables;
     private final Validator validator;
     private final Consumer<ConfigurationProblem> problems;
-    private final ValidValues known = new ValidValues();
+    private final ValidValues validValues = new ValidValues();
 
     PropertiesCheck(
             Environment environment,
@@ -56,43 +56,47 @@ final class PropertiesCheck {
         this.problems = problems;
     }
 
-    ValidValues known() {
-        return known;
+    ValidValues validValues() {
+        return validValues;
     }
 
-    /** Checks the properties of a group; {@code path} is canonical, {@code nodes} are all that is written under that name. */
-    void group(String path, Group group, List<RawTree> nodes, Place place) {
+    /**
+     * Checks the properties of a group; {@code path} is canonical, {@code nodes} are all spellings of that
+     * path.
+     */
+    void checkGroup(String path, GroupSchema group, List<RawTree> nodes, SourceLocation location) {
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.place(),
+                            setting.location(),
                             setting.path(),
                             setting.text(),
                             "properties: " + String.join(", ", group.names()))));
-            node.children().filter(child -> !isKnown(child, group)).forEach(child -> unknown(child, group));
+            node.children().filter(child -> !isKnown(child, group)).forEach(child -> reportUnknown(child, group));
         }
         for (Property property : group.properties()) {
-            property(path + '.' + property.name(), property, RawTree.find(nodes, property.name()), place);
+            checkProperty(path + '.' + property.name(), property, RawTree.find(nodes, property.name()), location);
         }
     }
 
-    private static boolean isKnown(RawTree child, Group group) {
+    private static boolean isKnown(RawTree child, GroupSchema group) {
         return !child.isBracketed()
                 && child.name().chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_')
-                && group.names().stream().anyMatch(name -> Names.uniform(name).equals(Names.uniform(child.name())));
+                && group.names().stream()
+                        .anyMatch(name -> PropertyNames.uniform(name).equals(PropertyNames.uniform(child.name())));
     }
 
-    private void unknown(RawTree child, Group group) {
+    private void reportUnknown(RawTree child, GroupSchema group) {
         if (child.isEnvironmentOnly()) {
-            // Kubernetes puts WEIR_PORT and the like there for a service that is called weir.
+            // Kubernetes sets variables such as WEIR_PORT for a service named weir.
             return;
         }
-        @Nullable String nearest = Names.nearest(child.name(), group.names());
+        @Nullable String nearest = PropertyNames.nearest(child.name(), group.names());
         if (nearest == null) {
             nearest = group.paths()
-                    .filter(path -> Names.uniform(path.substring(path.lastIndexOf('.') + 1))
-                            .equals(Names.uniform(child.name())))
+                    .filter(path -> PropertyNames.uniform(path.substring(path.lastIndexOf('.') + 1))
+                            .equals(PropertyNames.uniform(child.name())))
                     .findFirst()
                     .orElse(null);
         }
@@ -105,67 +109,70 @@ final class PropertiesCheck {
                 && (child.name().equals("true") || child.name().equals("false"))) {
             why = "YAML reads the key (on, off, yes, no) as " + child.name() + "; put it in quotes";
         }
-        problems.accept(new ConfigurationProblem(child.place(), child.path(), value, why, nearest));
+        problems.accept(new ConfigurationProblem(child.location(), child.path(), value, why, nearest));
     }
 
-    private void property(String path, Property property, List<RawTree> nodes, Place around) {
-        Place place = nodes.isEmpty() ? around : nodes.getFirst().place();
+    private void checkProperty(String path, Property property, List<RawTree> nodes, SourceLocation around) {
+        SourceLocation location = nodes.isEmpty() ? around : nodes.getFirst().location();
         switch (property.schema()) {
-            case Group group -> {
-                // What has no default is there only if it is written: a retry, a fallback.
+            case GroupSchema group -> {
+                // A group without default, such as retry or fallback, exists only if it is configured.
                 if (!nodes.isEmpty() || property.defaults() != null) {
-                    group(path, group, nodes, place);
+                    checkGroup(path, group, nodes, location);
                 }
             }
-            case Named named -> named(path, named, nodes);
-            case Several several -> several(path, property, several, nodes, place);
-            case Value value -> value(path, property, value, nodes, place);
+            case MapSchema map -> checkMap(path, map, nodes);
+            case ListSchema list -> checkList(path, property, list, nodes, location);
+            case ValueSchema value -> checkValue(path, property, value, nodes, location);
         }
     }
 
-    // ---------------------------------------------------------------- names that the user chooses
+    // ---------------------------------------------------------------- user-defined names
 
-    private void named(String path, Named named, List<RawTree> nodes) {
+    private void checkMap(String path, MapSchema map, List<RawTree> nodes) {
         Map<String, List<RawTree>> byName = new LinkedHashMap<>();
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(ConfigurationProblem.expected(
-                            setting.place(), setting.path(), setting.text(), "names with properties of their own")));
-            // The node is its own leaf if nothing is below it.
+                            setting.location(), setting.path(), setting.text(), "names with properties of their own")));
+            // A node without children is its own leaf.
             Stream<RawTree> children =
-                    named.element() instanceof Value ? node.leaves().filter(leaf -> leaf != node) : node.children();
-            children.forEach(child -> byName.computeIfAbsent(key(node, child), any -> new ArrayList<>())
+                    map.element() instanceof ValueSchema ? node.leaves().filter(leaf -> leaf != node) : node.children();
+            children.forEach(child -> byName.computeIfAbsent(readName(node, child), any -> new ArrayList<>())
                     .add(child));
         }
         Map<String, String> uniform = new LinkedHashMap<>();
-        byName.forEach((name, written) -> {
-            Place place = written.getFirst().place();
-            String other = uniform.putIfAbsent(Names.uniform(name), name);
-            if (other != null && written.stream().noneMatch(RawTree::isBracketed)) {
+        byName.forEach((name, nodesOfName) -> {
+            SourceLocation location = nodesOfName.getFirst().location();
+            String other = uniform.putIfAbsent(PropertyNames.uniform(name), name);
+            if (other != null && nodesOfName.stream().noneMatch(RawTree::isBracketed)) {
                 problems.accept(ConfigurationProblem.of(
-                        place, written.getFirst().path(), null, "Spring Boot takes it for the same name as " + other));
+                        location,
+                        nodesOfName.getFirst().path(),
+                        null,
+                        "Spring Boot reads it as the same name as " + other));
             }
-            known.name(path, name, place);
+            validValues.addName(path, name, location);
             String child = path + '.' + name;
-            switch (named.element()) {
-                case Group group -> group(child, group, written, place);
-                case Value value -> value(child, null, value, written, place);
-                default -> throw new IllegalStateException("a map of " + named.element());
+            switch (map.element()) {
+                case GroupSchema group -> checkGroup(child, group, nodesOfName, location);
+                case ValueSchema value -> checkValue(child, null, value, nodesOfName, location);
+                default -> throw new IllegalStateException("a map of " + map.element());
             }
         });
     }
 
-    /** The name as Spring Boot has it. */
-    private String key(RawTree parent, RawTree child) {
+    /** The user-defined name as Spring Boot reads it. */
+    private String readName(RawTree parent, RawTree child) {
         if (child.isBracketed()) {
             return child.name();
         }
         String name = child.path().substring(parent.path().length() + 1);
-        String read = Names.read(name);
+        String read = PropertyNames.withoutIgnoredCharacters(name);
         if (!read.equals(name)) {
             problems.accept(ConfigurationProblem.of(
-                    child.place(),
+                    child.location(),
                     child.path(),
                     null,
                     "Spring Boot reads the name as " + read + "; write \"[" + name + "]\""));
@@ -175,118 +182,126 @@ final class PropertiesCheck {
 
     // ---------------------------------------------------------------- values
 
-    private void several(String path, Property property, Several several, List<RawTree> nodes, Place place) {
-        Optional<Setting> single = winner(path, nodes);
+    private void checkList(
+            String path, Property property, ListSchema list, List<RawTree> nodes, SourceLocation location) {
+        Optional<Setting> single = effective(path, nodes);
         List<RawTree> elements = nodes.stream().flatMap(RawTree::children).toList();
         elements.stream()
                 .filter(element ->
                         !element.isIndex() || element.children().findAny().isPresent())
                 .filter(element -> !element.isEnvironmentOnly())
                 .forEach(element -> problems.accept(ConfigurationProblem.expected(
-                        element.place(),
+                        element.location(),
                         element.path(),
                         null,
-                        "a list of values, each "
-                                + several.element().expectation().inFull())));
+                        "a list of values, each " + list.element().expected().typeAndRange())));
         int first = elements.stream()
                 .flatMap(element -> element.settings().stream())
-                .mapToInt(Setting::order)
+                .mapToInt(Setting::precedence)
                 .min()
                 .orElse(Integer.MAX_VALUE);
         List<Object> values = new ArrayList<>();
-        boolean sound = true;
-        if (single.isPresent() && single.get().order() < first) {
+        boolean allValid = true;
+        if (single.isPresent() && single.get().precedence() < first) {
             for (String part :
                     StringUtils.commaDelimitedListToStringArray(single.get().text())) {
-                sound &= element(property, several, single.get(), part.strip(), values);
+                allValid &= checkElement(property, list, single.get(), part.strip(), values);
             }
         } else if (first < Integer.MAX_VALUE) {
             for (RawTree element : elements) {
                 for (Setting setting : element.settings()) {
-                    if (setting.order() == first) {
-                        sound &= element(property, several, setting, setting.text(), values);
+                    if (setting.precedence() == first) {
+                        allValid &= checkElement(property, list, setting, setting.text(), values);
                     }
                 }
             }
         } else {
             for (String part : property.defaults() == null ? List.<String>of() : property.defaults()) {
-                values.add(byDefault(several.element(), part));
+                values.add(convertDefault(list.element(), part));
             }
-            known.put(path, new Entry(values, place, path, null));
+            validValues.put(path, new Entry(values, location, path, null));
             return;
         }
-        if (sound) {
-            known.put(path, new Entry(values, place, nodes.getFirst().path(), values.toString()));
+        if (allValid) {
+            validValues.put(path, new Entry(values, location, nodes.getFirst().path(), values.toString()));
         }
     }
 
-    private boolean element(Property property, Several several, Setting setting, String text, List<Object> values) {
-        Optional<Object> value = read(several.element(), setting, text, false);
+    private boolean checkElement(
+            Property property, ListSchema list, Setting setting, String text, List<Object> values) {
+        Optional<Object> value = convertOrReport(list.element(), setting, text, false);
         value.filter(one -> isAllowed(
-                        property, several.isUnique() ? Set.of(one) : List.of(one), several.element(), setting, text))
+                        property, list.isUnique() ? Set.of(one) : List.of(one), list.element(), setting, text))
                 .ifPresent(values::add);
         return value.isPresent();
     }
 
-    private void value(String path, @Nullable Property property, Value value, List<RawTree> nodes, Place place) {
-        notBelow(nodes, value);
-        twice(nodes);
-        Setting setting = winner(path, nodes).orElse(null);
+    private void checkValue(
+            String path, @Nullable Property property, ValueSchema value, List<RawTree> nodes, SourceLocation location) {
+        reportChildren(nodes, value);
+        reportDuplicates(nodes);
+        Setting setting = effective(path, nodes).orElse(null);
         if (setting != null) {
-            // A text may be empty where that is its default, or where the user chooses the name, as for a header.
+            // Text may be empty if it has a default, or a user-defined name such as that of a header.
             boolean text = value.type() == String.class && (property == null || property.defaults() != null);
-            read(value, setting, setting.text(), text)
-                    .filter(read -> property == null || isAllowed(property, read, value, setting, setting.text()))
-                    .ifPresent(
-                            read -> known.put(path, new Entry(read, setting.place(), setting.path(), setting.text())));
+            convertOrReport(value, setting, setting.text(), text)
+                    .filter(converted ->
+                            property == null || isAllowed(property, converted, value, setting, setting.text()))
+                    .ifPresent(converted -> validValues.put(
+                            path, new Entry(converted, setting.location(), setting.path(), setting.text())));
         } else if (property != null && property.isRequired()) {
             problems.accept(ConfigurationProblem.of(
-                    place,
+                    location,
                     path,
                     null,
-                    "missing; expected: " + value.expectation().inFull()));
+                    "missing; expected: " + value.expected().typeAndRange()));
         } else if (property != null && property.defaults() != null) {
-            known.put(path, new Entry(byDefault(value, String.join(",", property.defaults())), place, path, null));
+            validValues.put(
+                    path,
+                    new Entry(convertDefault(value, String.join(",", property.defaults())), location, path, null));
         }
     }
 
-    /** Nothing can stand below a value; Spring Boot would leave it, and take the default. */
-    private void notBelow(List<RawTree> nodes, Value value) {
+    /** Reports properties below a single value. Spring Boot would ignore them and use the default. */
+    private void reportChildren(List<RawTree> nodes, ValueSchema value) {
         nodes.stream()
                 .flatMap(RawTree::children)
                 .filter(child -> !child.isEnvironmentOnly())
                 .limit(1)
                 .forEach(child -> problems.accept(ConfigurationProblem.expected(
-                        child.place(),
+                        child.location(),
                         child.path(),
                         RawTree.effective(List.of(child)).map(Setting::text).orElse(null),
-                        "a single value, " + value.expectation().inFull())));
+                        "a single value, " + value.expected().typeAndRange())));
     }
 
-    /** The same property in two spellings in one file; which one wins would be chance. */
-    private void twice(List<RawTree> nodes) {
+    /** Reports two spellings of one property in one file, because their precedence would be arbitrary. */
+    private void reportDuplicates(List<RawTree> nodes) {
         Map<Integer, Setting> first = new HashMap<>();
         for (RawTree node : nodes) {
             for (Setting setting : node.settings()) {
-                Setting other = first.putIfAbsent(setting.order(), setting);
+                Setting other = first.putIfAbsent(setting.precedence(), setting);
                 if (other != null && !other.path().equals(setting.path())) {
                     problems.accept(ConfigurationProblem.of(
-                            setting.place(),
+                            setting.location(),
                             setting.path(),
                             setting.text(),
-                            "written twice, also as " + other.path() + " in " + other.place()));
+                            "duplicate of " + other.path() + " in " + other.location()));
                 }
             }
         }
     }
 
-    private Optional<Setting> winner(String path, List<RawTree> nodes) {
+    private Optional<Setting> effective(String path, List<RawTree> nodes) {
         return Stream.concat(RawTree.effective(nodes).stream(), variables.find(path).stream())
-                .min(Comparator.comparingInt(Setting::order));
+                .min(Comparator.comparingInt(Setting::precedence));
     }
 
-    /** The value, with placeholders resolved and converted; empty if that is not possible, which is reported. */
-    private Optional<Object> read(Value value, Setting setting, String text, boolean mayBeEmpty) {
+    /**
+     * The converted value with placeholders resolved. Reports a value that does not convert, and returns
+     * empty.
+     */
+    private Optional<Object> convertOrReport(ValueSchema value, Setting setting, String text, boolean mayBeEmpty) {
         String resolved = text;
         try {
             resolved = environment.resolveRequiredPlaceholders(text);
@@ -299,45 +314,47 @@ final class PropertiesCheck {
             try {
                 return Optional.of(convert(value, resolved));
             } catch (BindException | IllegalArgumentException e) {
-                // Said below.
+                // Reported below.
             }
         }
-        List<String> words = value.expectation().words();
+        List<String> words = value.expected().choices();
         problems.accept(new ConfigurationProblem(
-                setting.place(),
+                setting.location(),
                 setting.path(),
-                empty ? null : shown(text, resolved),
-                (empty ? "empty; expected: " : "expected: ")
-                        + value.expectation().inFull(),
-                empty ? null : Names.nearest(resolved, words)));
+                empty ? null : displayText(text, resolved),
+                (empty ? "empty; expected: " : "expected: ") + value.expected().typeAndRange(),
+                empty ? null : PropertyNames.nearest(resolved, words)));
         return Optional.empty();
     }
 
-    private boolean isAllowed(Property property, Object value, Value schema, Setting setting, String text) {
+    private boolean isAllowed(Property property, Object value, ValueSchema schema, Setting setting, String text) {
         if (validator
                 .validateValue(property.owner(), property.component(), value)
                 .isEmpty()) {
             return true;
         }
         problems.accept(ConfigurationProblem.expected(
-                setting.place(),
+                setting.location(),
                 setting.path(),
-                shown(text, environment.resolvePlaceholders(text)),
-                schema.expectation().shortly()));
+                displayText(text, environment.resolvePlaceholders(text)),
+                schema.expected().rangeOrType()));
         return false;
     }
 
-    private static String shown(String text, String resolved) {
-        return text.equals(resolved) || Secrets.namesASecret(text) ? text : text + " = " + resolved;
+    private static String displayText(String text, String resolved) {
+        return text.equals(resolved) || SecretMasking.hasSecretPlaceholder(text) ? text : text + " = " + resolved;
     }
 
-    /** A default, which is the same each time. */
-    private static Object byDefault(Value value, String text) {
-        return DEFAULTS.computeIfAbsent(new Default(value.type(), text), any -> convert(value, text));
+    /** Converts a default; cached, because defaults never change. */
+    private static Object convertDefault(ValueSchema value, String text) {
+        return DEFAULTS.computeIfAbsent(new DefaultKey(value.type(), text), any -> convert(value, text));
     }
 
-    /** As Spring Boot converts, but that it would make 64 of 64.7, and escape what is no URI. */
-    static Object convert(Value value, String text) {
+    /**
+     * Converts as Spring Boot does, but without its leniency: Spring Boot would convert 64.7 to 64 and escape
+     * invalid characters of a URI.
+     */
+    static Object convert(ValueSchema value, String text) {
         if (value.type() == String.class) {
             return text;
         }

@@ -9,23 +9,24 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What is written under one name, whatever it means: a node in the tree of all names in all sources. */
+/** A node in the tree of all property names in all sources, independent of their meaning. */
 final class RawTree {
 
     /**
-     * A value that is written.
+     * A property in a source.
      *
-     * @param path the property's name as it stands there
-     * @param value the value as the source has it
-     * @param order the rank of the source; the lowest wins
+     * @param path the property's name in its original spelling
+     * @param value the value in the source
+     * @param precedence the precedence of the source; the lowest wins
+     * @param yaml the YAML file; null if the source is something else
      */
     record Setting(
             String path,
             Object value,
-            Place place,
-            int order,
+            SourceLocation location,
+            int precedence,
             @Nullable YamlFile yaml,
-            boolean environment) {
+            boolean isEnvironmentVariable) {
 
         String text() {
             return String.valueOf(value);
@@ -48,7 +49,7 @@ final class RawTree {
         return new RawTree("", "", false);
     }
 
-    /** Adds a setting under its name. */
+    /** Adds a setting at its path. */
     void add(Setting setting) {
         RawTree node = this;
         String rest = setting.path();
@@ -98,7 +99,10 @@ final class RawTree {
         return name;
     }
 
-    /** Whether the name is in brackets: an index, or a name with characters that Spring Boot would leave out. */
+    /**
+     * Whether the name is in brackets: an index, or a name with characters that Spring Boot would otherwise
+     * ignore.
+     */
     boolean isBracketed() {
         return bracketed;
     }
@@ -111,49 +115,52 @@ final class RawTree {
         return children.values().stream();
     }
 
-    /** The values written at this very name. */
+    /** The settings of this node, without those of its children. */
     List<Setting> settings() {
         return settings;
     }
 
-    /** All values written here and below. */
-    Stream<Setting> all() {
-        return Stream.concat(settings.stream(), children().flatMap(RawTree::all));
+    /** The settings of this node and its descendants. */
+    Stream<Setting> allSettings() {
+        return Stream.concat(settings.stream(), children().flatMap(RawTree::allSettings));
     }
 
-    /** The nodes here and below that have values. */
+    /** The nodes with settings: this node and its descendants. */
     Stream<RawTree> leaves() {
         return Stream.concat(
                 settings.isEmpty() ? Stream.empty() : Stream.of(this),
                 children().flatMap(RawTree::leaves));
     }
 
-    /** Whether it is seen in environment variables only, whose names others may have meant for something else. */
+    /** Whether only environment variables set it, whose names may belong to another program. */
     boolean isEnvironmentOnly() {
-        return all().allMatch(Setting::environment);
+        return allSettings().allMatch(Setting::isEnvironmentVariable);
     }
 
-    /** Where this name is written: at its key, where the source is a YAML file. */
-    Place place() {
-        Setting first = all().min(Comparator.comparingInt(Setting::order).thenComparing(Setting::place))
+    /** The location of this name; in a YAML file, the line of its key. */
+    SourceLocation location() {
+        Setting first = allSettings()
+                .min(Comparator.comparingInt(Setting::precedence).thenComparing(Setting::location))
                 .orElseThrow();
         YamlFile yaml = first.yaml();
         return yaml == null
-                ? first.place()
-                : Place.inFile(
-                        first.place().source(), yaml.line(path, first.place().line()));
+                ? first.location()
+                : SourceLocation.inFile(
+                        first.location().source(),
+                        yaml.line(path, first.location().line()));
     }
 
-    /** The nodes with this name, however it is spelt. */
+    /** The children with this name, in any spelling. */
     static List<RawTree> find(List<RawTree> nodes, String dashed) {
-        String uniform = Names.uniform(dashed);
+        String uniform = PropertyNames.uniform(dashed);
         return nodes.stream()
                 .flatMap(RawTree::children)
-                .filter(child -> !child.bracketed && Names.uniform(child.name).equals(uniform))
+                .filter(child ->
+                        !child.bracketed && PropertyNames.uniform(child.name).equals(uniform))
                 .toList();
     }
 
-    /** The nodes at this path. */
+    /** The nodes at a path. */
     static List<RawTree> at(RawTree root, String path) {
         List<RawTree> nodes = List.of(root);
         for (String element : path.split("\\.", -1)) {
@@ -162,8 +169,8 @@ final class RawTree {
         return nodes;
     }
 
-    /** The value that wins, if there is any. */
+    /** The setting with the highest precedence. */
     static Optional<Setting> effective(List<RawTree> nodes) {
-        return nodes.stream().flatMap(node -> node.settings.stream()).min(Comparator.comparingInt(Setting::order));
+        return nodes.stream().flatMap(node -> node.settings.stream()).min(Comparator.comparingInt(Setting::precedence));
     }
 }

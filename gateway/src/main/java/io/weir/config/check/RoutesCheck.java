@@ -19,25 +19,27 @@ import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.core.env.Environment;
 
 /**
- * Checks Spring Cloud Gateway's routes: their properties, where they lead, and, through {@link DefinitionsCheck}, their
- * predicates and filters.
+ * Checks Spring Cloud Gateway's routes: their properties, their URIs, and, with {@link DefinitionsCheck},
+ * their predicates and filters.
  */
 final class RoutesCheck {
 
-    /** Where Spring Cloud Gateway 5 has its routes. */
+    /** The prefix of Spring Cloud Gateway 5's properties. */
     static final String PREFIX = "spring.cloud.gateway.server.webflux";
 
-    private static final String SCHEME = "backend";
+    private static final String BACKEND_SCHEME = "backend";
     private static final Set<String> UNPROTECTED = Set.of("http", "https", "ws", "wss");
-    /** They lead nowhere: to a handler in the gateway, or to a filter that answers by itself. */
-    private static final Set<String> LOCAL = Set.of("forward", "no");
+    /**
+     * Routes without a backend: to a handler in the gateway, or to a filter that answers the request itself.
+     */
+    private static final Set<String> WITHOUT_BACKEND = Set.of("forward", "no");
 
     private static final List<String> PROPERTIES =
             List.of("id", "uri", "predicates", "filters", "metadata", "order", "enabled");
     private static final String A_LIST = "a list";
-    private static final int MISSPELT = 2;
+    private static final int MAX_MISSPELLING_DISTANCE = 2;
     private static final String LOAD_BALANCED = "lb";
-    /** Spring Cloud Gateway's own names for it before version 5, and in its other servers. */
+    /** Prefixes of earlier versions of Spring Cloud Gateway, and of its other servers. */
     private static final List<String> OTHER_PREFIXES = List.of(
             "spring.cloud.gateway",
             "spring.cloud.gateway.mvc",
@@ -48,88 +50,94 @@ final class RoutesCheck {
      * A route.
      *
      * @param id its id; null if it has none
-     * @param backend the name of the backend that it leads to, known or not; null if it leads elsewhere
+     * @param backend the backend's name in its URI, which may be unknown; null if the URI has another scheme
      */
-    record Route(@Nullable String id, @Nullable String backend, String path, Place place) {}
+    record Route(@Nullable String id, @Nullable String backend, String path, SourceLocation location) {}
 
-    /** A route whose predicates are sound, and what they and its own filters come to. */
-    private record Filtered(String id, TemplateVariables variables, List<DefinitionsCheck.Sound> filters) {}
+    /** A route with valid predicates, its template variables and its valid filters. */
+    private record ResolvedRoute(
+            String id, TemplateVariables variables, List<DefinitionsCheck.ValidDefinition> filters) {}
 
     private static final Set<String> TIMEOUTS = Set.of("response-timeout", "connect-timeout");
 
     private final Environment environment;
-    private final ValidValues known;
+    private final ValidValues validValues;
     private final DefinitionsCheck definitions;
     private final Consumer<ConfigurationProblem> problems;
     private final List<Route> routes = new ArrayList<>();
-    private final List<Filtered> filtered = new ArrayList<>();
-    private final Map<String, Place> ids = new HashMap<>();
+    private final List<ResolvedRoute> resolvedRoutes = new ArrayList<>();
+    private final Map<String, SourceLocation> ids = new HashMap<>();
 
     RoutesCheck(
             Environment environment,
-            ValidValues known,
+            ValidValues validValues,
             DefinitionsCheck definitions,
             Consumer<ConfigurationProblem> problems) {
         this.environment = environment;
-        this.known = known;
+        this.validValues = validValues;
         this.definitions = definitions;
         this.problems = problems;
     }
 
-    /** Checks all routes and default filters, and returns the routes. */
+    /** Checks all routes and default filters. Returns the routes. */
     List<Route> check(RawTree root) {
-        OTHER_PREFIXES.forEach(prefix -> otherPrefix(root, prefix));
-        RawTree.at(root, PREFIX).stream().flatMap(RawTree::children).forEach(this::misspelt);
+        OTHER_PREFIXES.forEach(prefix -> reportOtherPrefix(root, prefix));
+        RawTree.at(root, PREFIX).stream().flatMap(RawTree::children).forEach(this::reportMisspelling);
         for (RawTree route : elements(root, "routes")) {
-            route(route);
+            checkRoute(route);
         }
         boolean protects = routes.stream().anyMatch(route -> route.backend() != null);
-        List<DefinitionsCheck.Sound> defaults = elements(root, "default-filters").stream()
+        List<DefinitionsCheck.ValidDefinition> defaults = elements(root, "default-filters").stream()
                 .flatMap(filter -> definitions.filter(filter, protects ? "<name>" : null, "<id>").stream())
                 .toList();
-        for (Filtered route : filtered) {
+        for (ResolvedRoute route : resolvedRoutes) {
             Stream.concat(route.filters().stream(), defaults.stream())
-                    .forEach(filter -> definitions.variables(filter, route.variables(), route.id()));
+                    .forEach(filter -> definitions.checkVariables(filter, route.variables(), route.id()));
         }
         return routes;
     }
 
-    private void otherPrefix(RawTree root, String prefix) {
+    private void reportOtherPrefix(RawTree root, String prefix) {
         for (String property : List.of("routes", "default-filters")) {
             for (RawTree node : RawTree.at(root, prefix + '.' + property)) {
                 problems.accept(ConfigurationProblem.of(
-                        node.place(), node.path(), null, "not read here; expected: " + PREFIX + '.' + property));
+                        node.location(),
+                        node.path(),
+                        null,
+                        "not read by this version; expected: " + PREFIX + '.' + property));
             }
         }
     }
 
-    private void misspelt(RawTree child) {
-        @Nullable String nearest = Names.nearest(child.name(), List.of("routes", "default-filters"));
+    private void reportMisspelling(RawTree child) {
+        @Nullable String nearest = PropertyNames.nearest(child.name(), List.of("routes", "default-filters"));
         if (nearest != null
-                && !Names.uniform(nearest).equals(Names.uniform(child.name()))
-                && Names.distance(Names.uniform(nearest), Names.uniform(child.name())) <= MISSPELT) {
-            problems.accept(new ConfigurationProblem(child.place(), child.path(), null, "unknown property", nearest));
+                && !PropertyNames.uniform(nearest).equals(PropertyNames.uniform(child.name()))
+                && PropertyNames.editDistance(PropertyNames.uniform(nearest), PropertyNames.uniform(child.name()))
+                        <= MAX_MISSPELLING_DISTANCE) {
+            problems.accept(
+                    new ConfigurationProblem(child.location(), child.path(), null, "unknown property", nearest));
         }
     }
 
-    /** The elements of a list, which is taken whole from the source that wins. */
+    /** The elements of a list. The source with the highest precedence provides the whole list. */
     private List<RawTree> elements(RawTree root, String property) {
         List<Setting> all = RawTree.at(root, PREFIX + '.' + property).stream()
-                .flatMap(RawTree::all)
+                .flatMap(RawTree::allSettings)
                 .toList();
-        int first = all.stream().mapToInt(Setting::order).min().orElse(0);
+        int first = all.stream().mapToInt(Setting::precedence).min().orElse(0);
         RawTree only = RawTree.root();
-        all.stream().filter(setting -> setting.order() == first).forEach(only::add);
+        all.stream().filter(setting -> setting.precedence() == first).forEach(only::add);
         List<RawTree> nodes = RawTree.at(only, PREFIX + '.' + property);
         for (RawTree node : nodes) {
             node.settings().stream()
                     .filter(setting -> !setting.text().isEmpty())
                     .forEach(setting -> problems.accept(
-                            ConfigurationProblem.expected(setting.place(), setting.path(), setting.text(), A_LIST)));
+                            ConfigurationProblem.expected(setting.location(), setting.path(), setting.text(), A_LIST)));
             node.children()
                     .filter(child -> !child.isIndex())
-                    .forEach(child ->
-                            problems.accept(ConfigurationProblem.expected(child.place(), child.path(), null, A_LIST)));
+                    .forEach(child -> problems.accept(
+                            ConfigurationProblem.expected(child.location(), child.path(), null, A_LIST)));
         }
         return nodes.stream()
                 .flatMap(RawTree::children)
@@ -138,70 +146,75 @@ final class RoutesCheck {
                 .toList();
     }
 
-    private void route(RawTree node) {
+    private void checkRoute(RawTree node) {
         for (Setting setting : node.settings()) {
             problems.accept(ConfigurationProblem.expected(
-                    setting.place(), setting.path(), setting.text(), "properties: " + String.join(", ", PROPERTIES)));
+                    setting.location(),
+                    setting.path(),
+                    setting.text(),
+                    "properties: " + String.join(", ", PROPERTIES)));
             return;
         }
         node.children()
                 .filter(child -> PROPERTIES.stream().noneMatch(name -> isNamed(child, name)))
                 .forEach(child -> problems.accept(new ConfigurationProblem(
-                        child.place(),
+                        child.location(),
                         child.path(),
                         RawTree.effective(List.of(child)).map(Setting::text).orElse(null),
                         "unknown property",
-                        Names.nearest(child.name(), PROPERTIES))));
-        @Nullable String id = id(node);
-        @Nullable String backend = backend(node);
-        routes.add(new Route(id, backend, node.path(), node.place()));
-        convertible(node, "order", Integer.class);
-        convertible(node, "enabled", Boolean.class);
+                        PropertyNames.nearest(child.name(), PROPERTIES))));
+        @Nullable String id = checkId(node);
+        @Nullable String backend = checkUri(node);
+        routes.add(new Route(id, backend, node.path(), node.location()));
+        checkConversion(node, "order", Integer.class);
+        checkConversion(node, "enabled", Boolean.class);
         if (backend != null) {
-            metadata(node, backend, id == null ? "<id>" : id);
+            checkMetadata(node, backend, id == null ? "<id>" : id);
         }
         List<RawTree> predicates = RawTree.find(List.of(node), "predicates");
         if (predicates.stream()
-                .flatMap(RawTree::all)
+                .flatMap(RawTree::allSettings)
                 .allMatch(setting -> setting.text().isEmpty())) {
             problems.accept(ConfigurationProblem.of(
-                    predicates.isEmpty() ? node.place() : predicates.getFirst().place(),
+                    predicates.isEmpty()
+                            ? node.location()
+                            : predicates.getFirst().location(),
                     node.path() + ".predicates",
                     null,
                     "missing; expected: at least one, such as Path=/orders/**"));
         }
-        String shown = id == null ? "<id>" : id;
-        List<Optional<List<DefinitionsCheck.Sound>>> made =
+        String displayId = id == null ? "<id>" : id;
+        List<Optional<List<DefinitionsCheck.ValidDefinition>>> predicateResults =
                 predicates.stream().map(definitions::predicates).toList();
-        List<DefinitionsCheck.Sound> filters = RawTree.find(List.of(node), "filters").stream()
-                .flatMap(list -> definitions.filters(list, backend, shown).stream())
+        List<DefinitionsCheck.ValidDefinition> filters = RawTree.find(List.of(node), "filters").stream()
+                .flatMap(list -> definitions.filters(list, backend, displayId).stream())
                 .toList();
-        if (made.stream().allMatch(Optional::isPresent)) {
-            TemplateVariables variables = new TemplateVariables(made.stream()
+        if (predicateResults.stream().allMatch(Optional::isPresent)) {
+            TemplateVariables variables = new TemplateVariables(predicateResults.stream()
                     .flatMap(Optional::stream)
                     .flatMap(List::stream)
-                    .map(DefinitionsCheck.Sound::config)
+                    .map(DefinitionsCheck.ValidDefinition::config)
                     .toList());
-            filtered.add(new Filtered(shown, variables, filters));
+            resolvedRoutes.add(new ResolvedRoute(displayId, variables, filters));
         }
     }
 
     private static boolean isNamed(RawTree child, String name) {
-        return !child.isBracketed() && Names.uniform(child.name()).equals(Names.uniform(name));
+        return !child.isBracketed() && PropertyNames.uniform(child.name()).equals(PropertyNames.uniform(name));
     }
 
-    private @Nullable String id(RawTree node) {
+    private @Nullable String checkId(RawTree node) {
         Setting setting = value(node, "id").orElse(null);
         if (setting == null) {
             problems.accept(ConfigurationProblem.of(
-                    node.place(), node.path() + ".id", null, "missing; expected: a name of its own"));
+                    node.location(), node.path() + ".id", null, "missing; expected: a unique name"));
             return null;
         }
         String id = environment.resolvePlaceholders(setting.text());
-        Place first = ids.putIfAbsent(id, setting.place());
+        SourceLocation first = ids.putIfAbsent(id, setting.location());
         if (first != null) {
             problems.accept(ConfigurationProblem.of(
-                    setting.place(), setting.path(), id, "already the id of the route in " + first));
+                    setting.location(), setting.path(), id, "also the id of the route in " + first));
         }
         return id;
     }
@@ -211,28 +224,29 @@ final class RoutesCheck {
                 .filter(setting -> !setting.text().isBlank());
     }
 
-    private void convertible(RawTree node, String name, Class<?> type) {
-        Schema.Value schema = new Schema.Value(type, Expectation.of(type, new Annotation[0], List.of()));
+    private void checkConversion(RawTree node, String name, Class<?> type) {
+        PropertySchema.ValueSchema schema =
+                new PropertySchema.ValueSchema(type, ExpectedValue.of(type, new Annotation[0], List.of()));
         value(node, name).ifPresent(setting -> {
             try {
                 PropertiesCheck.convert(schema, environment.resolvePlaceholders(setting.text()));
             } catch (BindException e) {
                 problems.accept(ConfigurationProblem.expected(
-                        setting.place(),
+                        setting.location(),
                         setting.path(),
                         setting.text(),
-                        schema.expectation().inFull()));
+                        schema.expected().typeAndRange()));
             }
         });
     }
 
-    private void metadata(RawTree node, String backend, String id) {
+    private void checkMetadata(RawTree node, String backend, String id) {
         for (RawTree cors : RawTree.find(RawTree.find(List.of(node), "metadata"), "cors")) {
             problems.accept(ConfigurationProblem.of(
-                    cors.place(),
+                    cors.location(),
                     cors.path(),
                     null,
-                    "without effect here; use spring.cloud.gateway.server.webflux.globalcors"));
+                    "without effect; use spring.cloud.gateway.server.webflux.globalcors"));
         }
         for (String timeout : TIMEOUTS) {
             for (RawTree metadata : RawTree.find(RawTree.find(List.of(node), "metadata"), timeout)) {
@@ -240,7 +254,7 @@ final class RoutesCheck {
                         ? "weir.backends." + backend + ".connection.connect-timeout"
                         : "weir.routes." + id + ".deadline or weir.backends." + backend + ".deadline";
                 problems.accept(ConfigurationProblem.of(
-                        metadata.place(),
+                        metadata.location(),
                         metadata.path(),
                         RawTree.effective(List.of(metadata)).map(Setting::text).orElse(null),
                         "without effect on a backend:// route; use " + equivalent));
@@ -248,14 +262,14 @@ final class RoutesCheck {
         }
     }
 
-    // ---------------------------------------------------------------- where it leads
+    // ---------------------------------------------------------------- URI
 
-    /** The name of the backend that a route leads to; null if it leads elsewhere. */
-    private @Nullable String backend(RawTree node) {
+    /** The backend's name in a route's URI; null if the URI is invalid or has another scheme. */
+    private @Nullable String checkUri(RawTree node) {
         Setting setting = value(node, "uri").orElse(null);
         if (setting == null) {
             problems.accept(ConfigurationProblem.of(
-                    node.place(), node.path() + ".uri", null, "missing; expected: backend://<name>"));
+                    node.location(), node.path() + ".uri", null, "missing; expected: backend://<name>"));
             return null;
         }
         String text = environment.resolvePlaceholders(setting.text());
@@ -264,34 +278,35 @@ final class RoutesCheck {
             uri = new URI(text);
         } catch (URISyntaxException e) {
             problems.accept(ConfigurationProblem.expected(
-                    setting.place(), setting.path(), text, "a URI, such as backend://<name>"));
+                    setting.location(), setting.path(), text, "a URI, such as backend://<name>"));
             return null;
         }
-        if (SCHEME.equals(uri.getScheme())) {
-            return backend(setting, text, uri);
+        if (BACKEND_SCHEME.equals(uri.getScheme())) {
+            return checkUri(setting, text, uri);
         }
-        elsewhere(setting, text, String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT));
+        reportOtherScheme(setting, text, String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT));
         return null;
     }
 
-    private @Nullable String backend(Setting setting, String text, URI uri) {
+    private @Nullable String checkUri(Setting setting, String text, URI uri) {
         String authority = uri.getRawAuthority();
         if (authority == null) {
-            problems.accept(ConfigurationProblem.expected(setting.place(), setting.path(), text, "backend://<name>"));
+            problems.accept(
+                    ConfigurationProblem.expected(setting.location(), setting.path(), text, "backend://<name>"));
             return null;
         }
         String name = uri.getHost() != null ? uri.getHost() : authority;
-        Set<String> backends = known.names("weir.backends").keySet();
+        Set<String> backends = validValues.names("weir.backends").keySet();
         if (!text.equals(uri.getScheme() + "://" + name)) {
             problems.accept(ConfigurationProblem.expected(
-                    setting.place(),
+                    setting.location(),
                     setting.path(),
                     text,
                     "backend://<name>; a port belongs to weir.backends.<name>.uri, a path to filters"));
         } else if (!backends.contains(name)) {
-            @Nullable String nearest = Names.nearest(name, backends);
+            @Nullable String nearest = PropertyNames.nearest(name, backends);
             problems.accept(new ConfigurationProblem(
-                    setting.place(),
+                    setting.location(),
                     setting.path(),
                     text,
                     "unknown backend",
@@ -300,24 +315,26 @@ final class RoutesCheck {
         return name;
     }
 
-    private void elsewhere(Setting setting, String text, String scheme) {
-        if (LOCAL.contains(scheme)) {
+    private void reportOtherScheme(Setting setting, String text, String scheme) {
+        if (WITHOUT_BACKEND.contains(scheme)) {
             return;
         }
         String why;
         @Nullable String nearest = null;
         if (UNPROTECTED.contains(scheme)) {
-            if (known.value("weir.allow-unprotected-routes", Boolean.class).orElse(false)) {
+            if (validValues
+                    .value("weir.allow-unprotected-routes", Boolean.class)
+                    .orElse(false)) {
                 return;
             }
             why =
                     "without a compartment of its own; expected: backend://<name>, or weir.allow-unprotected-routes: true";
         } else if (LOAD_BALANCED.equals(scheme)) {
-            why = "there is no load balancer here; expected: backend://<name>";
+            why = "no load balancer available; expected: backend://<name>";
         } else {
             why = "expected: backend://<name>";
-            nearest = Names.nearest(scheme, List.of(SCHEME)) == null ? null : SCHEME + "://";
+            nearest = PropertyNames.nearest(scheme, List.of(BACKEND_SCHEME)) == null ? null : BACKEND_SCHEME + "://";
         }
-        problems.accept(new ConfigurationProblem(setting.place(), setting.path(), text, why, nearest));
+        problems.accept(new ConfigurationProblem(setting.location(), setting.path(), text, why, nearest));
     }
 }

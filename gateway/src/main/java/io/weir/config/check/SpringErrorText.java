@@ -12,20 +12,20 @@ import org.springframework.cloud.gateway.support.NameUtils;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.validation.FieldError;
 
-/** What Spring and Spring Cloud Gateway complain of, in a few words. */
+/** Short error texts for exceptions of Spring and Spring Cloud Gateway. */
 final class SpringErrorText {
 
     private SpringErrorText() {}
 
-    /** The point of an exception that the arguments of a predicate or filter have caused. */
+    /** The error text for an exception that the arguments of a predicate or filter caused. */
     static String of(RuntimeException failure) {
         return find(failure, UnboundConfigurationPropertiesException.class)
-                .map(SpringErrorText::unknown)
-                .or(() -> find(failure, BindValidationException.class).map(SpringErrorText::invalid))
-                .orElseGet(() -> other(failure));
+                .map(SpringErrorText::unknownArguments)
+                .or(() -> find(failure, BindValidationException.class).map(SpringErrorText::validationErrors))
+                .orElseGet(() -> rootCause(failure));
     }
 
-    private static String invalid(BindValidationException invalid) {
+    private static String validationErrors(BindValidationException invalid) {
         return invalid.getValidationErrors().getAllErrors().stream()
                 .map(error -> error instanceof FieldError field
                         ? field.getField() + ' ' + field.getDefaultMessage()
@@ -34,31 +34,31 @@ final class SpringErrorText {
                 .collect(Collectors.joining(", "));
     }
 
-    private static String other(RuntimeException failure) {
+    private static String rootCause(RuntimeException failure) {
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
-        String what = root instanceof PatternSyntaxException syntax
+        String text = root instanceof PatternSyntaxException syntax
                 ? "not a regular expression: " + syntax.getDescription()
                 : String.valueOf(root.getMessage()).lines().findFirst().orElse("");
         return find(failure, BindException.class)
-                .map(bind -> bind.getName() + ": " + inWords(bind, what))
-                .orElse(what);
+                .map(bind -> bind.getName() + ": " + conversionError(bind, text))
+                .orElse(text);
     }
 
-    private static String unknown(UnboundConfigurationPropertiesException unbound) {
+    private static String unknownArguments(UnboundConfigurationPropertiesException unbound) {
         List<String> names = unbound.getUnboundProperties().stream()
                 .map(property -> property.getName().toString())
                 .toList();
-        String generated = Names.uniform(NameUtils.GENERATED_NAME_PREFIX);
-        return names.stream().anyMatch(name -> Names.uniform(name).startsWith(generated))
+        String generated = PropertyNames.uniform(NameUtils.GENERATED_NAME_PREFIX);
+        return names.stream().anyMatch(name -> PropertyNames.uniform(name).startsWith(generated))
                 ? "too many arguments"
                 : "unknown argument " + String.join(", ", names);
     }
 
-    private static String inWords(BindException failure, String otherwise) {
+    private static String conversionError(BindException failure, String otherwise) {
         Class<?> type = failure.getTarget().getType().resolve(Object.class);
         if (type.isEnum()) {
             return "expected "
-                    + Expectation.anyOf(Arrays.stream(type.getEnumConstants())
+                    + ExpectedValue.anyOf(Arrays.stream(type.getEnumConstants())
                             .map(String::valueOf)
                             .toList());
         }

@@ -22,16 +22,19 @@ import org.springframework.cloud.gateway.handler.predicate.PathRoutePredicateFac
 import org.springframework.web.util.UriComponentsBuilder;
 import org.springframework.web.util.UriTemplate;
 
-/** The variables that a route's Path and Host predicates give to its filters, whichever of their patterns it is that matches. */
+/**
+ * The template variables that a route's Path and Host predicates always provide, whichever of their patterns
+ * matches.
+ */
 final class TemplateVariables {
 
     /** {@code {name}}, {@code {name:[a-z]{2}}}, {@code {*name}}. */
     private static final Pattern VARIABLE = Pattern.compile("\\{(\\*?[^:{}/]+)(?::(?:[^{}]|\\{[^{}]*})*)?}");
 
-    /** Each with what it may be. */
+    /** The variables with example values. */
     private final Map<String, String> examples = new TreeMap<>();
 
-    /** Of predicates, by their arguments as Spring Cloud Gateway has read them. */
+    /** The variables of predicates, given as their bound arguments. */
     TemplateVariables(Collection<Object> predicates) {
         for (Object predicate : predicates) {
             if (predicate instanceof PathRoutePredicateFactory.Config path) {
@@ -57,14 +60,14 @@ final class TemplateVariables {
     private static Map<String, String> ofPattern(String pattern) {
         Map<String, String> variables = new HashMap<>();
         for (String name : names(pattern)) {
-            // {*name} takes the rest of a path, with its slashes.
+            // {*name} matches the rest of the path, including slashes.
             boolean rest = name.startsWith("*");
             variables.put(rest ? name.substring(1) : name, rest ? "/x" : "x");
         }
         return variables;
     }
 
-    /** What is wrong with a filter's arguments, since it would fail at requests. */
+    /** The problem of a filter that would fail at requests. */
     Optional<String> problem(Object filter) {
         return switch (filter) {
             case SetPathGatewayFilterFactory.Config set -> ofPath(set.getTemplate());
@@ -79,7 +82,7 @@ final class TemplateVariables {
         return problem(template, text -> new UriTemplate(text).expand(examples))
                 .or(() -> String.valueOf(template).startsWith("/") || startsWithRest(template)
                         ? Optional.empty()
-                        : Optional.of("expected: a path, which begins with a slash"));
+                        : Optional.of("expected: a path that starts with /"));
     }
 
     private boolean startsWithRest(@Nullable String template) {
@@ -93,7 +96,7 @@ final class TemplateVariables {
                 value, text -> UriComponentsBuilder.fromPath(text).build().expand(examples));
     }
 
-    /** Expands it as Spring Cloud Gateway does. */
+    /** Expands the template as Spring Cloud Gateway does. */
     private Optional<String> problem(@Nullable String template, Consumer<String> expand) {
         if (template == null || template.indexOf('{') < 0) {
             return Optional.empty();

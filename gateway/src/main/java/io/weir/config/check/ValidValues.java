@@ -1,6 +1,5 @@
 package io.weir.config.check;
 
-import java.time.Duration;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -8,64 +7,60 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The values that are sound by themselves, defaults included, by the canonical paths of their properties. */
+/** The individually valid values, including defaults, by canonical property path. */
 final class ValidValues {
 
     /**
      * A value.
      *
-     * @param value converted
-     * @param place where it is written; for a default, where the properties around it are
-     * @param path as it is written
-     * @param text as it is written; null if it is the default
+     * @param value the converted value
+     * @param location the location of the value; for a default, the location of the enclosing group
+     * @param path the property in its original spelling
+     * @param text the configured text; null for a default
      */
     record Entry(
             Object value,
-            Place place,
+            SourceLocation location,
             String path,
             @Nullable String text) {
 
-        boolean isWritten() {
+        boolean isExplicit() {
             return text != null;
         }
     }
 
     private final Map<String, Entry> entries = new HashMap<>();
-    private final Map<String, Map<String, Place>> names = new LinkedHashMap<>();
+    private final Map<String, Map<String, SourceLocation>> names = new LinkedHashMap<>();
 
     void put(String path, Entry entry) {
         entries.put(path, entry);
     }
 
-    void name(String path, String name, Place place) {
-        names.computeIfAbsent(path, any -> new LinkedHashMap<>()).putIfAbsent(name, place);
+    void addName(String path, String name, SourceLocation location) {
+        names.computeIfAbsent(path, any -> new LinkedHashMap<>()).putIfAbsent(name, location);
     }
 
-    /** All of them. */
+    /** All values by path. */
     Map<String, Entry> entries() {
         return Collections.unmodifiableMap(entries);
     }
 
-    /** The names under a path at which the user chooses names, with the places where they are. */
-    Map<String, Place> names(String path) {
+    /** The user-defined names below a path, with their locations. */
+    Map<String, SourceLocation> names(String path) {
         return names.getOrDefault(path, Map.of());
     }
 
-    /** A value; empty if it is not sound, or has no default. */
+    /** A value; empty if it is invalid, or not configured and without default. */
     Optional<Entry> get(String path) {
         return Optional.ofNullable(entries.get(path));
     }
 
-    /** A value that is written, and no default. */
-    Optional<Entry> written(String path) {
-        return get(path).filter(Entry::isWritten);
+    /** A configured value; empty for a default. */
+    Optional<Entry> explicit(String path) {
+        return get(path).filter(Entry::isExplicit);
     }
 
     <T> Optional<T> value(String path, Class<T> type) {
         return get(path).map(Entry::value).map(type::cast);
-    }
-
-    Optional<Duration> duration(String path) {
-        return value(path, Duration.class);
     }
 }

@@ -9,12 +9,12 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Checks configuration files without starting anything, each as if the gateway were to run with it. */
+/** Validates configuration files without starting the gateway, each file separately. */
 final class ValidateCommand {
 
-    private static final Pattern KNOWN = Pattern.compile(".*\\.(yml|yaml|properties)");
-    /** They mean something in Spring Boot's locations. */
-    private static final Pattern SPECIAL = Pattern.compile(".*[,;*?#%\\[\\]].*");
+    private static final Pattern SUPPORTED = Pattern.compile(".*\\.(yml|yaml|properties)");
+    /** Characters with a special meaning in Spring Boot's file locations. */
+    private static final Pattern SPECIAL_CHARACTERS = Pattern.compile(".*[,;*?#%\\[\\]].*");
 
     private final PrintStream out;
     private final List<String> properties;
@@ -22,21 +22,23 @@ final class ValidateCommand {
     /**
      * A command.
      *
-     * @param properties what wins over the files, as on the command line
+     * @param properties command line properties, which override the files
      */
     ValidateCommand(PrintStream out, List<String> properties) {
         this.out = out;
         this.properties = List.copyOf(properties);
     }
 
-    /** Checks the files, prints what is wrong with them, and returns the exit code: 0 if nothing is. */
+    /**
+     * Validates the files and prints their problems. Returns the exit code: 0 if all files are valid, else 1.
+     */
     int run(List<Path> files) {
         List<ConfigurationProblem> all = new ArrayList<>();
         for (Path file : files) {
-            Report report = check(file);
-            if (report.isOk()) {
-                out.println(file + ": ok (" + Report.counted(report.backends(), "backend") + ", "
-                        + Report.counted(report.routes(), "route") + ')');
+            ValidationReport report = check(file);
+            if (report.isValid()) {
+                out.println(file + ": ok (" + ValidationReport.count(report.backends(), "backend") + ", "
+                        + ValidationReport.count(report.routes(), "route") + ')');
             } else {
                 out.print(report.lines());
                 all.addAll(report.problems());
@@ -45,19 +47,19 @@ final class ValidateCommand {
         if (all.isEmpty()) {
             return 0;
         }
-        out.println(Report.of(all).summary());
+        out.println(ValidationReport.of(all).summary());
         return 1;
     }
 
-    private Report check(Path file) {
-        return problemsWith(file)
-                .map(problem -> Report.of(List.of(problem)))
+    private ValidationReport check(Path file) {
+        return fileProblem(file)
+                .map(problem -> ValidationReport.of(List.of(problem)))
                 .orElseGet(
                         () -> ConfigurationCheck.ofArguments(CommandLine.springArguments(List.of(file), properties)));
     }
 
-    /** Why a file cannot be read at all. */
-    static Optional<ConfigurationProblem> problemsWith(Path file) {
+    /** The problem of an unreadable file. */
+    static Optional<ConfigurationProblem> fileProblem(Path file) {
         String why;
         if (!Files.exists(file)) {
             why = "no such file";
@@ -65,13 +67,13 @@ final class ValidateCommand {
             why = "not a file";
         } else if (!Files.isReadable(file)) {
             why = "not readable";
-        } else if (!KNOWN.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
-            why = "unknown kind of file (expected: .yml, .yaml or .properties)";
-        } else if (SPECIAL.matcher(file.toString()).matches()) {
-            why = "file names with any of , ; * ? # % [ ] cannot be read";
+        } else if (!SUPPORTED.matcher(file.toString().toLowerCase(Locale.ROOT)).matches()) {
+            why = "unsupported file type (expected: .yml, .yaml or .properties)";
+        } else if (SPECIAL_CHARACTERS.matcher(file.toString()).matches()) {
+            why = "unsupported file name (expected: none of , ; * ? # % [ ])";
         } else {
             return Optional.empty();
         }
-        return Optional.of(ConfigurationProblem.of(Place.inFile(file.toString(), 0), "", null, why));
+        return Optional.of(ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
     }
 }

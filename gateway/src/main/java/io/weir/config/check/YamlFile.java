@@ -35,18 +35,18 @@ import org.yaml.snakeyaml.reader.UnicodeReader;
 import org.yaml.snakeyaml.representer.Representer;
 
 /**
- * A YAML file as it stands, before Spring Boot makes properties of it: what is wrong with it as YAML, and the lines of its
- * keys. Spring Boot gives up at the first fault, without naming the file, and knows the lines of values only.
+ * A YAML file before Spring Boot converts it to properties: its YAML problems, and the lines of its keys.
+ * Spring Boot stops at the first problem, does not name the file, and records only the lines of values.
  */
 final class YamlFile {
 
-    /** Numbers that YAML 1.1 reads in base 8 (010) and in base 60 (1:30). */
+    /** Numbers that YAML 1.1 reads in base 8 (010), and below in base 60 (1:30). */
     private static final Pattern OCTAL = Pattern.compile("[-+]?0[0-7_]+");
 
     private static final Pattern SEXAGESIMAL = Pattern.compile("[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+");
     private static final Pattern TAB_INDENT = Pattern.compile("(?m)^ *\\t");
-    private static final Set<String> TRUE = Set.of("true", "yes", "on");
-    private static final String OURS = "weir.";
+    private static final Set<String> TRUE_WORDS = Set.of("true", "yes", "on");
+    private static final String WEIR_PREFIX = "weir.";
 
     private final String name;
     private final String text;
@@ -74,8 +74,8 @@ final class YamlFile {
         }
     }
 
-    /** What is in the file now; this, if that is the same. */
-    YamlFile again(Resource resource) throws IOException {
+    /** Reads the file again. Returns this object if the text is unchanged. */
+    YamlFile reread(Resource resource) throws IOException {
         String now = text(resource);
         return now.equals(text) ? this : of(name, now);
     }
@@ -91,17 +91,20 @@ final class YamlFile {
         return Collections.unmodifiableList(problems);
     }
 
-    /** What it is called in a report. */
+    /** The name of the file in reports. */
     String name() {
         return name;
     }
 
-    /** Whether it is one document, and nothing is wrong with it as YAML. */
-    boolean isPlain() {
+    /** Whether the file is a single YAML document without problems. */
+    boolean isSingleValidDocument() {
         return problems.isEmpty() && !duplicates && documents.size() == 1;
     }
 
-    /** Its text for Spring Boot, which reads no key that is written twice: those are made one, and its lines are others. */
+    /**
+     * The text for Spring Boot. Spring Boot rejects duplicate keys, so they are merged, which changes the
+     * line numbers.
+     */
     String readable() {
         if (!duplicates) {
             return text;
@@ -117,14 +120,14 @@ final class YamlFile {
     /**
      * The line of a property's key.
      *
-     * @param near the line of its value, as far as Spring Boot knows; it tells documents of one file apart
+     * @param near the line of its value according to Spring Boot; distinguishes the documents of one file
      */
     int line(String path, int near) {
         List<Integer> candidates = lines.getOrDefault(path, List.of());
         if (candidates.isEmpty()) {
             return duplicates ? 0 : near;
         }
-        // A text made readable has other lines.
+        // The text with merged keys has other line numbers.
         return candidates.stream()
                 .filter(line -> !duplicates && line <= near)
                 .max(Integer::compare)
@@ -144,15 +147,15 @@ final class YamlFile {
             for (Node document : yaml().composeAll(new StringReader(text))) {
                 documents.add(document);
                 if (document instanceof MappingNode mapping) {
-                    unite(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
+                    mergeDuplicates(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
                     index(mapping, "", Collections.newSetFromMap(new IdentityHashMap<>()));
                 } else if (!(document instanceof ScalarNode scalar
                         && scalar.getValue().isEmpty())) {
-                    add(document.getStartMark(), "", "expected: properties at the top, such as weir:");
+                    addProblem(document.getStartMark(), "", "expected: properties at the top level, such as weir:");
                 }
             }
         } catch (MarkedYAMLException e) {
-            notYaml(e);
+            reportSyntaxError(e);
         } catch (ReaderException e) {
             int line = (int) text.codePoints()
                             .limit(e.getPosition())
@@ -160,9 +163,13 @@ final class YamlFile {
                             .count()
                     + 1;
             problems.add(ConfigurationProblem.of(
-                    Place.inFile(name, line), "", null, "not YAML: a character that is not allowed, " + hex(e)));
+                    SourceLocation.inFile(name, line),
+                    "",
+                    null,
+                    "not YAML: a character that is not allowed, " + hex(e)));
         } catch (YAMLException e) {
-            problems.add(ConfigurationProblem.of(Place.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
+            problems.add(
+                    ConfigurationProblem.of(SourceLocation.inFile(name, 0), "", null, "not YAML: " + e.getMessage()));
         }
     }
 
@@ -170,104 +177,108 @@ final class YamlFile {
         return "U+%04X".formatted(e.getCodePoint());
     }
 
-    /** Why its values cannot be made, although it is YAML: an explicit type that does not fit. */
-    Optional<ConfigurationProblem> unmade() {
+    /**
+     * The problem of a syntactically valid file whose values cannot be constructed: an explicit type that
+     * does not match.
+     */
+    Optional<ConfigurationProblem> constructionProblem() {
         try {
             yaml().loadAll(text).forEach(document -> {});
             return Optional.empty();
         } catch (MarkedYAMLException e) {
             return Optional.of(ConfigurationProblem.of(
-                    Place.inFile(
+                    SourceLocation.inFile(
                             name,
                             e.getProblemMark() == null ? 0 : e.getProblemMark().getLine() + 1),
                     "",
                     null,
                     "not readable: " + e.getProblem()));
         } catch (RuntimeException e) {
-            return Optional.of(
-                    ConfigurationProblem.of(Place.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
+            return Optional.of(ConfigurationProblem.of(
+                    SourceLocation.inFile(name, 0), "", null, "not readable: " + e.getMessage()));
         }
     }
 
-    private void notYaml(MarkedYAMLException e) {
+    private void reportSyntaxError(MarkedYAMLException e) {
         Mark mark = e.getProblemMark() != null ? e.getProblemMark() : e.getContextMark();
         int line = mark == null ? 0 : mark.getLine() + 1;
         long tabs = TAB_INDENT.matcher(text).results().count();
-        String what = String.valueOf(e.getProblem());
-        if (what.contains("TAB") && tabs > 0) {
-            what = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "") + " (expected: spaces)";
+        String error = String.valueOf(e.getProblem());
+        if (error.contains("TAB") && tabs > 0) {
+            error = "a tab indents this line" + (tabs > 1 ? " and " + (tabs - 1) + " more" : "")
+                    + " (expected: spaces)";
         } else {
-            what = "not YAML: " + what;
+            error = "not YAML: " + error;
             if (e.getContext() != null) {
-                what += ", " + e.getContext();
+                error += ", " + e.getContext();
             }
             if (e.getContextMark() != null && e.getContextMark().getLine() + 1 != line) {
-                what += " from line " + (e.getContextMark().getLine() + 1);
+                error += " from line " + (e.getContextMark().getLine() + 1);
             }
         }
-        problems.add(ConfigurationProblem.of(Place.inFile(name, line), "", null, what));
+        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, line), "", null, error));
     }
 
-    private void add(Mark mark, String path, String why) {
-        problems.add(ConfigurationProblem.of(Place.inFile(name, mark.getLine() + 1), path, null, why));
+    private void addProblem(Mark mark, String path, String why) {
+        problems.add(ConfigurationProblem.of(SourceLocation.inFile(name, mark.getLine() + 1), path, null, why));
     }
 
-    // ---------------------------------------------------------------- keys that are written twice
+    // ---------------------------------------------------------------- duplicate keys
 
-    /** Makes every key of a mapping, and of those in it, one. */
-    private void unite(Node node, String path, Set<Node> seen) {
+    /** Merges duplicate keys of a mapping and of the mappings in it. */
+    private void mergeDuplicates(Node node, String path, Set<Node> seen) {
         if (!seen.add(node)) {
             return;
         }
         if (node instanceof SequenceNode sequence) {
             for (int i = 0; i < sequence.getValue().size(); i++) {
-                unite(sequence.getValue().get(i), path + '[' + i + ']', seen);
+                mergeDuplicates(sequence.getValue().get(i), path + '[' + i + ']', seen);
             }
         } else if (node instanceof MappingNode mapping) {
-            Map<Object, NodeTuple> united = new LinkedHashMap<>();
+            Map<Object, NodeTuple> merged = new LinkedHashMap<>();
             for (NodeTuple tuple : mapping.getValue()) {
                 String child = child(path, tuple.getKeyNode());
-                unite(tuple.getValueNode(), child, seen);
-                NodeTuple first = united.putIfAbsent(key(tuple), tuple);
+                mergeDuplicates(tuple.getValueNode(), child, seen);
+                NodeTuple first = merged.putIfAbsent(key(tuple), tuple);
                 if (first != null) {
-                    twice(child, first, tuple);
+                    reportDuplicate(child, first, tuple);
                     if (isMapping(first) && isMapping(tuple)) {
                         addAll((MappingNode) first.getValueNode(), (MappingNode) tuple.getValueNode(), child);
                     }
                 }
             }
-            mapping.setValue(new ArrayList<>(united.values()));
+            mapping.setValue(new ArrayList<>(merged.values()));
         }
     }
 
-    /** Adds what stands under a key's second occurrence to what stands under its first. */
+    /** Adds the entries of a key's second occurrence to those of its first. */
     private void addAll(MappingNode into, MappingNode from, String path) {
-        Map<Object, NodeTuple> united = new LinkedHashMap<>();
-        into.getValue().forEach(tuple -> united.put(key(tuple), tuple));
+        Map<Object, NodeTuple> merged = new LinkedHashMap<>();
+        into.getValue().forEach(tuple -> merged.put(key(tuple), tuple));
         for (NodeTuple tuple : from.getValue()) {
-            NodeTuple first = united.putIfAbsent(key(tuple), tuple);
+            NodeTuple first = merged.putIfAbsent(key(tuple), tuple);
             if (first != null && isMapping(first) && isMapping(tuple)) {
                 addAll(
                         (MappingNode) first.getValueNode(),
                         (MappingNode) tuple.getValueNode(),
                         child(path, tuple.getKeyNode()));
             } else if (first != null) {
-                twice(child(path, tuple.getKeyNode()), first, tuple);
+                reportDuplicate(child(path, tuple.getKeyNode()), first, tuple);
             }
         }
-        into.setValue(new ArrayList<>(united.values()));
+        into.setValue(new ArrayList<>(merged.values()));
     }
 
-    private void twice(String path, NodeTuple first, NodeTuple again) {
+    private void reportDuplicate(String path, NodeTuple first, NodeTuple second) {
         duplicates = true;
-        add(
-                again.getKeyNode().getStartMark(),
+        addProblem(
+                second.getKeyNode().getStartMark(),
                 path,
-                "written twice, first in line "
+                "duplicate key, first in line "
                         + (first.getKeyNode().getStartMark().getLine() + 1));
     }
 
-    /** Merge keys may stand there more than once; on and yes are both true. */
+    /** A merge key may occur repeatedly. on and yes are the same key, true. */
     private static Object key(NodeTuple tuple) {
         if (tuple.getKeyNode() instanceof ScalarNode scalar && !scalar.getTag().equals(Tag.MERGE)) {
             return scalar.getTag().equals(Tag.BOOL) ? isTrue(scalar.getValue()) : scalar.getValue();
@@ -276,7 +287,7 @@ final class YamlFile {
     }
 
     private static boolean isTrue(String word) {
-        return TRUE.contains(word.toLowerCase(Locale.ROOT));
+        return TRUE_WORDS.contains(word.toLowerCase(Locale.ROOT));
     }
 
     private static boolean isMapping(NodeTuple tuple) {
@@ -285,60 +296,60 @@ final class YamlFile {
 
     // ---------------------------------------------------------------- lines
 
-    /** Notes the line of every key, by the name that Spring Boot gives to the property. */
+    /** Records the line of every key, by Spring Boot's name of the property. */
     private void index(Node node, String path, Set<Node> above) {
         if (!above.add(node)) {
-            add(node.getStartMark(), path, "an alias that contains itself");
+            addProblem(node.getStartMark(), path, "an alias that contains itself");
             return;
         }
         if (node instanceof SequenceNode sequence) {
             for (int i = 0; i < sequence.getValue().size(); i++) {
-                entry(sequence.getValue().get(i), sequence.getValue().get(i), path + '[' + i + ']', above);
+                indexEntry(sequence.getValue().get(i), sequence.getValue().get(i), path + '[' + i + ']', above);
             }
         } else if (node instanceof MappingNode mapping) {
             for (NodeTuple tuple : mapping.getValue()) {
                 if (tuple.getKeyNode().getTag().equals(Tag.MERGE)) {
-                    merged(tuple.getValueNode(), path, above);
+                    indexMerge(tuple.getValueNode(), path, above);
                 } else {
-                    entry(tuple.getKeyNode(), tuple.getValueNode(), child(path, tuple.getKeyNode()), above);
+                    indexEntry(tuple.getKeyNode(), tuple.getValueNode(), child(path, tuple.getKeyNode()), above);
                 }
             }
         }
         above.remove(node);
     }
 
-    private void entry(Node key, Node value, String path, Set<Node> above) {
+    private void indexEntry(Node key, Node value, String path, Set<Node> above) {
         lines.computeIfAbsent(path, any -> new ArrayList<>())
                 .add(key.getStartMark().getLine() + 1);
         if (value instanceof ScalarNode scalar) {
-            surprise(key, scalar, path);
+            checkNumberBase(key, scalar, path);
         } else {
             index(value, path, above);
         }
     }
 
-    private void merged(Node value, String path, Set<Node> above) {
-        if (value instanceof SequenceNode several) {
-            several.getValue().forEach(one -> index(one, path, above));
+    private void indexMerge(Node value, String path, Set<Node> above) {
+        if (value instanceof SequenceNode list) {
+            list.getValue().forEach(one -> index(one, path, above));
         } else {
             index(value, path, above);
         }
     }
 
-    private void surprise(Node key, ScalarNode scalar, String path) {
-        if (!path.startsWith(OURS)
+    private void checkNumberBase(Node key, ScalarNode scalar, String path) {
+        if (!path.startsWith(WEIR_PREFIX)
                 || scalar.getScalarStyle() != ScalarStyle.PLAIN
                 || !scalar.getTag().equals(Tag.INT)) {
             return;
         }
-        String written = scalar.getValue();
-        boolean octal = OCTAL.matcher(written).matches();
-        if (octal || SEXAGESIMAL.matcher(written).matches()) {
+        String number = scalar.getValue();
+        boolean octal = OCTAL.matcher(number).matches();
+        if (octal || SEXAGESIMAL.matcher(number).matches()) {
             problems.add(ConfigurationProblem.of(
-                    Place.inFile(name, key.getStartMark().getLine() + 1),
+                    SourceLocation.inFile(name, key.getStartMark().getLine() + 1),
                     path,
-                    written,
-                    "YAML reads it as a number in base " + (octal ? 8 : 60) + "; put it in quotes"));
+                    number,
+                    "YAML reads this as a number in base " + (octal ? 8 : 60) + "; put it in quotes"));
         }
     }
 

@@ -1,64 +1,83 @@
 /**
- * The configuration: what it is bound to, and the check that finds everything that is wrong in it before anything is started.
+ * Checks the configuration before a start or a reload, and reports all problems at once.
  *
  * <h2>What it protects against</h2>
  *
- * A limit that somebody wrote and that does not apply. Spring Boot's binder and Spring Cloud Gateway pass over a good deal: an unknown name,
- * a list where a duration is expected, 64.7 calls, a filter's third argument, routes under last year's prefix, each of
- * them without a word. And what they do refuse comes one fault at a time, with a stack trace, and for YAML without the
- * file's name. Here a start ends with every fault in one report, a line for each: file and line, property, value, what was
- * expected, the nearest known name. Nothing is clamped, ignored or half applied.
+ * A configured limit without effect. Spring Boot's binder and Spring Cloud Gateway silently ignore many
+ * mistakes: an unknown name, a list in place of a duration, the fraction of 64.7 calls, a filter's third
+ * argument, routes below the prefix of an earlier version. They report other mistakes only one at a time,
+ * with a stack trace, and for YAML without the file's name. This package reports all problems in one report,
+ * one line each: file and line, property, value, expected value, and the most similar known name. Nothing is
+ * clamped, ignored or partially applied.
  *
  * <h2>Algorithm</h2>
  *
  * <ol>
- *   <li>{@link io.weir.config.check.ConfigurationSources} reads what a start would read, by Spring Boot's own means, and looks at
- *       each YAML file on the way ({@link io.weir.config.check.YamlFile}: what does not parse, keys that are there twice, numbers in base 8
- *       and 60, the line of every key). A file with a key twice is made readable, so that the rest of it is checked too.
- *   <li>{@link io.weir.config.check.RawTree} is the tree of all names that are written, in all sources.
- *   <li>{@link io.weir.config.check.Schema} is the tree of all names that there are, by reflection from the records that Spring
- *       Boot binds: names, types, {@code @DefaultValue}, and the constraints, from which {@link io.weir.config.check.Expectation}
- *       makes its words. Nothing is written twice.
- *   <li>{@link io.weir.config.check.PropertiesCheck} walks both, and makes what is sound {@link io.weir.config.check.ValidValues}: values by
- *       the paths of their properties, defaults included.
- *   <li>{@link io.weir.config.check.BackendsCheck}, {@link io.weir.config.check.GatewayCheck} and {@link io.weir.config.check.Contradictions} hold
- *       what is known against each other. Only what is written contradicts: a default wait of 100 ms beside a deadline of
- *       80 ms is nobody's mistake, and the deadline ends it.
- *   <li>{@link io.weir.config.check.SnapshotReader} does the first step for a gateway that runs. As long as only backends, routes and default
- *       filters are others, of which Spring Boot's own reading takes no notice, {@link io.weir.config.check.Reading} parses the
- *       files that have changed, and leaves all other sources as they were. {@link io.weir.config.check.Records} makes the
- *       records of what is known, since all of it is converted by then.
- *   <li>{@link io.weir.config.check.RoutesCheck} and {@link io.weir.config.check.DefinitionsCheck} try Spring Cloud Gateway's predicates and
- *       filters out on its own factories, arguments included, and refuse those arguments that it would ignore, or fail at with each request: a variable
- *       ({@link io.weir.config.check.TemplateVariables}) or a group that there is not.
+ *   <li>{@link io.weir.config.check.ConfigurationSources} loads the configuration through Spring Boot as at
+ *       startup. It first checks each YAML file ({@link io.weir.config.check.YamlFile}): syntax errors,
+ *       duplicate keys, numbers in base 8 and 60, and the line of every key. Duplicate keys are merged, so
+ *       that the rest of the file can be checked too.
+ *   <li>{@link io.weir.config.check.RawTree} is the tree of all configured names, from all sources.
+ *   <li>{@link io.weir.config.check.PropertySchema} is the tree of all valid names, derived by reflection
+ *       from the records that Spring Boot binds: names, types, {@code @DefaultValue} and constraints.
+ *       {@link io.weir.config.check.ExpectedValue} derives the texts of problems from these. So no rule
+ *       exists twice.
+ *   <li>{@link io.weir.config.check.PropertiesCheck} compares both trees. It collects the valid values,
+ *       including defaults, by property path as {@link io.weir.config.check.ValidValues}.
+ *   <li>{@link io.weir.config.check.BackendsCheck}, {@link io.weir.config.check.GatewayCheck} and
+ *       {@link io.weir.config.check.ConsistencyCheck} compare valid values with each other. Only explicit
+ *       values can contradict: a default wait of 100 ms with a deadline of 80 ms is no mistake, because the
+ *       deadline ends the wait.
+ *   <li>{@link io.weir.config.check.RoutesCheck} and {@link io.weir.config.check.DefinitionsCheck} create the
+ *       predicates and filters with Spring Cloud Gateway's own factories. They also reject arguments that
+ *       Spring Cloud Gateway would ignore, and arguments that would fail at each request: a missing variable
+ *       ({@link io.weir.config.check.TemplateVariables}) or a missing group.
+ *   <li>{@link io.weir.config.check.ConfigurationReader} does the first step for a running gateway. If only
+ *       backends, routes and default filters have changed, {@link io.weir.config.check.LoadedConfiguration}
+ *       parses only the changed files and keeps all other sources, because Spring Boot's loading does not
+ *       depend on these properties. {@link io.weir.config.check.RecordBinder} creates the records from the
+ *       valid values, which are already converted.
  * </ol>
  *
  * <h2>Why this and not something else</h2>
  *
  * <ul>
- *   <li>Before the start and not in it: Spring Boot has no moment at which all properties are there, no bean is, and more than
- *       one fault can be told. {@code --validate} is the same check on another environment.
- *   <li>Spring Boot's binder with {@code ignoreUnknownFields = false} and {@code @Validated}: stops at the first group with
- *       a fault, knows no nearest name, and still takes 64.7 for 64. Validation stays on in the records, for those who
- *       bind them without this check.
- *   <li>All of Spring Boot's reading and its binder at each reload: both are made for a start. Together they were more than half of a
- *       reload's processor time, which callers notice where cores are few.
- *   <li>A YAML parser of our own in place of Spring Boot's environment: profiles, imports, placeholders, environment variables and
- *       {@code .properties} would have to be made anew, and would differ.
- *   <li>A context of Spring Cloud Gateway's own to take the factories from: refreshing it starts an HTTP client, and costs a
- *       second. The factories come from a bean factory that is never refreshed.
- *   <li>Percent stands in the constraints' messages, because no type says it.
+ *   <li>Before the start and not during it: Spring Boot has no phase in which all properties exist, no bean
+ *       exists, and several problems can be reported. {@code --validate} is the same check with another
+ *       environment.
+ *   <li>Spring Boot's binder with {@code ignoreUnknownFields = false} and {@code @Validated}: it stops at the
+ *       first group with a problem, suggests no name, and still converts 64.7 to 64. The records keep their
+ *       validation for callers that bind them without this check.
+ *   <li>A complete load by Spring Boot and its binder at each reload: both are designed for startup. Together
+ *       they used more than half of a reload's CPU time, which slows requests down on machines with few
+ *       cores.
+ *   <li>An own YAML loader in place of Spring Boot's environment: it would have to reimplement profiles,
+ *       imports, placeholders, environment variables and {@code .properties}, and would differ.
+ *   <li>An own application context for Spring Cloud Gateway's factories: its refresh starts an HTTP client
+ *       and takes a second. The factories come from a bean factory that is never refreshed.
+ *   <li>No type expresses percent, so the messages of the constraints do.
  * </ul>
+ *
+ * <h2>The JSON Schema</h2>
+ *
+ * Editors use {@code config/weir.schema.json}. Test code of 160 lines generates it from
+ * {@link io.weir.config.check.PropertySchema}. A library was measured as an alternative:
+ * {@code jsonschema-generator} 4.38 of victools, with its module for Jakarta Validation. 95 lines with it
+ * produced a schema without the 88 descriptions, the 65 defaults and the 34 patterns of scalars; with these
+ * it needs about as many lines as the own code, and one more library. In this schema almost no type has its
+ * standard form: a scalar may also be a placeholder, a list may be comma-separated text, names with dots are
+ * valid, defaults are annotations of parameters, and descriptions come from the configuration metadata. So
+ * each type needs a custom definition.
  *
  * <h2>Limitations</h2>
  *
  * <ul>
- *   <li>An unknown name in an environment variable is not reported: Kubernetes sets {@code WEIR_PORT} and the like for any service that is
- *       called {@code weir}. Values in variables are checked.
- *   <li>Of a file with profiles, what is active is checked.
- *   <li>A value that another source overrides is not checked, its name is.
- *   <li>Routes that do not come from properties are not known here.
- *   <li>Of a file that is not YAML only the first fault is found; a parser knows no more.
+ *   <li>An unknown name in an environment variable is not reported, because Kubernetes sets variables such as
+ *       {@code WEIR_PORT} for a service named {@code weir}. Values in variables are checked.
+ *   <li>Only the active documents of a file with profiles are checked.
+ *   <li>A value that another source overrides is not checked; its name is.
+ *   <li>Routes from other sources than properties are not checked.
+ *   <li>For a file with a syntax error only the first error is reported, because the parser stops there.
  * </ul>
  */
 @NullMarked

@@ -12,11 +12,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The command line in a process of its own: exit codes, and nothing on either stream but what is meant for it. */
+/**
+ * The command line in a separate process: exit codes, and the content of both output streams.
+ */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class CommandLineIT {
 
-    private static final String SOUND = """
+    private static final String VALID = """
             management.server: { port: 9090, address: 127.0.0.1 }
             weir.backends.orders.uri: http://orders:8080
             spring.cloud.gateway.server.webflux.routes:
@@ -26,7 +28,7 @@ class CommandLineIT {
     @TempDir
     private Path directory;
 
-    /** Stands for the gateway's. */
+    /** A main class in place of the gateway's. */
     static final class Main {
 
         public static void main(String[] arguments) {
@@ -34,23 +36,23 @@ class CommandLineIT {
         }
     }
 
-    record Ended(int exitCode, String out, String err) {}
+    record ProcessResult(int exitCode, String out, String err) {}
 
     @Test
-    void exitsWithZeroWhenAllFilesAreSound() throws Exception {
-        write("sound.yml", SOUND);
+    void exitsWithZeroIfAllFilesAreValid() throws Exception {
+        write("sound.yml", VALID);
 
         assertThat(run("--validate", "sound.yml", "sound.yml"))
-                .isEqualTo(
-                        new Ended(0, "sound.yml: ok (1 backend, 1 route)\nsound.yml: ok (1 backend, 1 route)\n", ""));
+                .isEqualTo(new ProcessResult(
+                        0, "sound.yml: ok (1 backend, 1 route)\nsound.yml: ok (1 backend, 1 route)\n", ""));
     }
 
     @Test
     void exitsWithOneAndPrintsEveryProblem() throws Exception {
-        write("sound.yml", SOUND);
-        write("faulty.yml", SOUND.replace("StripPrefix=1", "StripPrefx=1") + "weir.drain.delay: 1h\n");
+        write("sound.yml", VALID);
+        write("faulty.yml", VALID.replace("StripPrefix=1", "StripPrefx=1") + "weir.drain.delay: 1h\n");
 
-        assertThat(run("--validate", "faulty.yml", "sound.yml")).isEqualTo(new Ended(1, """
+        assertThat(run("--validate", "faulty.yml", "sound.yml")).isEqualTo(new ProcessResult(1, """
                         faulty.yml:4: spring.cloud.gateway.server.webflux.routes[0].filters[0]: StripPrefx=1 \
                         (unknown filter; did you mean StripPrefix?)
                         faulty.yml:5: weir.drain.delay: 1h (expected: 0 to 5m)
@@ -60,26 +62,26 @@ class CommandLineIT {
     }
 
     @Test
-    void doesNotStartWithABadFile() throws Exception {
-        write("gateway.yml", "weir.drain.delay: 1h\n" + SOUND);
+    void doesNotStartWithAnInvalidFile() throws Exception {
+        write("gateway.yml", "weir.drain.delay: 1h\n" + VALID);
 
         assertThat(run("gateway.yml"))
-                .isEqualTo(new Ended(
+                .isEqualTo(new ProcessResult(
                         1, "", "gateway.yml:1: weir.drain.delay: 1h (expected: 0 to 5m)\n1 problem in 1 file\n"));
     }
 
     @Test
-    void startsWithASoundFile() throws Exception {
-        write("gateway.yml", SOUND);
+    void startsWithAValidFile() throws Exception {
+        write("gateway.yml", VALID);
 
         assertThat(run("gateway.yml", "--server.port=0"))
-                .isEqualTo(new Ended(
+                .isEqualTo(new ProcessResult(
                         0, "runs with [--server.port=0, --spring.config.additional-location=file:gateway.yml]\n", ""));
     }
 
     @Test
-    void exitsWithTwoWhenItIsNotUnderstood() throws Exception {
-        Ended ended = run("--valdate", "gateway.yml");
+    void exitsWithTwoIfTheCommandLineIsInvalid() throws Exception {
+        ProcessResult ended = run("--valdate", "gateway.yml");
 
         assertThat(ended.exitCode()).isEqualTo(2);
         assertThat(ended.err()).startsWith("--valdate: unknown option; did you mean --validate?\n");
@@ -89,10 +91,10 @@ class CommandLineIT {
         Files.writeString(directory.resolve(name), text);
     }
 
-    private Ended run(String... arguments) throws IOException, InterruptedException {
+    private ProcessResult run(String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                // It runs for as long as it takes to start, which no optimising compiler makes shorter.
+                // The process only starts up, which the optimising compiler does not accelerate.
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
                 System.getProperty("java.class.path"),
@@ -107,7 +109,7 @@ class CommandLineIT {
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         Process process = builder.start();
         try {
-            return new Ended(process.waitFor(), Files.readString(out), Files.readString(err));
+            return new ProcessResult(process.waitFor(), Files.readString(out), Files.readString(err));
         } finally {
             process.destroyForcibly();
         }

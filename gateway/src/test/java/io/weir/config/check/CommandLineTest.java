@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class CommandLineTest {
 
-    private static final String SOUND = """
+    private static final String VALID = """
             weir.backends.orders.uri: http://orders:8080
             management.server: { port: 9090, address: 127.0.0.1 }
             spring.cloud.gateway.server.webflux.routes:
@@ -31,8 +31,8 @@ class CommandLineTest {
     private final ByteArrayOutputStream err = new ByteArrayOutputStream();
 
     @Test
-    void runsWithFilesInTheirOrderAndProperties() throws IOException {
-        Path first = file("a.yml", SOUND);
+    void passesFilesInOrderAndPropertiesToSpringBoot() throws IOException {
+        Path first = file("a.yml", VALID);
         Path second = file("b.yml", "weir.drain.delay: 1s");
         CommandLine line = new CommandLine("--server.port=0", first.toString(), "--debug", second.toString());
 
@@ -46,16 +46,16 @@ class CommandLineTest {
     }
 
     @Test
-    void runsWithoutFiles() {
-        CommandLine line = new CommandLine(Malformed.MANAGEMENT);
+    void startsWithoutFiles() {
+        CommandLine line = new CommandLine(MalformedConfiguration.MANAGEMENT);
 
         assertThat(execute(line)).isEmpty();
-        assertThat(line.springArguments()).containsExactly(Malformed.MANAGEMENT);
+        assertThat(line.springArguments()).containsExactly(MalformedConfiguration.MANAGEMENT);
     }
 
     @Test
-    void doesNotRunWithABadFile() throws IOException {
-        Path file = file("gateway.yml", SOUND + "weir.drain.delay: 1h\n");
+    void doesNotStartWithAnInvalidFile() throws IOException {
+        Path file = file("gateway.yml", VALID + "weir.drain.delay: 1h\n");
 
         assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
         assertThat(text(err)).isEqualTo(file + ":6: weir.drain.delay: 1h (expected: 0 to 5m)\n1 problem in 1 file\n");
@@ -63,7 +63,7 @@ class CommandLineTest {
     }
 
     @Test
-    void doesNotRunWithAFileThatIsNotThere() {
+    void doesNotStartWithAMissingFile() {
         Path file = directory.resolve("gateway.yml");
 
         assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
@@ -72,55 +72,55 @@ class CommandLineTest {
 
     @ParameterizedTest
     @CsvSource({
-        "gateway.txt, 'unknown kind of file (expected: .yml, .yaml or .properties)'",
-        "'a,b.yml', 'file names with any of , ; * ? # % [ ] cannot be read'"
+        "gateway.txt, 'unsupported file type (expected: .yml, .yaml or .properties)'",
+        "'a,b.yml', 'unsupported file name (expected: none of , ; * ? # % [ ])'"
     })
-    void refusesFilesThatSpringBootWouldNotRead(String name, String why) throws IOException {
-        Path file = file(name, SOUND);
+    void rejectsFilesThatSpringBootWouldNotRead(String name, String why) throws IOException {
+        Path file = file(name, VALID);
 
         assertThat(execute(new CommandLine("--validate", file.toString()))).hasValue(1);
         assertThat(text(out)).isEqualTo(file + ": " + why + "\n1 problem in 1 file\n");
     }
 
     @Test
-    void refusesADirectory() {
+    void rejectsADirectory() {
         assertThat(execute(new CommandLine("--validate", directory.toString()))).hasValue(1);
         assertThat(text(out)).isEqualTo(directory + ": not a file\n1 problem in 1 file\n");
     }
 
     @Test
-    void validatesEachFileByItself() throws IOException {
-        Path sound = file("sound.yml", SOUND);
-        Path faulty = file("faulty.yml", SOUND.replace("backend://orders", "backend://order"));
+    void validatesEachFileSeparately() throws IOException {
+        Path valid = file("sound.yml", VALID);
+        Path faulty = file("faulty.yml", VALID.replace("backend://orders", "backend://order"));
         Path missing = directory.resolve("missing.yml");
 
         CommandLine line = new CommandLine(
-                "--validate", sound.toString(), faulty.toString(), missing.toString(), sound.toString());
+                "--validate", valid.toString(), faulty.toString(), missing.toString(), valid.toString());
 
         assertThat(execute(line)).hasValue(1);
         assertThat(text(out).lines())
                 .containsExactly(
-                        sound + ": ok (1 backend, 2 routes)",
+                        valid + ": ok (1 backend, 2 routes)",
                         faulty + ":4: spring.cloud.gateway.server.webflux.routes[0].uri: backend://order "
                                 + "(unknown backend; did you mean backend://orders?)",
                         faulty + ":5: spring.cloud.gateway.server.webflux.routes[1].uri: backend://order "
                                 + "(unknown backend; did you mean backend://orders?)",
                         missing + ": no such file",
-                        sound + ": ok (1 backend, 2 routes)",
+                        valid + ": ok (1 backend, 2 routes)",
                         "3 problems in 2 files");
         assertThat(err.size()).isZero();
     }
 
     @Test
-    void validatesSoundFiles() throws IOException {
+    void acceptsValidFiles() throws IOException {
         assertThat(execute(
-                        new CommandLine("--validate", file("sound.yml", SOUND).toString())))
+                        new CommandLine("--validate", file("sound.yml", VALID).toString())))
                 .hasValue(0);
     }
 
     @Test
-    void validatesFilesUnderProperties() throws IOException {
-        Path file = file("sound.yml", SOUND);
+    void appliesCommandLinePropertiesWhenValidating() throws IOException {
+        Path file = file("sound.yml", VALID);
 
         assertThat(execute(new CommandLine("--weir.drain.delay=1h", "--validate", file.toString())))
                 .hasValue(1);
@@ -134,21 +134,21 @@ class CommandLineTest {
         "-v, -v: unknown option",
         "--validate, --validate: no file (expected: --validate FILE...)"
     })
-    void saysHowItIsUsed(String argument, String complaint) {
+    void printsUsageForInvalidArguments(String argument, String error) {
         assertThat(execute(new CommandLine(argument))).hasValue(2);
-        assertThat(text(err)).startsWith(complaint + "\nUsage: ");
+        assertThat(text(err)).startsWith(error + "\nUsage: ");
         assertThat(out.size()).isZero();
     }
 
     @Test
-    void takesFilesInOneWayOnly() {
+    void rejectsFilesGivenInTwoWays() {
         assertThat(execute(new CommandLine("gateway.yml", "--spring.config.additionalLocation=file:other.yml")))
                 .hasValue(2);
         assertThat(text(err)).startsWith("spring.config.additional-location: also given as files");
     }
 
     @Test
-    void helps() {
+    void printsUsageForHelp() {
         assertThat(execute(new CommandLine("--help"))).hasValue(0);
         assertThat(text(out)).startsWith("Usage: ").contains("--validate FILE...");
     }

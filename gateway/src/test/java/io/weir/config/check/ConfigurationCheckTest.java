@@ -19,7 +19,7 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 class ConfigurationCheckTest {
 
-    private static final String SOUND = """
+    private static final String VALID = """
             weir:
               backends:
                 orders:
@@ -62,18 +62,19 @@ class ConfigurationCheckTest {
     private Path directory;
 
     @Test
-    void findsNothingInASoundFile() throws IOException {
-        Report report = Malformed.check(file("gateway.yml", SOUND));
+    void acceptsAValidFile() throws IOException {
+        ValidationReport report = MalformedConfiguration.check(file("gateway.yml", VALID));
 
         assertThat(report.lines()).isEmpty();
-        assertThat(report.isOk()).isTrue();
+        assertThat(report.isValid()).isTrue();
         assertThat(report.backends()).isEqualTo(2);
         assertThat(report.routes()).isEqualTo(3);
     }
 
     @Test
-    void findsNothingInAnEmptyFile() throws IOException {
-        assertThat(Malformed.check(file("gateway.yml", "")).lines()).isEmpty();
+    void acceptsAnEmptyFile() throws IOException {
+        assertThat(MalformedConfiguration.check(file("gateway.yml", "")).lines())
+                .isEmpty();
     }
 
     @ParameterizedTest
@@ -85,20 +86,20 @@ class ConfigurationCheckTest {
                 "MAX_CONCURRENT_CALLS",
                 "maxconcurrentcalls"
             })
-    void takesEverySpellingThatSpringBootTakes(String name) throws IOException {
-        Path sound =
+    void checksEverySpellingThatSpringBootAccepts(String name) throws IOException {
+        Path valid =
                 file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 3 } }");
-        assertThat(Malformed.check(sound).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(valid).lines()).isEmpty();
 
         Path faulty =
                 file("gateway.yml", "weir.backends.orders: { uri: \"http://orders\", bulkhead: { " + name + ": 0 } }");
-        assertThat(Malformed.check(faulty).problems())
+        assertThat(MalformedConfiguration.check(faulty).problems())
                 .extracting(ConfigurationProblem::path)
                 .containsExactly("weir.backends.orders.bulkhead." + name);
     }
 
     @Test
-    void findsEverythingInAllFilesAndOrdersItByFileAndLine() throws IOException {
+    void reportsAllProblemsOfAllFilesByFileAndLine() throws IOException {
         Path first = file("a.yml", """
                 weir:
                   drain: { delay: 1h }
@@ -111,9 +112,9 @@ class ConfigurationCheckTest {
                 weir.edge.max-header-cuont: 3
                 """);
 
-        Report report = Malformed.check(second, first);
+        ValidationReport report = MalformedConfiguration.check(second, first);
 
-        assertThat(report.problems().stream().map(problem -> problem.place().toString() + ' ' + problem.path()))
+        assertThat(report.problems().stream().map(problem -> problem.location().toString() + ' ' + problem.path()))
                 .containsExactly(
                         first + ":2 weir.drain.delay",
                         first + ":4 weir.backends.orders.deadline",
@@ -126,16 +127,16 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void takesTheValueOfTheLastFile() throws IOException {
+    void usesTheValueOfTheLastFile() throws IOException {
         Path first = file("a.yml", "weir.drain.delay: 1h");
         Path second = file("b.yml", "weir.drain.delay: 1s");
 
-        assertThat(Malformed.check(first, second).lines()).isEmpty();
-        assertThat(Malformed.check(second, first).problems()).hasSize(1);
+        assertThat(MalformedConfiguration.check(first, second).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(second, first).problems()).hasSize(1);
     }
 
     @Test
-    void checksAValueOfTheCommandLine() {
+    void checksValuesOfTheCommandLine() {
         assertThat(withManagement("--weir.drain.delay=1h", "--weir.drian.delay=1s")
                         .problems())
                 .extracting(ConfigurationProblem::toString)
@@ -160,7 +161,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void leavesVariablesThatMayBeMeantForSomethingElse() {
+    void ignoresUnknownEnvironmentVariables() {
         assertThat(withVariables(Map.of("WEIR_PORT", "tcp://10.0.0.1:80", "WEIR_SERVICE_HOST", "10.0.0.1"))
                         .lines())
                 .isEmpty();
@@ -170,11 +171,12 @@ class ConfigurationCheckTest {
     void checksPropertiesFiles() throws IOException {
         Path file = file("gateway.properties", "weir.drain.timeout=1s\nweir.drain.delay=1h\n");
 
-        assertThat(Malformed.check(file).lines()).isEqualTo(file + ":2: weir.drain.delay: 1h (expected: 0 to 5m)\n");
+        assertThat(MalformedConfiguration.check(file).lines())
+                .isEqualTo(file + ":2: weir.drain.delay: 1h (expected: 0 to 5m)\n");
     }
 
     @Test
-    void checksWhatTheProfilesHaveMadeActive() throws IOException {
+    void checksDocumentsOfActiveProfiles() throws IOException {
         Path file = file("gateway.yml", """
                 weir.drain.delay: 1s
                 ---
@@ -184,14 +186,14 @@ class ConfigurationCheckTest {
                     delay: 1h
                 """);
 
-        assertThat(Malformed.check(file).lines()).isEmpty();
+        assertThat(MalformedConfiguration.check(file).lines()).isEmpty();
         assertThat(withManagement("--spring.profiles.active=lax", "--spring.config.additional-location=file:" + file)
                         .lines())
                 .isEqualTo(file + ":6: weir.drain.delay: 1h (expected: 0 to 5m)\n");
     }
 
     @Test
-    void checksWhatAnAliasBringsIn() throws IOException {
+    void checksValuesOfAnAliasAtItsAnchor() throws IOException {
         Path file = file("gateway.yml", """
                 usual: &usual
                   deadline: 0ms
@@ -204,44 +206,46 @@ class ConfigurationCheckTest {
                       max-streams: 0
                 """);
 
-        assertThat(Malformed.check(file).lines())
+        assertThat(MalformedConfiguration.check(file).lines())
                 .isEqualTo(file + ":2: weir.backends.orders.deadline: 0ms (expected: 1ms to 10m)\n" + file
                         + ":9: weir.backends.orders.max-streams: 0 (expected: 1 to 1000000)\n");
     }
 
     @Test
-    void findsAnImportThatIsNotThere() throws IOException {
+    void reportsAMissingImport() throws IOException {
         Path file = file("gateway.yml", "weir.drain.delay: 1s\nspring.config.import: more.yml\n");
 
-        assertThat(Malformed.check(file).lines())
+        assertThat(MalformedConfiguration.check(file).lines())
                 .startsWith(file + ":2: spring.config: ")
                 .endsWith("(not found)\n");
     }
 
     @Test
-    void findsFaultsInAnImportedFile() throws IOException {
+    void reportsProblemsOfAnImportedFile() throws IOException {
         Path more = file("more.yml", "weir.drain.delay: 1h\nweir: [\n");
         Path file = file("gateway.yml", "spring.config.import: more.yml\n");
 
-        assertThat(Malformed.check(file).problems())
+        assertThat(MalformedConfiguration.check(file).problems())
                 .singleElement()
-                .satisfies(problem -> assertThat(problem.place()).isEqualTo(Place.inFile(more.toString(), 3)));
+                .satisfies(
+                        problem -> assertThat(problem.location()).isEqualTo(SourceLocation.inFile(more.toString(), 3)));
     }
 
     @Test
-    void letsARouteGoUnprotectedWhereThatIsAllowed() throws IOException {
+    void allowsUnprotectedRoutesIfConfigured() throws IOException {
         String route = """
                 spring.cloud.gateway.server.webflux.routes:
                   - { id: bare, uri: "http://orders:8080", predicates: ["Path=/**"], filters: [Retry=3] }
                 """;
-        assertThat(Malformed.check(file("gateway.yml", route)).problems()).hasSize(1);
-        assertThat(Malformed.check(file("gateway.yml", route + "weir.allow-unprotected-routes: true"))
+        assertThat(MalformedConfiguration.check(file("gateway.yml", route)).problems())
+                .hasSize(1);
+        assertThat(MalformedConfiguration.check(file("gateway.yml", route + "weir.allow-unprotected-routes: true"))
                         .lines())
                 .isEmpty();
     }
 
     @Test
-    void wantsATokenForAManagementPortThatOthersReach() throws IOException {
+    void requiresATokenForAManagementPortBeyondLoopback() throws IOException {
         Path open = file("gateway.yml", "management.server: { port: 9090, address: 0.0.0.0 }");
         assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + open)
                         .lines())
@@ -257,7 +261,7 @@ class ConfigurationCheckTest {
     }
 
     @Test
-    void namesThePlaceholderThatHasNoValueInAPortsPlace() throws IOException {
+    void namesTheUnresolvedPlaceholderOfAPort() throws IOException {
         Path file = file(
                 "gateway.yml",
                 "server.port: ${PORT_THAT_IS_NOT_SET}\nmanagement.server.port: ${ITS_PORT_THAT_IS_NOT_SET}\n");
@@ -274,20 +278,20 @@ class ConfigurationCheckTest {
     void neverShowsAToken() throws IOException {
         Path file = file("gateway.yml", "weir:\n  management: { token: [hunter2], tokens: hunter2 }\n");
 
-        assertThat(Malformed.check(file).toString())
+        assertThat(MalformedConfiguration.check(file).toString())
                 .doesNotContain("hunter2")
                 .contains("weir.management.tokens: ******");
     }
 
     @Test
-    void takesNamesOfWhichThereAreNone() throws IOException {
-        assertThat(Malformed.check(file("gateway.yml", "weir.tracing.headers: {}\n"))
+    void acceptsAnEmptyMap() throws IOException {
+        assertThat(MalformedConfiguration.check(file("gateway.yml", "weir.tracing.headers: {}\n"))
                         .problems())
                 .isEmpty();
     }
 
     @Test
-    void readsAnEnvironmentThatIsThereAlready() {
+    void checksAnExistingEnvironment() {
         StandardEnvironment environment = new StandardEnvironment();
         environment
                 .getPropertySources()
@@ -303,12 +307,13 @@ class ConfigurationCheckTest {
         return Files.writeString(directory.resolve(name), text);
     }
 
-    private static Report withManagement(String... arguments) {
-        return ConfigurationCheck.ofArguments(Stream.concat(Arrays.stream(arguments), Stream.of(Malformed.MANAGEMENT))
-                .toArray(String[]::new));
+    private static ValidationReport withManagement(String... arguments) {
+        return ConfigurationCheck.ofArguments(
+                Stream.concat(Arrays.stream(arguments), Stream.of(MalformedConfiguration.MANAGEMENT))
+                        .toArray(String[]::new));
     }
 
-    private static Report withVariables(Map<String, Object> variables) {
+    private static ValidationReport withVariables(Map<String, Object> variables) {
         StandardEnvironment environment = new StandardEnvironment();
         environment
                 .getPropertySources()
@@ -320,7 +325,7 @@ class ConfigurationCheckTest {
         return reportOn(environment);
     }
 
-    private static Report reportOn(ConfigurableEnvironment environment) {
-        return ConfigurationCheck.findings(ConfigurationSources.of(environment)).report();
+    private static ValidationReport reportOn(ConfigurableEnvironment environment) {
+        return ConfigurationCheck.check(ConfigurationSources.of(environment)).report();
     }
 }

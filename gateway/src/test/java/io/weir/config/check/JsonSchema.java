@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.config.WeirProperties;
-import io.weir.config.check.Metadata.Documented;
+import io.weir.config.check.ConfigurationMetadata.Documented;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -17,11 +17,12 @@ import java.util.stream.Stream;
 import org.springframework.util.unit.DataSize;
 
 /**
- * The JSON Schema of {@code weir:}, made of the records that it is bound to and of their documentation, for editors.
+ * Generates the JSON Schema of {@code weir:} for editors, from the configuration records and their
+ * documentation.
  *
- * <p>It knows names as the documentation spells them, values of their kinds, and the bounds of numbers. A value may be a
- * placeholder, and a name with a dot in it may be anything: Spring takes {@code orders.uri} apart itself. What it cannot say,
- * the bounds of durations and everything that two values have to do with each other, {@code --validate} says.
+ * <p>The schema contains names in kebab case, types, and the bounds of numbers. It permits a placeholder in
+ * place of any value, and any name with a dot, because Spring Boot splits {@code orders.uri} itself. It does
+ * not express the bounds of durations and contradictions between values; {@code --validate} checks these.
  */
 final class JsonSchema {
 
@@ -29,26 +30,28 @@ final class JsonSchema {
     private static final String PLACEHOLDER = "\\$\\{";
     private static final Pattern BOUNDS = Pattern.compile("(?:(more than )?(-?[0-9.]+) to |at least )?(-?[0-9.]+)");
 
-    /** What is said of each property, by {@code owner.component}. */
+    /** The description of each property, by {@code owner.component}. */
     private final Map<String, String> documentation = Stream.of(
-                    Metadata.ofGateway(), Metadata.ofBackend(), Metadata.ofRoute())
+                    ConfigurationMetadata.ofGateway(),
+                    ConfigurationMetadata.ofBackend(),
+                    ConfigurationMetadata.ofRoute())
             .flatMap(Function.identity())
             .collect(Collectors.toMap(
                     documented -> key(documented.property()), JsonSchema::description, (one, same) -> one));
 
     private JsonSchema() {}
 
-    /** The schema of a file. */
+    /** Generates the schema of a configuration file. */
     static ObjectNode create() {
         ObjectNode schema = JSON.createObjectNode();
         schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
         schema.put("title", "Weir, below weir:");
         schema.put("type", "object");
-        schema.putObject("properties").set("weir", new JsonSchema().of(Schema.of(WeirProperties.class)));
+        schema.putObject("properties").set("weir", new JsonSchema().of(PropertySchema.of(WeirProperties.class)));
         return schema;
     }
 
-    private static String key(Schema.Property property) {
+    private static String key(PropertySchema.Property property) {
         return property.owner().getName() + '.' + property.component();
     }
 
@@ -56,27 +59,27 @@ final class JsonSchema {
         return documented.entry().description().replaceAll("\\{@\\w+ ([^}]+)}", "$1");
     }
 
-    private ObjectNode of(Schema schema) {
+    private ObjectNode of(PropertySchema schema) {
         return switch (schema) {
-            case Schema.Group group -> group(group);
-            case Schema.Named named -> named(named);
-            case Schema.Several several -> several(several);
-            case Schema.Value value -> value(value);
+            case PropertySchema.GroupSchema group -> group(group);
+            case PropertySchema.MapSchema map -> map(map);
+            case PropertySchema.ListSchema list -> list(list);
+            case PropertySchema.ValueSchema value -> value(value);
         };
     }
 
-    private ObjectNode group(Schema.Group group) {
+    private ObjectNode group(PropertySchema.GroupSchema group) {
         ObjectNode schema = object();
         ObjectNode properties = schema.putObject("properties");
         ArrayNode required = JSON.createArrayNode();
-        for (Schema.Property property : group.properties()) {
+        for (PropertySchema.Property property : group.properties()) {
             ObjectNode of = of(property.schema());
-            String said = documentation.get(key(property));
-            if (said != null) {
-                of.put("description", said);
+            String description = documentation.get(key(property));
+            if (description != null) {
+                of.put("description", description);
             }
             List<String> defaults = property.defaults();
-            if (defaults != null && defaults.size() == 1 && property.schema() instanceof Schema.Value) {
+            if (defaults != null && defaults.size() == 1 && property.schema() instanceof PropertySchema.ValueSchema) {
                 of.put("default", defaults.getFirst());
             }
             properties.set(property.name(), of);
@@ -91,9 +94,9 @@ final class JsonSchema {
         return schema;
     }
 
-    private ObjectNode named(Schema.Named named) {
+    private ObjectNode map(PropertySchema.MapSchema map) {
         ObjectNode schema = object();
-        schema.set("additionalProperties", of(named.element()));
+        schema.set("additionalProperties", of(map.element()));
         return schema;
     }
 
@@ -104,26 +107,26 @@ final class JsonSchema {
         return schema;
     }
 
-    private ObjectNode several(Schema.Several several) {
+    private ObjectNode list(PropertySchema.ListSchema list) {
         ObjectNode schema = JSON.createObjectNode();
         ArrayNode either = schema.putArray("anyOf");
-        ObjectNode list = either.addObject().put("type", "array");
-        list.set("items", value(several.element()));
-        list.put("uniqueItems", several.isUnique());
-        // With commas between them.
+        ObjectNode array = either.addObject().put("type", "array");
+        array.set("items", value(list.element()));
+        array.put("uniqueItems", list.isUnique());
+        // A comma-separated text.
         either.addObject().put("type", "string");
-        either.add(value(several.element()));
+        either.add(value(list.element()));
         return schema;
     }
 
-    private ObjectNode value(Schema.Value value) {
+    private ObjectNode value(PropertySchema.ValueSchema value) {
         Class<?> type = value.type();
-        Expectation expectation = value.expectation();
+        ExpectedValue expectation = value.expected();
         ObjectNode schema = JSON.createObjectNode();
-        if (!expectation.words().isEmpty()) {
+        if (!expectation.choices().isEmpty()) {
             ArrayNode either = schema.putArray("anyOf");
             ArrayNode words = either.addObject().putArray("enum");
-            expectation.words().forEach(words::add);
+            expectation.choices().forEach(words::add);
             either.addObject().put("type", "string").put("pattern", PLACEHOLDER);
         } else if (type == boolean.class || type == Boolean.class) {
             types(schema, "boolean", "^(true|false)$");
@@ -143,10 +146,10 @@ final class JsonSchema {
         return schema;
     }
 
-    /** A type of JSON's, or text of this shape, or a placeholder. */
-    private static ObjectNode types(ObjectNode schema, String type, String shape) {
+    /** A JSON type, or text that matches the pattern, or a placeholder. */
+    private static ObjectNode types(ObjectNode schema, String type, String pattern) {
         schema.putArray("type").add(type).add("string");
-        return schema.put("pattern", shape + '|' + PLACEHOLDER);
+        return schema.put("pattern", pattern + '|' + PLACEHOLDER);
     }
 
     private static void bounds(ObjectNode schema, String range) {

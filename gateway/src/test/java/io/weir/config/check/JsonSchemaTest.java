@@ -17,29 +17,31 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.yaml.snakeyaml.Yaml;
 
-/** The schema that editors use is that of the code; sound files are sound to it, and malformed ones are not. */
+/**
+ * The schema file is up to date. The schema accepts valid files and rejects malformed ones.
+ */
 class JsonSchemaTest {
 
     private static final Path CONFIG = Path.of("..", "config");
     private static final Path FILE = CONFIG.resolve("weir.schema.json");
-    /** {@code mvn test -pl gateway -Dtest=JsonSchemaTest -Dschema=write} makes the file anew. */
+    /** {@code mvn test -pl gateway -Dtest=JsonSchemaTest -Dschema=write} regenerates the file. */
     private static final boolean WRITE = "write".equals(System.getProperty("schema"));
 
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     @Test
-    void isCurrentInTheFile() throws IOException {
+    void isUpToDateInTheFile() throws IOException {
         String current = JSON.writeValueAsString(JsonSchema.create()) + '\n';
         if (WRITE) {
             Files.writeString(FILE, current);
         } else {
-            assertThat(FILE).as("-Dschema=write makes it anew").hasContent(current);
+            assertThat(FILE).as("-Dschema=write regenerates it").hasContent(current);
         }
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("shipped")
-    void findsNothingInWhatIsShipped(Path file) throws IOException {
+    void acceptsTheShippedFiles(Path file) throws IOException {
         String text = Files.readString(file);
 
         assertThat(text).startsWith("# yaml-language-server: $schema=weir.schema.json\n");
@@ -48,12 +50,12 @@ class JsonSchemaTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("malformed")
-    void findsWhatASchemaCanSay(Malformed configuration) {
+    void rejectsMalformedFiles(MalformedConfiguration configuration) {
         assertThat(problems(configuration.yaml())).isNotEmpty();
     }
 
     @Test
-    void takesPlaceholdersAndNamesWithDotsForWhatTheyMayBe() {
+    void acceptsPlaceholdersAndNamesWithDots() {
         assertThat(problems("""
                 weir:
                   overload.max-in-flight: 100
@@ -68,13 +70,16 @@ class JsonSchemaTest {
                 .map(CONFIG::resolve);
     }
 
-    /** Of the table of malformed files: unknown names, and values that are not of their kind, below {@code weir}. */
-    static Stream<Malformed> malformed() {
+    /**
+     * The malformed files that a schema can detect: unknown names and values of a wrong type below
+     * {@code weir}.
+     */
+    static Stream<MalformedConfiguration> malformed() {
         return Stream.concat(MalformedPropertiesTest.names(), MalformedValuesTest.values())
-                .filter(row -> row.problems().stream().allMatch(JsonSchemaTest::canBeSaid));
+                .filter(row -> row.problems().stream().allMatch(JsonSchemaTest::isDetectable));
     }
 
-    private static boolean canBeSaid(Malformed.Expected problem) {
+    private static boolean isDetectable(MalformedConfiguration.Expected problem) {
         return problem.path().startsWith("weir.")
                 && (problem.why().startsWith("unknown property")
                         || problem.why()

@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -17,11 +17,11 @@ class MalformedPropertiesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("names")
-    void findsTheName(Malformed configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheName(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
-    static Stream<Malformed> names() {
+    static Stream<MalformedConfiguration> names() {
         return Stream.of(
                 row(
                         "a letter is missing",
@@ -147,7 +147,7 @@ class MalformedPropertiesTest {
                                 3,
                                 "weir.backends.Orders_1",
                                 null,
-                                "expected: 1 to 63 of a-z, 0-9 and -, from a letter to a letter or digit")),
+                                "expected: 1 to 63 of a-z, 0-9 and -; a letter first, a letter or digit last")),
                 row(
                         "names that Spring Boot cannot tell apart",
                         """
@@ -156,11 +156,7 @@ class MalformedPropertiesTest {
                             web-shop: { uri: "http://a:8080" }
                             webshop: { uri: "http://b:8080" }
                         """,
-                        problem(
-                                4,
-                                "weir.backends.webshop",
-                                null,
-                                "Spring Boot takes it for the same name as web-shop")),
+                        problem(4, "weir.backends.webshop", null, "Spring Boot reads it as the same name as web-shop")),
                 row(
                         "a property in two spellings",
                         """
@@ -173,6 +169,6 @@ class MalformedPropertiesTest {
                                 4,
                                 "weir.edge.maxHeaderCount",
                                 "60",
-                                "written twice, also as weir.edge.max-header-count in %s:3")));
+                                "duplicate of weir.edge.max-header-count in %s:3")));
     }
 }

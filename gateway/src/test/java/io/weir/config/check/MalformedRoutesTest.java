@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -18,11 +18,11 @@ class MalformedRoutesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("routes")
-    void findsTheFault(Malformed configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheProblem(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
-    static Stream<Malformed> routes() {
+    static Stream<MalformedConfiguration> routes() {
         return Stream.of(
                 row(
                         "the prefix of before version 5",
@@ -34,7 +34,7 @@ class MalformedRoutesTest {
                                 1,
                                 "spring.cloud.gateway.routes",
                                 null,
-                                "not read here; expected: spring.cloud.gateway.server.webflux.routes")),
+                                "not read by this version; expected: spring.cloud.gateway.server.webflux.routes")),
                 row(
                         "the prefix of another server",
                         """
@@ -45,7 +45,7 @@ class MalformedRoutesTest {
                                 1,
                                 "spring.cloud.gateway.server.webmvc.routes",
                                 null,
-                                "not read here; expected: spring.cloud.gateway.server.webflux.routes")),
+                                "not read by this version; expected: spring.cloud.gateway.server.webflux.routes")),
                 row(
                         "a name with characters that Spring Boot leaves out",
                         """
@@ -164,7 +164,7 @@ class MalformedRoutesTest {
                                 3,
                                 "spring.cloud.gateway.server.webflux.routes[0].uri",
                                 "lb://orders",
-                                "there is no load balancer here; expected: backend://<name>")),
+                                "no load balancer available; expected: backend://<name>")),
                 row(
                         "a route without anything",
                         """
@@ -176,7 +176,7 @@ class MalformedRoutesTest {
                                 3,
                                 "spring.cloud.gateway.server.webflux.routes[0].id",
                                 null,
-                                "missing; expected: a name of its own"),
+                                "missing; expected: a unique name"),
                         problem(
                                 3,
                                 "spring.cloud.gateway.server.webflux.routes[0].uri",
@@ -203,7 +203,7 @@ class MalformedRoutesTest {
                                 6,
                                 "spring.cloud.gateway.server.webflux.routes[1].id",
                                 "orders",
-                                "already the id of the route in %s:3")),
+                                "also the id of the route in %s:3")),
                 row(
                         "misspelt properties of a route",
                         """
@@ -462,12 +462,12 @@ class MalformedRoutesTest {
                                 7,
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
                                 "PrefixPath=api",
-                                "route orders: expected: a path, which begins with a slash"),
+                                "route orders: expected: a path that starts with /"),
                         problem(
                                 8,
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[1]",
                                 "SetPath={id}",
-                                "route orders: expected: a path, which begins with a slash")),
+                                "route orders: expected: a path that starts with /")),
                 row(
                         "a group that the regular expression does not have",
                         """
@@ -505,7 +505,7 @@ class MalformedRoutesTest {
                                 6,
                                 "spring.cloud.gateway.server.webflux.routes[0].metadata.cors",
                                 null,
-                                "without effect here; use spring.cloud.gateway.server.webflux.globalcors")),
+                                "without effect; use spring.cloud.gateway.server.webflux.globalcors")),
                 row(
                         "an argument too many, which Spring Cloud Gateway would ignore",
                         """
@@ -663,6 +663,6 @@ class MalformedRoutesTest {
                                 7,
                                 "spring.cloud.gateway.server.webflux.routes[0].filters[0]",
                                 "RequestRateLimiter=10",
-                                "RequestRateLimiter is switched off, or lacks something that this gateway does not have")));
+                                "RequestRateLimiter is disabled, or needs a library that this gateway does not contain")));
     }
 }

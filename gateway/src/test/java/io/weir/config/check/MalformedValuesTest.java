@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -21,11 +21,11 @@ class MalformedValuesTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("values")
-    void findsTheValue(Malformed configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheValue(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
-    static Stream<Malformed> values() {
+    static Stream<MalformedConfiguration> values() {
         return Stream.of(
                 row(
                         "a duration below its range",
@@ -348,7 +348,7 @@ class MalformedValuesTest {
                                 5,
                                 "weir.backends.orders.max-streams",
                                 "0100",
-                                "YAML reads it as a number in base 8; put it in quotes")),
+                                "YAML reads this as a number in base 8; put it in quotes")),
                 row(
                         "a number in base 60",
                         """
@@ -362,7 +362,7 @@ class MalformedValuesTest {
                                 5,
                                 "weir.backends.orders.deadline",
                                 "1:30",
-                                "YAML reads it as a number in base 60; put it in quotes")),
+                                "YAML reads this as a number in base 60; put it in quotes")),
                 row(
                         "a placeholder without a value",
                         """

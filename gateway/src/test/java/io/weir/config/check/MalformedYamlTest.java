@@ -1,7 +1,7 @@
 package io.weir.config.check;
 
-import static io.weir.config.check.Malformed.problem;
-import static io.weir.config.check.Malformed.row;
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Files that are no YAML, or not what their author meant. */
+/** Files with syntax errors, and files that YAML reads in an unintended way. */
 class MalformedYamlTest {
 
     @TempDir
@@ -18,11 +18,11 @@ class MalformedYamlTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
-    void findsTheFault(Malformed configuration) throws IOException {
-        configuration.isFound(directory);
+    void reportsTheProblem(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
     }
 
-    static Stream<Malformed> files() {
+    static Stream<MalformedConfiguration> files() {
         return Stream.of(
                 row(
                         "a bracket that is not closed",
@@ -69,18 +69,15 @@ class MalformedYamlTest {
                 row("no properties", """
                         - weir
                         - backends
-                        """, problem(1, "", null, "expected: properties at the top, such as weir:")),
-                row(
-                        "a key that is written twice",
-                        """
+                        """, problem(1, "", null, "expected: properties at the top level, such as weir:")),
+                row("a duplicate key", """
                         weir:
                           drain:
                             delay: 1s
                             delay: 2s
-                        """,
-                        problem(4, "weir.drain.delay", null, "written twice, first in line 3")),
+                        """, problem(4, "weir.drain.delay", null, "duplicate key, first in line 3")),
                 row(
-                        "a block that is written twice, and what is wrong in both",
+                        "a duplicate block with problems in both parts",
                         """
                         weir:
                           backends:
@@ -93,7 +90,7 @@ class MalformedYamlTest {
                           drain: { delay: 1h }
                         """,
                         problem(3, "weir.backends.orders.deadlin", "1s", "unknown property", "deadline"),
-                        problem(6, "weir", null, "written twice, first in line 1"),
+                        problem(6, "weir", null, "duplicate key, first in line 1"),
                         problem(9, "weir.drain.delay", "1h", "expected: 0 to 5m")),
                 row(
                         "a key that YAML reads as true",
@@ -125,7 +122,7 @@ class MalformedYamlTest {
                                 "weir.drain[true]",
                                 "1s",
                                 "YAML reads the key (on, off, yes, no) as true; put it in quotes"),
-                        problem(4, "weir.drain[true]", null, "written twice, first in line 3")),
+                        problem(4, "weir.drain[true]", null, "duplicate key, first in line 3")),
                 row("a type that does not fit", """
                         weir:
                           drain:

@@ -1,16 +1,16 @@
 package io.weir.config.check;
 
-import io.weir.config.check.Metadata.Documented;
+import io.weir.config.check.ConfigurationMetadata.Documented;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The table of all properties with their defaults, in Markdown, made of the configuration metadata. */
+/** Generates the tables of all properties in Markdown, from the configuration metadata. */
 final class PropertiesTable {
 
-    /** It stands between these in the README. */
+    /** The tables are between these lines in {@code config/README.md}. */
     static final String BEGIN = "<!-- properties -->";
 
     static final String END = "<!-- /properties -->";
@@ -21,26 +21,27 @@ final class PropertiesTable {
     private PropertiesTable() {}
 
     static String markdown() {
-        return section("`weir.backends.<name>.`", "", Metadata.ofBackend())
-                + section("`weir.routes.<id>.`", "", Metadata.ofRoute())
-                + section("`weir.`", "weir.", Metadata.ofGateway());
+        return section("`weir.backends.<name>.`", "", ConfigurationMetadata.ofBackend())
+                + section("`weir.routes.<id>.`", "", ConfigurationMetadata.ofRoute())
+                + section("`weir.`", "weir.", ConfigurationMetadata.ofGateway());
     }
 
     private static String section(String title, String prefix, Stream<Documented> properties) {
         return properties
-                .filter(documented -> !isByName(documented.property()))
+                .filter(documented -> !isMapOfGroups(documented.property()))
                 .map(documented -> "| `" + documented.path().substring(prefix.length()) + "` | "
                         + defaultOf(documented.entry(), documented.property()) + " | "
                         + cell(documented.entry().description()) + " |\n")
                 .collect(Collectors.joining("", "\n| " + title + " | default | meaning |\n|---|---|---|\n", ""));
     }
 
-    /** Backends and routes, which have tables of their own. */
-    private static boolean isByName(Schema.Property property) {
-        return property.schema() instanceof Schema.Named named && named.element() instanceof Schema.Group;
+    /** Whether the property is the map of backends or routes, which have tables of their own. */
+    private static boolean isMapOfGroups(PropertySchema.Property property) {
+        return property.schema() instanceof PropertySchema.MapSchema named
+                && named.element() instanceof PropertySchema.GroupSchema;
     }
 
-    private static String defaultOf(Metadata.Property property, Schema.Property schema) {
+    private static String defaultOf(ConfigurationMetadata.MetadataEntry property, PropertySchema.Property schema) {
         List<String> values = schema.defaults();
         if (values != null && !values.isEmpty() && !values.getFirst().isEmpty()) {
             return values.stream().map(value -> "`" + value + '`').collect(Collectors.joining(", "));

@@ -1,7 +1,6 @@
 package io.weir.config.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -10,8 +9,11 @@ import org.junit.jupiter.api.Test;
 
 class PropertiesTableTest {
 
-    private static final Path README = Path.of("..", "README.md");
-    /** {@code mvn test -pl gateway -Dtest=PropertiesTableTest -Dreadme=write} puts the table into the README. */
+    private static final Path README = Path.of("..", "config", "README.md");
+    /**
+     * {@code mvn test -pl gateway -Dtest=PropertiesTableTest -Dreadme=write} regenerates the tables in
+     * config/README.md.
+     */
     private static final boolean WRITE = "write".equals(System.getProperty("readme"));
 
     @Test
@@ -20,7 +22,7 @@ class PropertiesTableTest {
 
         assertThat(table)
                 .contains("| `deadline` | `2s` | time for an exchange, ")
-                .contains("| `uri` | required | where the backend is: `http://host:port` or ")
+                .contains("| `uri` | required | address of the backend: `http://host:port` or ")
                 .contains("| `circuit-breaker.record-statuses` | `500`, `502`, `503`, `504` | ")
                 .contains("| `circuit-breaker.slow-call-duration-threshold` | half the backend's deadline | ")
                 .contains("| `circuit-breaker.minimum-number-of-calls` | 10, or the window if that is smaller | ")
@@ -28,12 +30,11 @@ class PropertiesTableTest {
                 .contains("| `edge.max-header-size` | `16KB` | ")
                 .doesNotContain("{@code");
         assertThat(table.lines().filter(line -> line.startsWith("| `") && !line.contains("meaning")))
-                .hasSize((int) MetadataTest.all().count() - 2);
+                .hasSize((int) ConfigurationMetadataTest.all().count() - 2);
     }
 
     @Test
-    void isCurrentInTheReadme() throws IOException {
-        assumeTrue(Files.exists(README), "there is no README yet");
+    void isUpToDateInTheReadme() throws IOException {
         String readme = Files.readString(README);
         int begin = readme.indexOf(PropertiesTable.BEGIN);
         int end = readme.indexOf(PropertiesTable.END);
@@ -49,7 +50,7 @@ class PropertiesTableTest {
             Files.writeString(README, current);
         } else {
             assertThat(readme)
-                    .as("the table of properties; -Dreadme=write makes it anew")
+                    .as("the tables of properties; -Dreadme=write regenerates them")
                     .isEqualTo(current);
         }
     }

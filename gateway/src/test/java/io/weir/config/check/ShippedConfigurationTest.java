@@ -2,9 +2,9 @@ package io.weir.config.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.config.check.Metadata.Documented;
-import io.weir.config.check.Schema.Several;
-import io.weir.config.check.Schema.Value;
+import io.weir.config.check.ConfigurationMetadata.Documented;
+import io.weir.config.check.PropertySchema.ListSchema;
+import io.weir.config.check.PropertySchema.ValueSchema;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,17 +23,23 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.yaml.snakeyaml.Yaml;
 
-/** The files in {@code config/} are sound, and {@code gateway.yml} shows every property there is, with its real default. */
+/**
+ * The files in {@code config/} are valid, and {@code gateway.yml} shows every property with its actual
+ * default.
+ */
 class ShippedConfigurationTest {
 
     private static final Path DIRECTORY = Path.of("..", "config");
     private static final Path ANNOTATED = DIRECTORY.resolve("gateway.yml");
     private static final Path PRODUCTION = DIRECTORY.resolve("production.yml");
-    /** In place of the environment variable. */
+    /** Replaces the environment variable. */
     private static final String TOKEN = "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef";
 
-    /** A setting that is off: a name right behind the {@code #}. */
-    private static final Pattern OFF = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)", Pattern.MULTILINE);
+    /** A disabled setting: a name directly after {@code #}, or the continuation of its list after two spaces. */
+    private static final Pattern DISABLED = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)|^( +)#(?=  )", Pattern.MULTILINE);
+
+    /** The line break in a list. */
+    private static final Pattern LIST_BREAK = Pattern.compile(",\\R +#?  +");
 
     private static final Pattern LINE = Pattern.compile("( *)(#?)([a-z-]+):(| .*)");
     private static final Pattern DEFAULT_IN_WORDS = Pattern.compile("default: ([^.;]+?)(?:, so that|[.;]|$)");
@@ -41,38 +47,39 @@ class ShippedConfigurationTest {
     /**
      * A line of the annotated file.
      *
-     * @param path below {@code weir}, without the names that the user chooses
-     * @param isOff whether it is commented out
+     * @param path the path below {@code weir}, with {@code *} for user-defined names
+     * @param isDisabled whether the line is commented out
      */
-    record Setting(String path, boolean isOff, @Nullable Object value, String comment) {}
+    record AnnotatedLine(
+            String path, boolean isDisabled, @Nullable Object value, String comment) {}
 
     @TempDir
     private Path directory;
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
-    void isSound(String file) {
+    void isValid(String file) {
         assertThat(check(DIRECTORY.resolve(file), TOKEN).lines()).isEmpty();
     }
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
-    void isSoundWithEverythingSwitchedOn(String file) throws IOException {
+    void isValidWithEverySettingEnabled(String file) throws IOException {
         Path all = directory.resolve(file);
-        Files.writeString(all, switchedOn(DIRECTORY.resolve(file)));
+        Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
         assertThat(check(all, TOKEN).problems())
-                // A file that shows a backend without TLS can show its trust store only as something else to have.
+                // An SSL bundle is invalid for the clear-text backends of these files.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
                 .isEmpty();
     }
 
-    static String switchedOn(Path file) throws IOException {
-        return OFF.matcher(Files.readString(file)).replaceAll("$1");
+    static String withAllSettingsEnabled(Path file) throws IOException {
+        return DISABLED.matcher(Files.readString(file)).replaceAll("$1$2");
     }
 
     @Test
-    void productionDoesNotStartWithoutItsToken() {
+    void productionRequiresItsToken() {
         assertThat(check(PRODUCTION).lines())
                 .contains("weir.management.token")
                 .contains("the placeholder WEIR_MANAGEMENT_TOKEN has no value");
@@ -81,19 +88,19 @@ class ShippedConfigurationTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("properties")
     void showsEveryPropertyWithItsDefault(String path, Documented documented) throws IOException {
-        List<Setting> settings = settings(path);
+        List<AnnotatedLine> settings = settings(path);
         List<String> defaults = documented.property().defaults();
 
         assertThat(settings).as("%s in %s", path, ANNOTATED).isNotEmpty();
         assertThat(settings)
-                .extracting(Setting::comment)
+                .extracting(AnnotatedLine::comment)
                 .anySatisfy(comment -> assertThat(ranges(documented)).allMatch(comment::contains));
         if (documented.property().isRequired()) {
-            assertThat(settings).noneMatch(Setting::isOff);
-        } else if (defaults == null || documented.property().schema() instanceof Schema.Named) {
+            assertThat(settings).noneMatch(AnnotatedLine::isDisabled);
+        } else if (defaults == null || documented.property().schema() instanceof PropertySchema.MapSchema) {
             assertThat(settings)
-                    .allMatch(Setting::isOff)
-                    .extracting(Setting::comment)
+                    .allMatch(AnnotatedLine::isDisabled)
+                    .extracting(AnnotatedLine::comment)
                     .anySatisfy(comment -> assertThat(comment)
                             .contains("default: " + inWords(documented.entry().description())));
         } else {
@@ -104,13 +111,13 @@ class ShippedConfigurationTest {
     }
 
     @Test
-    void showsNothingThatIsNoProperty() throws IOException {
+    void showsOnlyExistingProperties() throws IOException {
         List<String> known =
                 properties().map(arguments -> (String) arguments.get()[0]).toList();
 
         assertThat(settings().stream()
                         .filter(setting -> setting.value() != null)
-                        .map(Setting::path))
+                        .map(AnnotatedLine::path))
                 .allSatisfy(path -> assertThat(known).contains(path));
     }
 
@@ -118,7 +125,7 @@ class ShippedConfigurationTest {
         try (Stream<Path> files = Files.list(DIRECTORY)) {
             return files
                     .map(file -> file.getFileName().toString())
-                    // The simulator's tests hold that one.
+                    // The simulator's tests check this file.
                     .filter(name -> name.endsWith(".yml") && !name.equals("simulator.yml"))
                     .sorted()
                     .toList()
@@ -128,11 +135,13 @@ class ShippedConfigurationTest {
 
     static Stream<Arguments> properties() {
         return Stream.of(
-                        Metadata.ofGateway()
-                                .filter(documented -> !isByName(documented))
+                        ConfigurationMetadata.ofGateway()
+                                .filter(documented -> !isMapOfGroups(documented))
                                 .map(documented -> named(documented.path().substring("weir.".length()), documented)),
-                        Metadata.ofBackend().map(documented -> named("backends.*." + documented.path(), documented)),
-                        Metadata.ofRoute().map(documented -> named("routes.*." + documented.path(), documented)))
+                        ConfigurationMetadata.ofBackend()
+                                .map(documented -> named("backends.*." + documented.path(), documented)),
+                        ConfigurationMetadata.ofRoute()
+                                .map(documented -> named("routes.*." + documented.path(), documented)))
                 .flatMap(properties -> properties);
     }
 
@@ -140,28 +149,30 @@ class ShippedConfigurationTest {
         return Arguments.of(path, documented);
     }
 
-    /** Backends and routes. */
-    private static boolean isByName(Documented documented) {
-        return documented.property().schema() instanceof Schema.Named named && named.element() instanceof Schema.Group;
+    /** Whether the property is the map of backends or routes. */
+    private static boolean isMapOfGroups(Documented documented) {
+        return documented.property().schema() instanceof PropertySchema.MapSchema named
+                && named.element() instanceof PropertySchema.GroupSchema;
     }
 
-    private static Report check(Path file, String... arguments) {
+    private static ValidationReport check(Path file, String... arguments) {
         return ConfigurationCheck.ofArguments(
                 Stream.concat(Stream.of("--spring.config.additional-location=file:" + file), Stream.of(arguments))
                         .toArray(String[]::new));
     }
 
-    private static List<Setting> settings(String path) throws IOException {
+    private static List<AnnotatedLine> settings(String path) throws IOException {
         return settings().stream()
                 .filter(setting -> setting.path().equals(path))
                 .toList();
     }
 
     /** The lines below {@code weir}. */
-    private static List<Setting> settings() throws IOException {
-        List<Setting> settings = new ArrayList<>();
+    private static List<AnnotatedLine> settings() throws IOException {
+        List<AnnotatedLine> settings = new ArrayList<>();
         TreeMap<Integer, String> above = new TreeMap<>();
-        for (String line : Files.readAllLines(ANNOTATED)) {
+        String text = LIST_BREAK.matcher(Files.readString(ANNOTATED)).replaceAll(", ");
+        for (String line : text.lines().toList()) {
             Matcher matcher = LINE.matcher(line);
             if (matcher.matches()) {
                 int indent = matcher.group(1).length();
@@ -176,7 +187,7 @@ class ShippedConfigurationTest {
                     }
                     String rest = matcher.group(4);
                     int comment = rest.indexOf(" # ");
-                    settings.add(new Setting(
+                    settings.add(new AnnotatedLine(
                             String.join(".", names),
                             !matcher.group(2).isEmpty(),
                             new Yaml().load(rest),
@@ -201,8 +212,8 @@ class ShippedConfigurationTest {
     private static List<String> ranges(Documented documented) {
         String range =
                 switch (documented.property().schema()) {
-                    case Value value -> value.expectation().range();
-                    case Several several -> several.element().expectation().range();
+                    case ValueSchema value -> value.expected().range();
+                    case ListSchema several -> several.element().expected().range();
                     default -> null;
                 };
         return range == null || !range.matches(".*\\d.*")

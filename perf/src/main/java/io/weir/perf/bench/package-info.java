@@ -1,9 +1,9 @@
 /**
- * How fast the gateway is beside its peers.
+ * Costs of the gateway: its speed beside its peers, of a reload, and of the dashboard.
  *
- * <p>What is told is a ratio within one round, and its median over the rounds: a machine that others use too gets slower and faster, and a round
- * is short enough that all in it get the same machine. The figures of the rounds are told as well. Whoever is measured has a core of its own; how much
- * of it he used is told, since a figure below the whole core is the load's and not his.
+ * <p>A speed is a ratio within one round, and its median over the rounds: the speed of a shared machine
+ * changes, but a round is short enough that all servers in it get the same machine. The measured server has
+ * its own core; its CPU usage is shown, because with an idle core the load was the limit.
  */
 @NullMarked
 package io.weir.perf.bench;

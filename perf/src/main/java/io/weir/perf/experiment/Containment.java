@@ -1,80 +1,73 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.experiment.PhasedLoad.Phases;
+import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Fleet;
-import io.weir.perf.run.Gatling;
-import io.weir.perf.run.Request;
+import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.GatlingLoad;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 
 /**
- * One of two backends is in trouble: what do the other one's callers feel?
+ * One of two backends fails. What do the callers of its neighbour notice? The fronts are measured one after
+ * the other, with fresh backends after an overload:
  *
- * <p>Three fronts are asked the same, one after the other, each, where there was an overload, with fresh backends:
  * <ul>
- *   <li>{@code protected}: the gateway with {@code config/local.yml}. It has to contain every fault, or the run fails.
- *   <li>{@code unprotected}: the same gateway with {@code config/unprotected.yml}, and one pool that all share. Reactor Netty's pools are one for each address, so none of
- *       them can be shared by two backends; what can is that of callers' connections. It gets as many as the third front has threads.
+ *   <li>{@code protected}: the gateway with {@code config/local.yml}. It must contain every fault.
+ *   <li>{@code unprotected}: the same gateway with {@code config/unprotected.yml} and one pool for all requests: the
+ *       callers' connections, as many as the third front has threads. Reactor Netty's pools cannot be shared, because
+ *       each belongs to one address.
  *   <li>{@code threads}: Spring MVC with 200 threads.
+ *   <li>{@code target}: a gateway that runs elsewhere. It is measured alone, and must contain every fault.
  * </ul>
- * A gateway that runs elsewhere is asked alone, as {@code target}, and has to contain too.
- *
- * <p>The backend in trouble has ten workers for calls of 50 ms, so it can do 200 a second, and queues whatever comes.
  */
-class Containment implements Experiment {
+@ExperimentName("containment")
+@Question("one backend hangs, slows, fails, resets, is overloaded: what do the callers of the others notice?")
+class Containment extends Experiment {
 
     private static final Duration DEADLINE = Duration.ofMillis(800);
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
     private static final String SICK = "sick";
     private static final String NEIGHBOUR = "neighbour";
 
-    private final boolean elsewhere;
-
-    Containment() {
-        this(false);
-    }
-
-    private Containment(boolean elsewhere) {
-        this.elsewhere = elsewhere;
-    }
-
-    /** What goes wrong, in the simulator's words; overload is the load's doing. */
+    /** The simulator's faults; the load makes the overload. */
     private static final Map<String, String> FAULTS = Map.of(
             "hang", "{\"kind\": \"hang\"}",
             "slow", "{\"kind\": \"latency\", \"distribution\": \"fixed\", \"delay\": \"4s\"}",
             "fail", "{\"kind\": \"errors\", \"shares\": {\"500\": 1.0}}",
             "reset", "{\"kind\": \"reset\"}");
 
-    /** What stands in front of the backends. */
     enum Front {
-        PROTECTED("protected"),
-        UNPROTECTED("unprotected"),
-        THREADS("threads"),
-        TARGET("target");
+        PROTECTED,
+        UNPROTECTED,
+        THREADS,
+        TARGET;
 
-        private final String label;
-
-        Front(String label) {
-            this.label = label;
+        String label() {
+            return name().toLowerCase(Locale.ROOT);
         }
     }
 
     /**
-     * How much of it.
+     * The extent of the experiment.
      *
-     * @param contains the fronts that have to contain, or the run fails
-     * @param shared what all backends' requests share at the fronts without compartments: callers' connections, or threads
-     * @param sickRate of the requests to the backend in trouble, each second
-     * @param asserted what has to hold, for the simulation
+     * @param containing the fronts that must contain every fault
+     * @param shared the callers' connections, or the threads, of the fronts without compartments
+     * @param sickRate requests per second to the failing backend
+     * @param required the assertions of the neighbour during a fault
+     * @param sickRequired the assertions of the failing backend during a fault
+     * @param healedRequired the assertions of the failing backend after a fault
      */
-    record Extent(
+    record ContainmentExtent(
             List<Front> fronts,
-            List<Front> contains,
+            List<Front> containing,
             List<String> faults,
             Duration warmUp,
             Duration calm,
@@ -84,84 +77,50 @@ class Containment implements Experiment {
             int sickRate,
             int neighbourRate,
             int overloadRate,
-            Map<String, String> asserted) {
+            List<LoadAssertion> required,
+            List<LoadAssertion> sickRequired,
+            List<LoadAssertion> healedRequired) {
 
-        private static final List<String> ALL = List.of("hang", "slow", "fail", "reset", Timeline.OVERLOAD);
-
-        static Extent of(boolean quick) {
-            return new Extent(
-                    List.of(Front.PROTECTED, Front.UNPROTECTED, Front.THREADS),
-                    List.of(Front.PROTECTED),
-                    ALL,
-                    Duration.ofSeconds(quick ? 20 : 30),
-                    Duration.ofSeconds(quick ? 5 : 15),
-                    Duration.ofSeconds(quick ? 10 : 30),
-                    Duration.ofSeconds(quick ? 5 : 15),
-                    200,
-                    80,
-                    100,
-                    500,
-                    Map.of(
-                            "contained.percent",
-                            "97",
-                            "neighbour.p99",
-                            Long.toString(DEADLINE.toMillis() / 2),
-                            "healed.percent",
-                            "80",
-                            "sick.p99",
-                            Long.toString(2 * DEADLINE.toMillis())));
-        }
-
-        /** Of the target alone. Its deadline is not known: its callers' patience is what they must not need. */
-        Extent elsewhere() {
-            Map<String, String> other = new HashMap<>(asserted);
-            other.computeIfPresent("sick.p99", (name, value) -> Long.toString(PATIENCE.toMillis()));
-            other.computeIfPresent("neighbour.p99", (name, value) -> Long.toString(PATIENCE.toMillis() / 2));
-            return new Extent(
-                    List.of(Front.TARGET),
-                    List.of(Front.TARGET),
-                    faults,
-                    warmUp,
-                    calm,
-                    fault,
-                    after,
-                    shared,
-                    sickRate,
-                    neighbourRate,
-                    overloadRate,
-                    Map.copyOf(other));
-        }
-
-        private Duration ofFront() {
-            return warmUp.plus(calm.plus(fault).plus(after).multipliedBy(faults.size()));
+        Phases phases() {
+            Phases phases = new Phases().then(PhasedLoad.WARM_UP, warmUp);
+            faults.forEach(one -> phases.thenFault(calm, one, fault, after));
+            return phases;
         }
     }
 
-    @Override
-    public String name() {
-        return elsewhere ? "containment-target" : "containment";
+    /** The deadline of a remote gateway is unknown, so its limits are those of the callers' timeout. */
+    ContainmentExtent extent(boolean quick, boolean remote) {
+        long sickMillis = remote ? TIMEOUT.toMillis() : 2 * DEADLINE.toMillis();
+        long neighbourMillis = remote ? TIMEOUT.toMillis() / 2 : DEADLINE.toMillis() / 2;
+        return new ContainmentExtent(
+                remote ? List.of(Front.TARGET) : List.of(Front.PROTECTED, Front.UNPROTECTED, Front.THREADS),
+                List.of(Front.PROTECTED, Front.TARGET),
+                List.of("hang", "slow", "fail", "reset", PhasedLoad.OVERLOAD),
+                Duration.ofSeconds(quick ? 20 : 30),
+                Duration.ofSeconds(quick ? 5 : 15),
+                Duration.ofSeconds(quick ? 10 : 30),
+                Duration.ofSeconds(quick ? 5 : 15),
+                200,
+                80,
+                100,
+                500,
+                List.of(LoadAssertion.successPercent(97), LoadAssertion.below("p99", neighbourMillis)),
+                List.of(LoadAssertion.below("p99", sickMillis)),
+                List.of(LoadAssertion.successPercent(80)));
     }
 
     @Override
-    public Optional<Experiment> elsewhere() {
-        return Optional.of(new Containment(true));
+    public boolean supportsTarget() {
+        return true;
     }
 
     @Override
-    public String question() {
-        return "one backend hangs, slows, fails, resets, is overloaded: what do the others feel?";
-    }
-
-    @Override
-    public int steps(boolean quick) {
-        Extent extent = extent(quick);
-        return extent.fronts().size() * extent.faults().size();
-    }
-
-    @Override
-    public Duration length(boolean quick) {
-        Extent extent = extent(quick);
-        return extent.ofFront().plusSeconds(30).multipliedBy(extent.fronts().size());
+    public Estimate estimate(boolean quick, boolean remote) {
+        ContainmentExtent extent = extent(quick, remote);
+        int fronts = extent.fronts().size();
+        return new Estimate(
+                fronts * extent.faults().size(),
+                extent.phases().length().plusSeconds(30).multipliedBy(fronts));
     }
 
     @Override
@@ -169,151 +128,95 @@ class Containment implements Experiment {
         return 3;
     }
 
-    /** How much of it is done. */
-    Extent extent(boolean quick) {
-        Extent extent = Extent.of(quick);
-        return elsewhere ? extent.elsewhere() : extent;
-    }
-
     @Override
-    public void run(Bench bench) throws InterruptedException {
-        Fleet fleet = new Fleet(bench);
-        Extent extent = extent(bench.quick());
-        if (fleet.target().isPresent()) {
-            ask(
-                    Front.TARGET,
-                    fleet.target().orElseThrow(),
-                    fleet.targetsBackend().orElseThrow(),
-                    extent,
-                    bench,
-                    fleet);
+    public void run(ExperimentContext context) throws InterruptedException {
+        boolean remote = context.targetGateway().isPresent();
+        ContainmentExtent extent = extent(context.quick(), remote);
+        TestServers servers = new TestServers(context);
+        if (remote) {
+            RunningServer target = context.targetGateway().orElseThrow();
+            measure(Front.TARGET, target, context.targetSimulator(), extent, context, servers);
             return;
         }
-        bench.note(String.format(
+        context.note(String.format(
                 Locale.ROOT,
-                "protected: config/local.yml. unprotected: the same gateway with config/unprotected.yml, no deadline, breaker or bulkhead, and %1$d callers' connections for"
-                        + " all, which its backends have to share as the third front's have its %1$d threads. threads: Spring MVC. p99 is of all requests, however they"
-                        + " ended.",
+                "protected: config/local.yml. unprotected: the same gateway with config/unprotected.yml, without"
+                        + " deadline, breaker and bulkhead, and with %1$d connections for all callers, which its"
+                        + " backends share as those of the third front share its %1$d threads. threads: Spring MVC. p99"
+                        + " includes all requests, with any outcome.",
                 extent.shared()));
-        bench.doing("PostgreSQL starts");
-        String database = fleet.database();
-        Backends backends = null;
+        RunningServer[] backends = {};
         for (Front front : extent.fronts()) {
-            bench.doing(front.label + " starts");
-            if (backends == null) {
-                backends = Backends.start(fleet, database);
+            if (backends.length == 0) {
+                backends = new RunningServer[] {
+                    servers.poolBackend(), servers.simulator(NEIGHBOUR, "webflux-r2dbc"),
+                };
             }
-            Fleet.Server door = door(front, extent, backends, fleet);
-            fleet.ready(backends.mvc(), "/work");
-            fleet.ready(backends.reactive(), "/delay?ms=1");
-            ask(front, door, backends.mvc(), extent, bench, fleet);
-            bench.stop(door);
-            // What an overload has left in a queue without a bound would be the next one's.
-            if (extent.faults().contains(Timeline.OVERLOAD)) {
-                bench.stop(backends.mvc(), backends.reactive());
-                backends = null;
+            context.progress(front.label() + " starts");
+            RunningServer door = start(front, extent.shared(), backends[0], backends[1], servers);
+            servers.ready(backends[0], "/work");
+            servers.ready(backends[1], "/delay?ms=1");
+            measure(front, door, backends[0], extent, context, servers);
+            context.stop(door);
+            // The queue that an overload leaves behind would delay the next front.
+            if (extent.faults().contains(PhasedLoad.OVERLOAD)) {
+                context.stop(backends);
+                backends = new RunningServer[] {};
             }
         }
     }
 
-    /** The backend in trouble and its neighbour. */
-    private record Backends(Fleet.Server mvc, Fleet.Server reactive) {
-
-        static Backends start(Fleet fleet, String database) {
-            return new Backends(
-                    fleet.backend(
-                            "mvc",
-                            "mvc-jdbc",
-                            database,
-                            "--sim.pool.workers=10",
-                            "--sim.pool.service-time=50ms",
-                            "--sim.pool.queue-capacity=-1"),
-                    fleet.backend(NEIGHBOUR, "webflux-r2dbc", database));
-        }
-    }
-
-    private static Fleet.Server door(Front front, Extent extent, Backends backends, Fleet fleet) {
+    private static RunningServer start(
+            Front front, int shared, RunningServer mvc, RunningServer reactive, TestServers servers) {
         return switch (front) {
-            case PROTECTED -> fleet.gateway("local.yml", backends.mvc(), backends.reactive());
+            case PROTECTED -> servers.gateway("local.yml", mvc, reactive);
             case UNPROTECTED ->
-                fleet.gateway(
-                        "unprotected.yml",
-                        backends.mvc(),
-                        backends.reactive(),
-                        "--weir.edge.max-connections=" + extent.shared());
-            case THREADS -> fleet.threadFront(extent.shared(), backends.mvc(), backends.reactive());
-            case TARGET -> throw new IllegalArgumentException("it runs elsewhere");
+                servers.gateway("unprotected.yml", mvc, reactive, "--weir.edge.max-connections=" + shared);
+            case THREADS -> servers.threadFront(shared, mvc, reactive);
+            case TARGET -> throw new IllegalArgumentException("the target runs elsewhere");
         };
     }
 
-    private static void ask(Front front, Fleet.Server door, Fleet.Server mvc, Extent extent, Bench bench, Fleet fleet)
+    private static void measure(
+            Front front,
+            RunningServer door,
+            RunningServer sick,
+            ContainmentExtent extent,
+            ExperimentContext context,
+            TestServers servers)
             throws InterruptedException {
-        fleet.ready(door, "/mvc/work");
-        fleet.ready(door, "/reactive/delay?ms=1");
-
-        Timeline timeline = timeline(extent);
-        Map<String, String> plan = new HashMap<>(extent.asserted());
-        plan.put("url", door.url());
-        plan.put("sick.path", "/mvc/work");
-        plan.put("sick.rate", Integer.toString(extent.sickRate()));
-        plan.put("overload.rate", Integer.toString(extent.overloadRate()));
-        plan.put("neighbour.path", "/reactive/delay?ms=20");
-        plan.put("neighbour.rate", Integer.toString(extent.neighbourRate()));
-        plan.put("patience", Long.toString(PATIENCE.toMillis()));
-        plan.put("phases", timeline.plan());
-        Gatling gatling = bench.load(new Gatling.Load(
-                "DoesAFailureStayContained",
-                front.label,
-                plan,
-                extent.contains().contains(front)));
-        long begin = gatling.awaitBegin();
-        timeline.follow(bench, begin, (phase, name, at) -> {
-            if (name.equals(Timeline.CALM)) {
-                bench.stepAt(at, front.label + ": " + timeline.name(phase + 1), "");
-            } else if (FAULTS.containsKey(name)) {
-                fleet.breaks(mvc, FAULTS.getOrDefault(name, ""));
-            } else if (name.startsWith(Timeline.AFTER)) {
-                fleet.heal(mvc);
-                bench.span(timeline.name(phase - 1), timeline.begin(phase - 1), at);
+        servers.ready(door, "/mvc/work");
+        servers.ready(door, "/reactive/delay?ms=1");
+        Phases phases = extent.phases();
+        PhasedLoad load = new PhasedLoad(context, front.label(), door.url(), TIMEOUT, phases)
+                .callers(NEIGHBOUR, "/reactive/delay?ms=20", extent.neighbourRate())
+                .callers(SICK, "/mvc/work", extent.sickRate(), extent.overloadRate())
+                .require(PhasedLoad::isFault, NEIGHBOUR, extent.required().toArray(LoadAssertion[]::new))
+                .require(PhasedLoad::isFault, SICK, extent.sickRequired().toArray(LoadAssertion[]::new))
+                .require(PhasedLoad::isAfter, SICK, extent.healedRequired().toArray(LoadAssertion[]::new))
+                .binding(extent.containing().contains(front));
+        GatlingLoad.Result result = load.runFaults(front.label() + ": ", fault -> {
+            if (FAULTS.containsKey(fault)) {
+            sick.setFault(FAULTS.getOrDefault(fault, ""));
             }
-        });
-        Gatling.Result result = gatling.awaitEnd();
-
-        bench.fact(front.label + ".assertions.failed", result.failed().size(), "");
-        figures(front, timeline, result.requests(), bench);
+        }, sick::heal);
+        context.fact(front.label() + ".assertions.failed", result.failedAssertions(), "");
+        for (int phase = 1; phase < phases.size(); phase += 3) {
+            String prefix = front.label() + "." + phases.name(phase + 1) + ".";
+            recordFault(load, phase, prefix, context);
+        }
     }
 
-    private static Timeline timeline(Extent extent) {
-        Timeline timeline = new Timeline().then(Timeline.WARM_UP, extent.warmUp());
-        for (String fault : extent.faults()) {
-            timeline.then(Timeline.CALM, extent.calm())
-                    .then(fault, extent.fault())
-                    .then(Timeline.AFTER + fault, extent.after());
-        }
-        return timeline;
-    }
-
-    private static void figures(Front front, Timeline timeline, List<Request> requests, Bench bench) {
-        for (int calm = 0; calm < timeline.size(); calm++) {
-            if (!timeline.name(calm).equals(Timeline.CALM)) {
-                continue;
-            }
-            int fault = calm + 1;
-            String prefix = front.label + "." + timeline.name(fault) + ".";
-            List<Request> neighbours = timeline.in(fault, NEIGHBOUR, requests);
-            List<Request> sick = timeline.in(fault, SICK, requests);
-            bench.fact(prefix + "neighbour.success", Request.percent(neighbours, Request::succeeded), "%");
-            bench.fact(
-                    prefix + "neighbour.p99.calm",
-                    Request.percentile(timeline.in(calm, NEIGHBOUR, requests), 99),
-                    "ms");
-            bench.fact(prefix + "neighbour.p99", Request.percentile(neighbours, 99), "ms");
-            bench.fact(prefix + "sick.success", Request.percent(sick, Request::succeeded), "%");
-            bench.fact(prefix + "sick.p99", Request.percentile(sick, 99), "ms");
-            bench.fact(
-                    prefix + "sick.healed",
-                    Request.percent(timeline.in(fault + 1, SICK, requests), Request::succeeded),
-                    "%");
-        }
+    /** Records the figures of a fault; {@code phase} is the calm phase before it. */
+    static void recordFault(PhasedLoad load, int phase, String prefix, ExperimentContext context) {
+        List<Request> neighbour = load.requests(phase + 1, NEIGHBOUR);
+        List<Request> sick = load.requests(phase + 1, SICK);
+        context.fact(prefix + "neighbour.success", Request.successPercent(neighbour), "%");
+        context.fact(prefix + "neighbour.p99.calm", Request.percentile(load.requests(phase, NEIGHBOUR), 99), "ms");
+        context.fact(prefix + "neighbour.p99", Request.percentile(neighbour, 99), "ms");
+        context.fact(prefix + "sick.success", Request.successPercent(sick), "%");
+        context.fact(prefix + "sick.p50", Request.percentile(sick, 50), "ms");
+        context.fact(prefix + "sick.p99", Request.percentile(sick, 99), "ms");
+        context.fact(prefix + "sick.healed", Request.successPercent(load.requests(phase + 2, SICK)), "%");
     }
 }

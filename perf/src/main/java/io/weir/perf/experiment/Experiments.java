@@ -1,31 +1,36 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Run;
+import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.PerfRun;
+import java.util.Comparator;
 import java.util.List;
+import org.springframework.beans.BeanUtils;
+import org.springframework.context.annotation.ClassPathScanningCandidateComponentProvider;
+import org.springframework.core.type.filter.AnnotationTypeFilter;
+import org.springframework.util.ClassUtils;
 
-/** What {@code perf/run} knows. */
+/** {@code perf/run}: all classes of this package with a name are its experiments. */
 public final class Experiments {
-
-    static final List<Experiment> ALL = List.of(
-            new Containment(),
-            new Metastable(),
-            new Recovery(),
-            new Soak(),
-            new LittlesLaw(),
-            new SideBySide(),
-            new Stacks(),
-            new EventLoop(),
-            new ServletBlock(),
-            new TomcatKnobs(),
-            new PoolSize(),
-            new VirtualThreads(),
-            new VirtualHikari());
 
     private Experiments() {}
 
-    /** The exit code is 0 if all that has to hold does, 1 if not or if it could not be measured, 2 if the arguments are wrong. */
+    /** All experiments, by name. */
+    static List<Experiment> all() {
+        var scanner = new ClassPathScanningCandidateComponentProvider(false);
+        scanner.addIncludeFilter(new AnnotationTypeFilter(ExperimentName.class));
+        return scanner.findCandidateComponents(Experiments.class.getPackageName()).stream()
+                .map(found -> ClassUtils.resolveClassName(String.valueOf(found.getBeanClassName()), null))
+                .map(type -> (Experiment) BeanUtils.instantiateClass(type))
+                .sorted(Comparator.comparing(Experiment::name))
+                .toList();
+    }
+
+    /**
+     * The exit code is 0 if all assertions hold, 1 if not or without a valid result, 2 if the arguments are
+     * wrong.
+     */
     public static void main(String[] args) {
-        System.exit(Run.run(ALL, args));
+        System.exit(PerfRun.run(all(), args));
     }
 }

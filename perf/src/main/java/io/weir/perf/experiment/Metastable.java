@@ -1,23 +1,25 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.experiment.PhasedLoad.Phases;
+import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Fleet;
-import io.weir.perf.run.Gatling;
-import io.weir.perf.run.Request;
+import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 
 /**
- * Four times what a backend can do for 15 seconds, then the usual again: does it come back?
- *
- * <p>The backend has ten workers for calls of 50 ms, so it can do 200 a second, queues whatever comes, and goes on working for callers who have left after a second.
- * Asked directly, it works off what nobody waits for any more, and those who come meanwhile leave before it is their turn. Through the gateway it has to come back.
+ * A backend gets four times its capacity for 15 seconds, then the usual load. It queues all requests, and
+ * completes those whose callers have left after a second. Without a gateway it works on requests that nobody
+ * waits for, and current callers leave before their turn. Behind the gateway it must recover.
  */
-final class Metastable implements Experiment {
+@ExperimentName("metastable")
+@Question("overload for 15 s, then the usual load: does the backend come back, directly and behind the gateway?")
+final class Metastable extends Experiment {
 
     private static final String CALLER = "caller";
     private static final double CAPACITY = 200;
@@ -25,39 +27,15 @@ final class Metastable implements Experiment {
     private static final int OVERLOAD_RATE = 800;
     private static final Duration OVERLOAD = Duration.ofSeconds(15);
 
-    private final boolean elsewhere;
-
-    Metastable() {
-        this(false);
-    }
-
-    private Metastable(boolean elsewhere) {
-        this.elsewhere = elsewhere;
+    @Override
+    public boolean supportsTarget() {
+        return true;
     }
 
     @Override
-    public String name() {
-        return elsewhere ? "metastable-target" : "metastable";
-    }
-
-    @Override
-    public Optional<Experiment> elsewhere() {
-        return Optional.of(new Metastable(true));
-    }
-
-    @Override
-    public String question() {
-        return "overload for 15 s, then the usual load: does the backend come back, directly and behind the gateway?";
-    }
-
-    @Override
-    public int steps(boolean quick) {
-        return elsewhere ? 1 : 2;
-    }
-
-    @Override
-    public Duration length(boolean quick) {
-        return timeline(quick).length().plusSeconds(30).multipliedBy(steps(quick));
+    public Estimate estimate(boolean quick, boolean remote) {
+        int loads = remote ? 1 : 2;
+        return new Estimate(loads, phases(quick).length().plusSeconds(30).multipliedBy(loads));
     }
 
     @Override
@@ -65,84 +43,60 @@ final class Metastable implements Experiment {
         return 3;
     }
 
-    private static Timeline timeline(boolean quick) {
-        return new Timeline()
-                .then(Timeline.WARM_UP, Duration.ofSeconds(quick ? 20 : 30))
-                .then(Timeline.CALM, Duration.ofSeconds(10))
-                .then(Timeline.OVERLOAD, OVERLOAD)
-                .then(Timeline.AFTER + Timeline.OVERLOAD, Duration.ofSeconds(quick ? 20 : 60));
+    private static Phases phases(boolean quick) {
+        Duration after = Duration.ofSeconds(quick ? 20 : 60);
+        return new Phases()
+                .then(PhasedLoad.WARM_UP, Duration.ofSeconds(quick ? 20 : 30))
+                .thenFault(Duration.ofSeconds(10), PhasedLoad.OVERLOAD, OVERLOAD, after);
     }
 
     @Override
-    public void run(Bench bench) throws InterruptedException {
-        Fleet fleet = new Fleet(bench);
-        if (fleet.target().isPresent()) {
-            ask("target", "/mvc/work", fleet.target().orElseThrow(), true, bench, fleet);
+    public void run(ExperimentContext context) throws InterruptedException {
+        TestServers servers = new TestServers(context);
+        if (context.targetGateway().isPresent()) {
+            measure("target", servers.ready(context.targetGateway().orElseThrow(), "/mvc/work"), "/mvc/work", context);
             return;
         }
-        bench.doing("PostgreSQL starts");
-        String database = fleet.database();
-        bench.doing("direct starts");
-        Fleet.Server direct = backend(fleet, database);
-        ask("direct", "/work", direct, false, bench, fleet);
-        bench.stop(direct);
-        bench.doing("gateway starts");
-        Fleet.Server mvc = backend(fleet, database);
-        Fleet.Server gateway = fleet.gateway("local.yml", mvc, mvc);
-        ask("gateway", "/mvc/work", gateway, true, bench, fleet);
-        bench.stop(gateway, mvc);
+        RunningServer direct = servers.ready(servers.poolBackend(), "/work");
+        measure("direct", direct, "/work", context);
+        context.stop(direct);
+        RunningServer backend = servers.poolBackend();
+        RunningServer gateway = servers.gateway("local.yml", backend, backend);
+        measure("gateway", servers.ready(gateway, "/mvc/work"), "/mvc/work", context);
+        context.stop(gateway, backend);
     }
 
-    private static Fleet.Server backend(Fleet fleet, String database) {
-        return fleet.backend(
-                "mvc",
-                "mvc-jdbc",
-                database,
-                "--sim.pool.workers=10",
-                "--sim.pool.service-time=50ms",
-                "--sim.pool.queue-capacity=-1");
-    }
-
-    private static void ask(
-            String label, String path, Fleet.Server door, boolean hasToComeBack, Bench bench, Fleet fleet)
+    private static void measure(String label, RunningServer door, String path, ExperimentContext context)
             throws InterruptedException {
-        fleet.ready(door, path);
-        Timeline timeline = timeline(bench.quick());
-        Map<String, String> plan = new HashMap<>();
-        plan.put("url", door.url());
-        plan.put("caller.path", path);
-        plan.put("caller.rate", Integer.toString(RATE));
-        plan.put("overload.rate", Integer.toString(OVERLOAD_RATE));
-        plan.put("patience", "1000");
-        plan.put("phases", timeline.plan());
-        if (hasToComeBack) {
-            plan.put("back.percent", "95");
+        boolean mustRecover = !label.equals("direct");
+        PhasedLoad load = new PhasedLoad(context, label, door.url(), Duration.ofSeconds(1), phases(context.quick()))
+                .callers(CALLER, path, RATE, OVERLOAD_RATE)
+                .binding(mustRecover);
+        if (mustRecover) {
+            load.require(PhasedLoad::isAfter, CALLER, LoadAssertion.successPercent(95));
         }
-        Gatling gatling = bench.load(new Gatling.Load("DoesAnOverloadedBackendComeBack", label, plan, hasToComeBack));
-        timeline.follow(bench, gatling.awaitBegin(), (phase, name, at) -> {
-            if (name.equals(Timeline.CALM)) {
-                bench.stepAt(at, label, "");
-            } else if (name.startsWith(Timeline.AFTER)) {
-                bench.span(Timeline.OVERLOAD, timeline.begin(phase - 1), at);
+        load.run((phase, name, at) -> {
+            if (name.equals(PhasedLoad.CALM)) {
+                context.beginStep(at, label, "");
+            } else if (PhasedLoad.isAfter(name)) {
+                context.span(PhasedLoad.OVERLOAD, load.beginMillis(phase - 1), at);
             }
         });
-        Gatling.Result result = gatling.awaitEnd();
 
-        List<Request> overload = timeline.in(2, CALLER, result.requests());
-        List<Request> after = timeline.in(3, CALLER, result.requests());
-        long good = overload.stream().filter(Request::succeeded).count();
-        // What a backend elsewhere can do is not known.
-        if (fleet.target().isPresent()) {
-            bench.fact(label + ".overload.throughput", (double) good / OVERLOAD.toSeconds(), "1/s");
+        double goodput =
+                load.requests(2, CALLER).stream().filter(Request::succeeded).count() / (double) OVERLOAD.toSeconds();
+        if (label.equals("target")) {
+            // The capacity of a backend elsewhere is unknown.
+            context.fact(label + ".overload.throughput", goodput, "1/s");
         } else {
-            bench.fact(
-                    label + ".overload.goodput", 100 * good / (CAPACITY * OVERLOAD.toSeconds()), "% of what it can do");
+            context.fact(label + ".overload.goodput", 100 * goodput / CAPACITY, "% of its capacity");
         }
-        bench.fact(label + ".after.success", Request.percent(after, Request::succeeded), "%");
-        double back = Recovery.secondsUntilServed(after, timeline.begin(3));
-        bench.fact(label + ".back", Double.isNaN(back) ? 0 : 1, "(1: it came back)");
-        if (!Double.isNaN(back)) {
-            bench.fact(label + ".back.seconds", back, "s");
+        List<Request> after = load.requests(3, CALLER);
+        context.fact(label + ".after.success", Request.successPercent(after), "%");
+        double seconds = HealedBackend.secondsUntilServed(after, load.beginMillis(3));
+        context.fact(label + ".back", Double.isNaN(seconds) ? 0 : 1, "(1: it came back)");
+        if (!Double.isNaN(seconds)) {
+            context.fact(label + ".back.seconds", seconds, "s");
         }
     }
 }

@@ -1,54 +1,43 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
+import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Fleet;
-import io.weir.perf.run.Request;
+import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.time.Duration;
 import java.util.List;
 
 /**
- * Requests of two seconds at a Tomcat with one thread: {@code /block} holds it, {@code /deferred} and {@code /completable} hand the job to a thread of its own. A quick run asks the first
- * ten times instead of a hundred, since it takes two seconds each.
+ * Requests of two seconds at a Tomcat with one thread. {@code /block} holds the thread, so requests are
+ * served one after the other; {@code /deferred} and {@code /completable} give it back, so they are served at
+ * the same time.
  */
-final class ServletBlock implements Experiment {
+@ExperimentName("servlet-block")
+@Question("requests of 2 s with one servlet thread: block, deferred, completable?")
+final class ServletBlock extends Experiment {
 
     private static final int REQUESTS = 100;
     private static final long JOB_SECONDS = 2;
 
-    private static int blocking(boolean quick) {
+    /** A quick run blocks less often, because each request takes two seconds. */
+    private static int blockingRequests(boolean quick) {
         return quick ? 10 : REQUESTS;
     }
 
     @Override
-    public String name() {
-        return "servlet-block";
+    public Estimate estimate(boolean quick, boolean remote) {
+        return new Estimate(4, Duration.ofSeconds(blockingRequests(quick) * JOB_SECONDS + 42));
     }
 
     @Override
-    public String question() {
-        return "requests of 2 s with one servlet thread: block, deferred, completable?";
-    }
-
-    @Override
-    public int steps(boolean quick) {
-        return 4;
-    }
-
-    @Override
-    public Duration length(boolean quick) {
-        return Duration.ofSeconds(blocking(quick) * JOB_SECONDS + 42);
-    }
-
-    @Override
-    public int processes() {
-        return 1;
-    }
-
-    @Override
-    public void run(Bench bench) throws InterruptedException {
-        Fleet.Server service = new Simulators(bench)
-                .ofStack(
+    public void run(ExperimentContext context) throws InterruptedException {
+        RunningServer service = new TestServers(context)
+                .service(
                         "mvc-jdbc",
                         "/delay?ms=1",
                         "--server.tomcat.threads.max=1",
@@ -56,25 +45,27 @@ final class ServletBlock implements Experiment {
                         "--sim.job.time=" + JOB_SECONDS + "s",
                         "--sim.job.compute-share=0",
                         "--sim.job.threads=" + REQUESTS);
-        int blocking = blocking(bench.quick());
-        Rounds rounds = new Rounds(bench, "WhoHoldsTheServletThread")
+        int blocking = blockingRequests(context.quick());
+        LoadAssertion oneByOne = LoadAssertion.atLeast("max", blocking * JOB_SECONDS * 1000 * 95 / 100);
+        LoadAssertion sameTime = LoadAssertion.below("max", 2 * JOB_SECONDS * 1000);
+        LoadAssertion all = LoadAssertion.ALL_SUCCEED;
+        Duration blockingLength = Duration.ofSeconds(blocking * JOB_SECONDS + 4);
+        Duration length = Duration.ofSeconds(6);
+        ClosedRounds rounds = new ClosedRounds(context)
                 .warmUp("/delay?ms=1", 1, Duration.ofSeconds(5))
-                .once("block", "/block", blocking, Duration.ofSeconds(blocking * JOB_SECONDS + 4))
-                .once("deferred", "/deferred", REQUESTS, Duration.ofSeconds(6))
-                .once("completable", "/completable", REQUESTS, Duration.ofSeconds(6));
-        rounds.ask(service, "one-thread", "job");
-        bench.fact("block.each", seconds(rounds.of("block")) / blocking, "s");
-        bench.fact("deferred.all", seconds(rounds.of("deferred")), "s");
-        bench.fact("completable.all", seconds(rounds.of("completable")), "s");
+                .then(RequestMode.ONCE, "block", "/block", blocking, blockingLength, all, oneByOne)
+                .then(RequestMode.ONCE, "deferred", "/deferred", REQUESTS, length, all, sameTime)
+                .then(RequestMode.ONCE, "completable", "/completable", REQUESTS, length, all, sameTime);
+        rounds.run(service, "one-thread", "job");
+        context.fact("block.each", seconds(rounds.requests("block")) / blocking, "s");
+        context.fact("deferred.all", seconds(rounds.requests("deferred")), "s");
+        context.fact("completable.all", seconds(rounds.requests("completable")), "s");
     }
 
     /** From the first request to the last answer. */
     private static double seconds(List<Request> requests) {
         long began = requests.stream().mapToLong(Request::atMillis).min().orElse(0);
-        double ended = requests.stream()
-                .mapToDouble(one -> one.atMillis() + one.micros() / 1000.0)
-                .max()
-                .orElse(0);
+        double ended = requests.stream().mapToDouble(Request::endMillis).max().orElse(0);
         return (ended - began) / 1000;
     }
 }

@@ -1,95 +1,84 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Fleet;
-import io.weir.perf.run.Request;
+import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 
 /**
- * Tomcat's three limits and 150 users who keep their connections, at a service of 100 ms: more than it has threads for wait in Tomcat; more than it may have connections for wait in
- * the kernel, connected and unanswered; more than may wait there cannot connect. Who gives up is not taken from the kernel's queue, so after their patience's time callers
- * find it full, and cannot connect either. The last settings are not the original's: there some cannot from the beginning.
+ * Tomcat's three limits and 150 users with persistent connections, at a service of 100 ms. Connections beyond
+ * its threads wait in Tomcat. Connections beyond {@code max-connections} wait in the kernel, connected and
+ * unanswered; callers beyond {@code accept-count} cannot connect. The kernel's queue keeps connections whose
+ * callers have given up, so later callers find it full. The original does not have the last settings, with
+ * which some callers cannot connect from the beginning.
  */
-final class TomcatKnobs implements Experiment {
+@ExperimentName("tomcat-knobs")
+@Question("threads.max, max-connections, accept-count and 150 users: what does a client see at each overflow?")
+final class TomcatKnobs extends Experiment {
 
     private static final int USERS = 150;
-    private static final Duration PATIENCE = Duration.ofSeconds(4);
     private static final String PATH = "/delay?ms=100";
 
-    /**
-     * Settings.
-     *
-     * @param threads {@code threads.max}
-     * @param connections {@code max-connections}
-     * @param waiting {@code accept-count}
-     */
-    private record Knobs(int threads, int connections, int waiting) {
+    private record Knobs(int maxThreads, int maxConnections, int acceptCount) {
 
         String label() {
-            return threads + "-" + connections + "-" + waiting;
+            return maxThreads + "-" + maxConnections + "-" + acceptCount;
+        }
+
+        /** With a connection each, nearly all users are served; Tomcat delays some of them for long. */
+        LoadAssertion assertion() {
+            return USERS <= maxConnections ? LoadAssertion.successPercent(99) : LoadAssertion.SOME_FAIL;
         }
     }
 
     private static final List<Knobs> ALL =
             List.of(new Knobs(200, 8192, 100), new Knobs(50, 150, 50), new Knobs(50, 100, 50), new Knobs(50, 100, 10));
 
-    private static Duration each(boolean quick) {
+    private static Duration length(boolean quick) {
         return Duration.ofSeconds(quick ? 10 : 60);
     }
 
     @Override
-    public String name() {
-        return "tomcat-knobs";
+    public Estimate estimate(boolean quick, boolean remote) {
+        return new Estimate(2 * ALL.size(), length(quick).plusSeconds(25).multipliedBy(ALL.size()));
     }
 
     @Override
-    public String question() {
-        return "threads.max, max-connections, accept-count and 150 users: what does a client see at each overflow?";
-    }
-
-    @Override
-    public int steps(boolean quick) {
-        return 2 * ALL.size();
-    }
-
-    @Override
-    public Duration length(boolean quick) {
-        return each(quick).plusSeconds(25).multipliedBy(ALL.size());
-    }
-
-    @Override
-    public int processes() {
-        return 1;
-    }
-
-    @Override
-    public void run(Bench bench) throws InterruptedException {
-        Simulators simulators = new Simulators(bench);
-        double whole = 0;
+    public void run(ExperimentContext context) throws InterruptedException {
+        TestServers servers = new TestServers(context);
+        double reference = 0;
         for (Knobs knobs : ALL) {
-            Fleet.Server service = simulators.ofStack(
+            RunningServer service = servers.service(
                     "mvc-jdbc",
                     "/delay?ms=1",
-                    "--server.tomcat.threads.max=" + knobs.threads(),
-                    "--server.tomcat.max-connections=" + knobs.connections(),
-                    "--server.tomcat.accept-count=" + knobs.waiting());
-            Rounds rounds = new Rounds(bench, "WhatDoClientsSeeWhenTomcatOverflows")
-                    .patience(PATIENCE)
-                    .warmUp(PATH, knobs.threads(), Duration.ofSeconds(6))
-                    // Those who are first in the kernel's queue are not to be missed: later callers find it full of who
-                    // has left.
-                    .fromTheFirst(knobs.label(), PATH, USERS, each(bench.quick()));
-            rounds.ask(service, knobs.label(), "delay");
-            bench.stop(service);
-            List<Request> requests = rounds.of(knobs.label());
-            double served = requests.stream().filter(Request::succeeded).count();
-            if (knobs.threads() == 50 && whole == 0) {
-                whole = served;
-            } else if (whole > 0) {
-                bench.fact(String.format(Locale.ROOT, "%s.of-50-150-50", knobs.label()), 100 * served / whole, "%");
+                    "--server.tomcat.threads.max=" + knobs.maxThreads(),
+                    "--server.tomcat.max-connections=" + knobs.maxConnections(),
+                    "--server.tomcat.accept-count=" + knobs.acceptCount());
+            // The step includes the first callers in the kernel's queue: later ones find it full.
+            ClosedRounds rounds = new ClosedRounds(context)
+                    .timeout(Duration.ofSeconds(4))
+                    .warmUp(PATH, knobs.maxThreads(), Duration.ofSeconds(6))
+                    .then(
+                            RequestMode.REPEAT_FROM_ARRIVAL,
+                            knobs.label(),
+                            PATH,
+                            USERS,
+                            length(context.quick()),
+                            knobs.assertion(),
+                            LoadAssertion.SOME_SUCCEED);
+            rounds.run(service, knobs.label(), "delay");
+            context.stop(service);
+            double served = rounds.successes(knobs.label());
+            if (knobs.label().equals("50-150-50")) {
+                reference = served;
+            } else if (reference > 0) {
+                context.fact(knobs.label() + ".of-50-150-50", 100 * served / reference, "%");
             }
         }
     }

@@ -1,37 +1,33 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Fleet;
+import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.time.Duration;
 
-/** 300 callers, each on a virtual thread, want one of ten connections for 50 ms; HikariCP lets them wait for half a second. With a semaphore in front, only ten ask it at a time. */
-final class VirtualHikari implements Experiment {
+/**
+ * 300 callers, each on a virtual thread, want one of ten connections for 50 ms. HikariCP lets them wait for
+ * half a second, so some fail. A semaphore in front admits ten at a time, so none fails.
+ */
+@ExperimentName("virtual-hikari")
+@Question("virtual threads on a small pool, without and with the semaphore: which requests fail?")
+final class VirtualHikari extends Experiment {
 
     private static final int CALLERS = 300;
+    private static final String PATH = "/connections?guard=";
 
-    private static Duration each(boolean quick) {
+    private static Duration length(boolean quick) {
         return Duration.ofSeconds(quick ? 10 : 60);
     }
 
     @Override
-    public String name() {
-        return "virtual-hikari";
-    }
-
-    @Override
-    public String question() {
-        return "virtual threads on a small pool, without and with the semaphore: who fails?";
-    }
-
-    @Override
-    public int steps(boolean quick) {
-        return 3;
-    }
-
-    @Override
-    public Duration length(boolean quick) {
-        return each(quick).multipliedBy(2).plusSeconds(30);
+    public Estimate estimate(boolean quick, boolean remote) {
+        return new Estimate(3, length(quick).multipliedBy(2).plusSeconds(30));
     }
 
     @Override
@@ -40,12 +36,13 @@ final class VirtualHikari implements Experiment {
     }
 
     @Override
-    public void run(Bench bench) throws InterruptedException {
-        Fleet.Server service = new Simulators(bench).ofStack("mvc-jdbc-virtual", "/connections?guard=none");
-        new Rounds(bench, "WhatStopsVirtualThreads")
-                .warmUp("/connections?guard=none", 10, Duration.ofSeconds(5))
-                .then("none", "/connections?guard=none", CALLERS, each(bench.quick()))
-                .then("semaphore", "/connections?guard=semaphore", CALLERS, each(bench.quick()))
-                .ask(service, "ten-connections", "connections");
+    public void run(ExperimentContext context) throws InterruptedException {
+        RunningServer service = new TestServers(context).service("mvc-jdbc-virtual", PATH + "none");
+        Duration length = length(context.quick());
+        new ClosedRounds(context)
+                .warmUp(PATH + "none", 10, Duration.ofSeconds(5))
+                .then(RequestMode.REPEAT, "none", PATH + "none", CALLERS, length, LoadAssertion.SOME_FAIL)
+                .then(RequestMode.REPEAT, "semaphore", PATH + "semaphore", CALLERS, length, LoadAssertion.ALL_SUCCEED)
+                .run(service, "ten-connections", "connections");
     }
 }

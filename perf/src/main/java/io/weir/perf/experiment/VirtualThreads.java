@@ -1,54 +1,59 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Bench;
+import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment;
-import io.weir.perf.run.Fleet;
+import io.weir.perf.run.Experiment.ExperimentName;
+import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
 /**
- * A hundred callers of a service that asks two others for 200 ms each, in six ways. {@code tomcat-20} and {@code tomcat-50} have so many platform threads, each of which waits for both answers, one
- * after the other; the rest has a thread for everybody, or none.
+ * A hundred callers of a service that calls two others for 200 ms each, in six ways. {@code tomcat-20} and
+ * {@code tomcat-50} have that many platform threads, and each waits for one answer after the other. The other
+ * ways have a thread for each caller, or none.
  */
-final class VirtualThreads implements Experiment {
+@ExperimentName("virtual-threads")
+@Question("100 concurrent, two calls of 200 ms: Tomcat 20, 50, virtual, virtual in parallel, WebClient, coroutines?")
+final class VirtualThreads extends Experiment {
 
     private static final int CALLERS = 100;
+    private static final int CALL_MILLIS = 200;
 
-    /** A way of asking; those that share a service have the same number of platform threads. */
-    private record Way(String label, String path, int threads) {}
+    /** A way to call both services; ways with the same number of platform threads share a service. */
+    private record Way(String label, String kind, boolean parallel, int threads) {
+
+        String path() {
+            return "/fanout/" + kind + "?parallel=" + parallel;
+        }
+
+        LoadAssertion notFasterThanTheCalls() {
+            return LoadAssertion.atLeast("min", parallel ? CALL_MILLIS : 2 * CALL_MILLIS);
+        }
+    }
 
     private static final List<Way> ALL = List.of(
-            new Way("tomcat-20", "/fanout/platform?parallel=false", 20),
-            new Way("tomcat-50", "/fanout/platform?parallel=false", 50),
-            new Way("virtual", "/fanout/virtual?parallel=false", 50),
-            new Way("virtual-parallel", "/fanout/virtual?parallel=true", 50),
-            new Way("webclient", "/fanout/webclient?parallel=true", 50),
-            new Way("coroutines", "/fanout/coroutines?parallel=true", 50));
+            new Way("tomcat-20", "platform", false, 20),
+            new Way("tomcat-50", "platform", false, 50),
+            new Way("virtual", "virtual", false, 50),
+            new Way("virtual-parallel", "virtual", true, 50),
+            new Way("webclient", "webclient", true, 50),
+            new Way("coroutines", "coroutines", true, 50));
 
-    /** A thousand requests of the slowest way take twenty seconds. */
-    private static Duration each(boolean quick) {
+    /** In a full run, the slowest way completes a thousand requests. */
+    private static Duration length(boolean quick) {
         return Duration.ofSeconds(quick ? 6 : 25);
     }
 
     @Override
-    public String name() {
-        return "virtual-threads";
-    }
-
-    @Override
-    public String question() {
-        return "100 concurrent, two calls of 200 ms: Tomcat 20, 50, virtual, virtual in parallel, WebClient, coroutines?";
-    }
-
-    @Override
-    public int steps(boolean quick) {
-        return ALL.size() + 2;
-    }
-
-    @Override
-    public Duration length(boolean quick) {
-        return each(quick).plusSeconds(3).multipliedBy(ALL.size()).plusSeconds(50);
+    public Estimate estimate(boolean quick, boolean remote) {
+        return new Estimate(
+                ALL.size() + 2,
+                length(quick).plusSeconds(3).multipliedBy(ALL.size()).plusSeconds(50));
     }
 
     @Override
@@ -57,39 +62,47 @@ final class VirtualThreads implements Experiment {
     }
 
     @Override
-    public void run(Bench bench) throws InterruptedException {
-        Simulators simulators = new Simulators(bench);
-        Fleet.Server asked = simulators.beside("asked", "webflux-r2dbc", "/delay?ms=1");
-        double slowest = ask(bench, simulators, asked, 20).mean("tomcat-20");
-        Rounds others = ask(bench, simulators, asked, 50);
+    public void run(ExperimentContext context) throws InterruptedException {
+        TestServers servers = new TestServers(context);
+        RunningServer called = servers.ready(servers.simulator("asked", "webflux-r2dbc"), "/delay?ms=1");
+        double slowest = measure(20, called, servers, context).mean("tomcat-20");
+        ClosedRounds others = measure(50, called, servers, context);
         double fifty = others.mean("tomcat-50");
         double virtual = others.mean("virtual");
         double parallel = others.mean("virtual-parallel");
-        bench.mustHold(
-                "the fewer threads there are to wait, the longer it takes: tomcat-20 > tomcat-50 > virtual",
+        context.require(
+                "fewer threads that wait take longer: tomcat-20 > tomcat-50 > virtual",
                 slowest > fifty && fifty > virtual,
                 String.format(Locale.ROOT, "%.0f, %.0f, %.0f ms", slowest, fifty, virtual));
-        bench.mustHold(
-                "asking both at once takes less time than one after the other: virtual > virtual-parallel",
+        context.require(
+                "two calls in parallel take less time than one after the other: virtual > virtual-parallel",
                 virtual > parallel,
                 String.format(Locale.ROOT, "%.0f, %.0f ms", virtual, parallel));
     }
 
-    private static Rounds ask(Bench bench, Simulators simulators, Fleet.Server asked, int threads)
+    private static ClosedRounds measure(
+            int threads, RunningServer called, TestServers servers, ExperimentContext context)
             throws InterruptedException {
-        String two = asked.url() + "/delay?ms=200";
-        Fleet.Server service = simulators.whole(
-                "mvc-jdbc",
-                "/delay?ms=1",
-                "--sim.fanout.threads=" + threads,
-                "--sim.fanout.services=" + two + ',' + two);
-        Rounds rounds = new Rounds(bench, "WhatDoesWaitingCost")
-                .warmUp("/fanout/virtual?parallel=true", CALLERS, Duration.ofSeconds(6));
-        ALL.stream()
-                .filter(way -> way.threads() == threads)
-                .forEach(way -> rounds.then(way.label(), way.path(), CALLERS, each(bench.quick())));
-        rounds.ask(service, threads + "-threads", "fanout");
-        bench.stop(service);
+        String call = called.url() + "/delay?ms=" + CALL_MILLIS;
+        RunningServer service = servers.simulator(
+                "service", "mvc-jdbc", "--sim.fanout.threads=" + threads, "--sim.fanout.services=" + call + ',' + call);
+        servers.ready(service, "/delay?ms=1");
+        ClosedRounds rounds =
+                new ClosedRounds(context).warmUp("/fanout/virtual?parallel=true", CALLERS, Duration.ofSeconds(6));
+        for (Way way : ALL) {
+            if (way.threads() == threads) {
+                rounds.then(
+                        RequestMode.REPEAT,
+                        way.label(),
+                        way.path(),
+                        CALLERS,
+                        length(context.quick()),
+                        LoadAssertion.ALL_SUCCEED,
+                        way.notFasterThanTheCalls());
+            }
+        }
+        rounds.run(service, threads + "-threads", "fanout");
+        context.stop(service);
         return rounds;
     }
 }

@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import org.knowm.xchart.BitmapEncoder;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
@@ -19,11 +21,12 @@ import org.knowm.xchart.style.AxesChartStyler;
 import org.knowm.xchart.style.Styler;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
-/** How all plots look, and where they are written. */
+/** The style of all plots; writes them to a directory. */
 final class Charts {
 
-    static final double FLOOR_MS = 0.1;
-    static final Color QUIET = new Color(0x565f6b);
+    /** The lower end of logarithmic scales: 0.1 ms. */
+    private static final double LOGARITHMIC_MIN = 0.1;
+
     private static final int WIDTH = 960;
     private static final int HEIGHT = 340;
     private static final Color[] SERIES = {
@@ -37,34 +40,77 @@ final class Charts {
         new Color(0xd14d9c)
     };
 
-    /** Series that differ in colour. */
-    static final int SERIES_MAX = SERIES.length;
+    /** The number of series with different colours. */
+    static final int MAX_SERIES = SERIES.length;
+
+    /** A plot that was written. */
+    record Plot(String file, String title) {}
+
+    record Point(double x, double y) {}
 
     private final Path directory;
-    private final List<Plots.Plot> written = new ArrayList<>();
+    private final List<Plot> written = new ArrayList<>();
 
     Charts(Path directory) {
         this.directory = directory;
     }
 
-    /** What has been saved. */
-    List<Plots.Plot> written() {
+    List<Plot> written() {
         return written;
     }
 
-    static XYChart lines(String title, String across, String unit) {
+    static XYChart lines(String title, String xTitle, String unit) {
         XYChart chart = new XYChartBuilder()
                 .width(WIDTH)
                 .height(HEIGHT)
                 .title(title)
-                .xAxisTitle(across)
+                .xAxisTitle(xTitle)
                 .yAxisTitle(unit)
                 .build();
         style(chart.getStyler());
         return chart;
     }
 
-    static CategoryChart categories(String title, String unit) {
+    /** Adds a line. A logarithmic scale shows smaller values at its lower end. */
+    static XYSeries line(XYChart chart, String name, List<Point> points, int index, boolean logarithmic) {
+        XYSeries series = chart.addSeries(
+                name,
+                points.stream().mapToDouble(Point::x).toArray(),
+                points.stream()
+                        .mapToDouble(point -> logarithmic ? Math.max(LOGARITHMIC_MIN, point.y()) : point.y())
+                        .toArray());
+        series.setLineColor(SERIES[index % SERIES.length]);
+        series.setMarkerColor(SERIES[index % SERIES.length]);
+        series.setLineWidth(1.6f);
+        series.setMarker(SeriesMarkers.NONE);
+        return series;
+    }
+
+    /** Sets the scale to the largest value of all lines. */
+    static void scale(XYChart chart, Collection<List<Point>> lines, boolean logarithmic) {
+        scale(chart.getStyler(), max(lines), logarithmic);
+    }
+
+    static double max(Collection<List<Point>> lines) {
+        return lines.stream()
+                .flatMap(List::stream)
+                .mapToDouble(Point::y)
+                .filter(Double::isFinite)
+                .max()
+                .orElse(0);
+    }
+
+    private static void scale(AxesChartStyler styler, double max, boolean logarithmic) {
+        styler.setYAxisLogarithmic(logarithmic);
+        if (logarithmic) {
+            double decade = Math.pow(10, Math.ceil(Math.log10(Math.max(1, max * 1.05))));
+            styler.setYAxisMin(LOGARITHMIC_MIN).setYAxisMax(decade);
+        } else {
+            styler.setYAxisMin(0.0).setYAxisMax(max > 0 ? 1.1 * max : 1);
+        }
+    }
+
+    static CategoryChart bars(String title, String unit) {
         CategoryChart chart = new CategoryChartBuilder()
                 .width(WIDTH)
                 .height(HEIGHT)
@@ -76,12 +122,24 @@ final class Charts {
         return chart;
     }
 
-    static XYSeries line(XYChart chart, String name, double[] x, double[] y, int index) {
-        XYSeries series = chart.addSeries(name, x, y);
-        series.setLineColor(colour(index));
-        series.setLineWidth(1.6f);
-        series.setMarker(SeriesMarkers.NONE);
-        return series;
+    /** Writes groups of bars, one bar of each series for each label; nothing if all values are 0. */
+    void saveBars(String file, String title, String unit, List<String> labels, Map<String, List<Double>> series)
+            throws IOException {
+        double max = series.values().stream()
+                .flatMap(List::stream)
+                .mapToDouble(value -> value)
+                .max()
+                .orElse(0);
+        if (max <= 0) {
+            return;
+        }
+        CategoryChart chart = bars(title, unit);
+        int index = 0;
+        for (Map.Entry<String, List<Double>> one : series.entrySet()) {
+            chart.addSeries(one.getKey(), labels, one.getValue()).setFillColor(SERIES[index++ % SERIES.length]);
+        }
+        scale(chart.getStyler(), max, false);
+        save(chart, file, title);
     }
 
     static void area(XYSeries series, XYSeries.XYSeriesRenderStyle style, Color colour) {
@@ -105,41 +163,16 @@ final class Charts {
                 .setChartBackgroundColor(Color.WHITE)
                 .setPlotBorderVisible(false)
                 .setAnnotationTextFont(font.deriveFont(10f))
-                .setAnnotationTextFontColor(QUIET)
+                .setAnnotationTextFontColor(new Color(0x565f6b))
                 .setAnnotationLineColor(new Color(0xb9c0c9))
                 .setAnnotationLineStroke(new BasicStroke(1))
                 .setMarkerSize(6);
         styler.setDecimalPattern("#,###.###");
     }
 
-    /** Its values go up to the most; on a logarithmic scale from {@link #FLOOR_MS} on. */
-    static void scale(AxesChartStyler styler, boolean logarithmic, double most) {
-        styler.setYAxisLogarithmic(logarithmic);
-        if (logarithmic) {
-            styler.setYAxisMin(FLOOR_MS).setYAxisMax(decadeAbove(most));
-        } else {
-            styler.setYAxisMin(0.0).setYAxisMax(most > 0 ? 1.1 * most : 1);
-        }
-    }
-
-    private static double decadeAbove(double most) {
-        return Math.pow(10, Math.ceil(Math.log10(Math.max(1, most * 1.05))));
-    }
-
-    /** A value that can be drawn on such a scale. */
-    static double atLeast(boolean logarithmic, double value) {
-        return logarithmic ? Math.max(FLOOR_MS, value) : value;
-    }
-
-    /** That of a plot's series, by its number. */
-    static Color colour(int index) {
-        return SERIES[index % SERIES.length];
-    }
-
-    /** Writes it, into a file of that name. */
     void save(Chart<?, ?> chart, String name, String title) throws IOException {
         String file = name.replaceAll("[^A-Za-z0-9._-]+", "-") + ".png";
         Files.write(directory.resolve(file), BitmapEncoder.getBitmapBytes(chart, BitmapEncoder.BitmapFormat.PNG));
-        written.add(new Plots.Plot("plots/" + file, title));
+        written.add(new Plot("plots/" + file, title));
     }
 }

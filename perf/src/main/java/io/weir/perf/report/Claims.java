@@ -1,30 +1,36 @@
 package io.weir.perf.report;
 
+import io.weir.perf.result.CsvTable;
+import io.weir.perf.result.RunFigures;
+import io.weir.perf.result.RunResult;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
- * What was claimed, beside what was measured.
+ * Compares claimed figures with measured ones.
  *
- * <p>A claim is a number ({@code 109}), a bound ({@code <19}, {@code >=99}), or a word for one figure against another ({@code <webflux/p99-ms}). A number is agreed with within its
- * tolerance, in percent of it ({@code 20%}) or in its unit ({@code 0.05}); a bound is widened by it. Where a figure does not agree, the first explanation
- * whose condition holds in this run is given, or none.
+ * <p>A claim is a number ({@code 109}), a bound ({@code <19}, {@code >=99}), or a comparison with another
+ * figure ({@code <webflux/p99-ms}). The tolerance is a percentage of the claim ({@code 20%}) or an amount in
+ * its unit ({@code 0.05}); it also widens bounds. If a figure disagrees, the first explanation whose
+ * condition holds in this run is shown.
  */
 final class Claims {
 
     private static final Pattern CLAIMED = Pattern.compile("(<=|>=|<|>)?\\s*(\\S+)");
     private static final Pattern CONDITION = Pattern.compile("(\\S+)\\s+(<=|>=|<|>|=)\\s+(\\S+)");
 
-    /** Whether the measured figure is the claimed one. */
+    /** Whether the measured figure agrees with the claim. */
     enum Agreement {
         YES,
         NO,
         NOT_MEASURED;
 
-        String word() {
+        String text() {
             return name().toLowerCase(Locale.ROOT).replace('_', ' ');
         }
     }
@@ -32,130 +38,101 @@ final class Claims {
     /**
      * A line of the table.
      *
-     * @param beside the figure that the claim names, or the number that it is
-     * @param why it does not agree, or could not be measured; empty: not known
+     * @param reference the claimed number, or the figure that the claim names
+     * @param explanation why the figure disagrees or was not measured; empty: unknown
      */
-    record Line(
-            String name,
-            String claimed,
-            OptionalDouble beside,
-            String unit,
-            String tolerance,
-            OptionalDouble measured,
-            Agreement agreement,
-            String why,
-            String source) {}
+    record ComparedClaim(
+            Claim claim, OptionalDouble reference, OptionalDouble measured, Agreement agreement, String explanation) {
 
-    private record Claim(
-            RawFile.Row row,
-            String experiment,
-            String name,
-            String claimed,
-            String unit,
-            String tolerance,
-            String source) {}
+        String name() {
+            return claim.name;
+        }
+    }
 
-    private record Why(RawFile.Row row, String experiment, String name, String condition, String why) {}
+    record Claim(String experiment, String name, String claimed, String unit, String tolerance, String source) {}
+
+    private record Explanation(String experiment, String name, String condition, String text) {}
+
+    private static final CsvTable<Claim> CLAIMS = new CsvTable<>(
+            "claims.csv",
+            Claim.class,
+            List.of("experiment!", "name!", "claimed!", "unit", "tolerance", "source!"),
+            Claims::check);
+    private static final CsvTable<Explanation> EXPLANATIONS = new CsvTable<>(
+            "whys.csv", Explanation.class, List.of("experiment!", "name!", "condition!", "why!"), Claims::check);
 
     private final List<Claim> claims;
-    private final List<Why> whys;
+    private final List<Explanation> explanations;
 
-    private Claims(List<Claim> claims, List<Why> whys) {
+    private Claims(List<Claim> claims, List<Explanation> explanations) {
         this.claims = claims;
-        this.whys = whys;
+        this.explanations = explanations;
     }
 
-    /** Those that come with the program. */
+    /** The claims in this jar. */
     static Claims shipped() {
-        return new Claims(
-                RawFile.shipped(
-                        "/claims.csv",
-                        List.of("experiment", "name", "claimed", "unit", "tolerance", "source"),
-                        Claims::claim),
-                RawFile.shipped("/whys.csv", List.of("experiment", "name", "condition", "why"), Claims::why));
+        return new Claims(CLAIMS.readResource(), EXPLANATIONS.readResource());
     }
 
-    /** Those of a directory's {@code claims.csv} and {@code whys.csv}. */
-    static Claims in(java.nio.file.Path directory) {
-        return new Claims(
-                RawFile.read(
-                        directory.resolve("claims.csv"),
-                        List.of("experiment", "name", "claimed", "unit", "tolerance", "source"),
-                        Claims::claim),
-                RawFile.read(
-                        directory.resolve("whys.csv"), List.of("experiment", "name", "condition", "why"), Claims::why));
+    /** The claims in a directory. */
+    static Claims in(Path directory) {
+        return new Claims(CLAIMS.read(directory), EXPLANATIONS.read(directory));
     }
 
-    private static Claim claim(RawFile.Row row) {
-        String claimed = row.name("claimed");
-        if (!CLAIMED.matcher(claimed).matches()) {
-            throw row.wrong("claimed", claimed, "a number, or <, <=, >, >= and a number or a figure's name");
+    private static Claim check(CsvTable.CsvRow row, Claim claim) {
+        if (!CLAIMED.matcher(claim.claimed).matches()) {
+            throw row.invalid("claimed", "a number, or <, <=, >, >= and a number or a figure's name");
         }
-        String tolerance = row.text("tolerance");
-        if (!tolerance.matches("|\\d+(\\.\\d+)?%?")) {
-            throw row.wrong("tolerance", tolerance, "nothing, a number in the claim's unit, or a number with %");
+        if (!claim.tolerance.matches("|\\d+(\\.\\d+)?%?")) {
+            throw row.invalid("tolerance", "nothing, a number in the claim's unit, or a number with %");
         }
-        return new Claim(
-                row,
-                row.name("experiment"),
-                row.name("name"),
-                claimed,
-                row.text("unit"),
-                tolerance,
-                row.name("source"));
+        return claim;
     }
 
-    private static Why why(RawFile.Row row) {
-        String condition = row.name("condition");
-        for (String part : condition.split(" and ", -1)) {
-            if (!CONDITION.matcher(part).matches()) {
-                throw row.wrong(
-                        "condition", condition, "a figure or property, one of < <= > >= =, a value; joined by and");
-            }
+    private static Explanation check(CsvTable.CsvRow row, Explanation explanation) {
+        if (!parts(explanation.condition)
+                .allMatch(part -> CONDITION.matcher(part).matches())) {
+            throw row.invalid("condition", "a figure or property, one of < <= > >= =, a value; joined by and");
         }
-        return new Why(row, row.name("experiment"), row.name("name"), condition, row.name("why"));
+        return explanation;
     }
 
-    /** The table of a run. */
-    List<Line> compare(Run run, Figures figures) {
+    private static Stream<String> parts(String condition) {
+        return Stream.of(condition.split(" and ", -1));
+    }
+
+    /** Compares all claims about a run's experiment. */
+    List<ComparedClaim> compare(RunResult run, RunFigures figures) {
         return claims.stream()
                 .filter(claim -> claim.experiment.equals(run.property("experiment")))
                 .map(claim -> compare(claim, run, figures))
                 .toList();
     }
 
-    private Line compare(Claim claim, Run run, Figures figures) {
+    private ComparedClaim compare(Claim claim, RunResult run, RunFigures figures) {
         OptionalDouble measured = figures.get(claim.name);
         Matcher claimed = CLAIMED.matcher(claim.claimed);
         if (!claimed.matches()) {
             throw new IllegalStateException(claim.claimed);
         }
-        String bound = claimed.group(1) == null ? "" : claimed.group(1);
-        OptionalDouble beside = number(claimed.group(2), figures);
-        Agreement agreement = measured.isEmpty() || beside.isEmpty()
+        String operator = claimed.group(1) == null ? "" : claimed.group(1);
+        OptionalDouble reference = number(claimed.group(2), figures);
+        Agreement agreement = measured.isEmpty() || reference.isEmpty()
                 ? Agreement.NOT_MEASURED
-                : agrees(measured.getAsDouble(), bound, beside.getAsDouble(), claim.tolerance)
+                : holds(measured.getAsDouble(), operator, reference.getAsDouble(), claim.tolerance)
                         ? Agreement.YES
                         : Agreement.NO;
-        return new Line(
-                claim.name,
-                claim.claimed,
-                beside,
-                claim.unit,
-                claim.tolerance,
-                measured,
-                agreement,
-                agreement == Agreement.YES ? "" : why(claim, run, figures),
-                claim.source);
+        String explanation = agreement == Agreement.YES ? "" : explain(claim, run, figures);
+        return new ComparedClaim(claim, reference, measured, agreement, explanation);
     }
 
-    private static boolean agrees(double measured, String bound, double claimed, String tolerance) {
+    private static boolean holds(double measured, String operator, double claimed, String tolerance) {
         double slack = tolerance.isEmpty()
                 ? 0
                 : tolerance.endsWith("%")
-                        ? Math.abs(claimed) * Double.parseDouble(tolerance.substring(0, tolerance.length() - 1)) / 100
+                        ? Math.abs(claimed) * Double.parseDouble(tolerance.replace("%", "")) / 100
                         : Double.parseDouble(tolerance);
-        return switch (bound) {
+        return switch (operator) {
             case "<" -> measured < claimed + slack;
             case "<=" -> measured <= claimed + slack;
             case ">" -> measured > claimed - slack;
@@ -164,38 +141,34 @@ final class Claims {
         };
     }
 
-    private String why(Claim claim, Run run, Figures figures) {
-        return whys.stream()
-                .filter(why -> why.experiment.equals(claim.experiment)
-                        && (why.name.equals("*") || why.name.equals(claim.name))
-                        && holds(why.condition, run, figures))
-                .map(Why::why)
+    private String explain(Claim claim, RunResult run, RunFigures figures) {
+        return explanations.stream()
+                .filter(one -> one.experiment.equals(claim.experiment)
+                        && (one.name.equals("*") || one.name.equals(claim.name))
+                        && parts(one.condition).allMatch(part -> holds(part, run, figures)))
+                .map(Explanation::text)
                 .findFirst()
                 .orElse("");
     }
 
-    private static boolean holds(String condition, Run run, Figures figures) {
-        for (String part : condition.split(" and ", -1)) {
-            Matcher words = CONDITION.matcher(part);
-            if (!words.matches() || !holds(words.group(1), words.group(2), words.group(3), run, figures)) {
-                return false;
-            }
+    private static boolean holds(String condition, RunResult run, RunFigures figures) {
+        Matcher words = CONDITION.matcher(condition);
+        if (!words.matches()) {
+            return false;
         }
-        return true;
-    }
-
-    private static boolean holds(String left, String operator, String right, Run run, Figures figures) {
-        if (operator.equals("=")) {
+        String left = words.group(1);
+        String right = words.group(3);
+        if (words.group(2).equals("=")) {
             return run.property(left).equals(right);
         }
         OptionalDouble first = number(run.properties().getOrDefault(left, left), figures);
         OptionalDouble second = number(run.properties().getOrDefault(right, right), figures);
         return first.isPresent()
                 && second.isPresent()
-                && agrees(first.getAsDouble(), operator, second.getAsDouble(), "");
+                && holds(first.getAsDouble(), words.group(2), second.getAsDouble(), "");
     }
 
-    private static OptionalDouble number(String text, Figures figures) {
+    private static OptionalDouble number(String text, RunFigures figures) {
         try {
             return OptionalDouble.of(Double.parseDouble(text));
         } catch (NumberFormatException e) {

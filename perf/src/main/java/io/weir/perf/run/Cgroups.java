@@ -6,64 +6,64 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** A cgroup for each process, of version 1 or 2, where this user may make some. */
+/** Creates a cgroup, version 1 or 2, for each process, if this user may. */
 final class Cgroups implements AutoCloseable {
 
     private static final long PERIOD_MICROS = 100_000;
-    /** Times the weight of any other group. */
-    private static final int PREFERENCE = 10;
 
-    private static final int WEIGHT = 100;
-    private static final int SHARES = 1024;
+    /** The generator's weight as a multiple of the others'. */
+    private static final int PRIORITY = 10;
+
     private static final Path ROOT = Path.of("/sys/fs/cgroup");
 
+    private final boolean unified = Files.exists(ROOT.resolve("cgroup.controllers"));
     private final @Nullable Path home;
-    private final boolean unified;
-    private final List<Path> made = new ArrayList<>();
+    private final List<Path> created = new ArrayList<>();
 
     Cgroups() {
         String name = "weir-perf-" + ProcessHandle.current().pid();
-        this.unified = Files.exists(ROOT.resolve("cgroup.controllers"));
-        this.home = unified ? unifiedHome(name) : cpuHome(name);
-        if (home != null) {
-            made.add(home);
-        }
+        this.home = unified ? createUnified(ROOT.resolve(name)) : createV1(name);
     }
 
-    private static @Nullable Path unifiedHome(String name) {
-        Path home = ROOT.resolve(name);
+    private @Nullable Path createUnified(Path group) {
         try {
-            Files.createDirectory(home);
-            Files.writeString(home.resolve("cgroup.subtree_control"), "+cpu");
-            return home;
+            create(group);
+            Files.writeString(group.resolve("cgroup.subtree_control"), "+cpu");
+            return group;
         } catch (IOException e) {
-            delete(home);
+            close();
             return null;
         }
     }
 
-    /** Below that of this process, so that what limits this one limits its children. */
-    private static @Nullable Path cpuHome(String name) {
+    /** Below the group of this process, so that its limits apply. */
+    private @Nullable Path createV1(String name) {
         try {
             for (String line : Files.readAllLines(Path.of("/proc/self/cgroup"))) {
                 String[] fields = line.split(":", 3);
                 if (List.of(fields[1].split(",", -1)).contains("cpu")) {
-                    Path home = ROOT.resolve(fields[1])
+                    Path group = ROOT.resolve(fields[1])
                             .resolve(fields[2].substring(1))
                             .resolve(name);
-                    Files.createDirectory(home);
-                    if (Files.isWritable(home.resolve("cpu.cfs_quota_us"))) {
-                        return home;
+                    create(group);
+                    if (Files.isWritable(group.resolve("cpu.cfs_quota_us"))) {
+                        return group;
                     }
-                    delete(home);
+                    close();
                 }
             }
         } catch (IOException e) {
-            // No such file system, or not for this user.
+            // Not available, or not permitted.
         }
         return null;
+    }
+
+    private void create(Path group) throws IOException {
+        Files.createDirectory(group);
+        created.add(group);
     }
 
     boolean available() {
@@ -71,27 +71,24 @@ final class Cgroups implements AutoCloseable {
     }
 
     /**
-     * A group for a process, limited to so many cores' worth.
+     * The group of a process.
      *
-     * @param preferred whether it goes before others where the cores do not suffice
-     * @return the file that its number is to be written to
+     * @param cores the quota
+     * @param priority whether it has a larger weight than others
+     * @return the file that the process writes its pid to
      */
-    synchronized Path group(String process, int cores, boolean preferred) {
-        if (home == null) {
-            throw new IllegalStateException("there are no cgroups");
-        }
-        Path group = home.resolve(process);
+    synchronized Path group(String process, int cores, boolean priority) {
+        Path group = Objects.requireNonNull(home, "no cgroups").resolve(process);
+        int weight = priority ? PRIORITY : 1;
         try {
             if (!Files.exists(group)) {
-                Files.createDirectory(group);
-                made.add(group);
+                create(group);
             }
-            int times = preferred ? PREFERENCE : 1;
             if (unified) {
-                Files.writeString(group.resolve("cpu.weight"), Integer.toString(times * WEIGHT));
+                Files.writeString(group.resolve("cpu.weight"), Integer.toString(weight * 100));
                 Files.writeString(group.resolve("cpu.max"), cores * PERIOD_MICROS + " " + PERIOD_MICROS);
             } else {
-                Files.writeString(group.resolve("cpu.shares"), Integer.toString(times * SHARES));
+                Files.writeString(group.resolve("cpu.shares"), Integer.toString(weight * 1024));
                 Files.writeString(group.resolve("cpu.cfs_period_us"), Long.toString(PERIOD_MICROS));
                 Files.writeString(group.resolve("cpu.cfs_quota_us"), Long.toString(cores * PERIOD_MICROS));
             }
@@ -103,17 +100,13 @@ final class Cgroups implements AutoCloseable {
 
     @Override
     public synchronized void close() {
-        for (Path one : made.reversed()) {
-            delete(one);
+        for (Path group : created.reversed()) {
+            try {
+                Files.deleteIfExists(group);
+            } catch (IOException e) {
+                // A process of somebody else uses the group; an unused one is harmless.
+            }
         }
-        made.clear();
-    }
-
-    private static void delete(Path group) {
-        try {
-            Files.deleteIfExists(group);
-        } catch (IOException e) {
-            // Somebody is still in it: it is empty of ours, and harmless.
-        }
+        created.clear();
     }
 }

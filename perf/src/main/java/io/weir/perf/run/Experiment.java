@@ -1,51 +1,82 @@
 package io.weir.perf.run;
 
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
+import org.springframework.core.annotation.AnnotationUtils;
 
-/** A question that is answered by measuring. One class each, with a simulation named after the question. */
-public interface Experiment {
+/**
+ * A question that a measurement answers. A class in {@code io.weir.perf.experiment} with {@link
+ * ExperimentName} and {@link Question} is an experiment of {@code perf/run}; its claims are in {@code
+ * claims.csv}.
+ */
+public abstract class Experiment {
 
-    /** What it is called on the command line. */
-    String name();
+    /** The name on the command line. The launcher reads it from the source: one line, no line break. */
+    @Target(ElementType.TYPE)
+    @Retention(RetentionPolicy.RUNTIME)
+    public @interface ExperimentName {
+        String value();
+    }
 
-    /** What it answers; a line. */
-    String question();
+    /**
+     * The question, as {@code --list} shows it. The launcher reads it from the source: one line, no line
+     * break.
+     */
+    @Target(ElementType.TYPE)
+    @Retention(RetentionPolicy.RUNTIME)
+    public @interface Question {
+        String value();
+    }
 
-    /** How many steps it has, for the progress. */
-    int steps(boolean quick);
+    /** The estimated number of steps and the estimated duration, for the progress. */
+    public record Estimate(int steps, Duration duration) {}
 
-    /** How long it takes, about, for the progress. */
-    Duration length(boolean quick);
+    public final String name() {
+        ExperimentName name = AnnotationUtils.findAnnotation(getClass(), ExperimentName.class);
+        return name == null ? getClass().getSimpleName() : name.value();
+    }
 
-    /** How many processes are under test at a time: they share the cores. */
-    int processes();
+    public final String question() {
+        Question question = AnnotationUtils.findAnnotation(getClass(), Question.class);
+        return question == null ? "" : question.value();
+    }
 
-    /** Cores for each process under test, unless others are asked for. */
-    default int cpus() {
+    /** {@code remote}: the gateway runs elsewhere. */
+    public abstract Estimate estimate(boolean quick, boolean remote);
+
+    /** The number of processes under test at a time; they share the cores. */
+    public int processes() {
+        return 1;
+    }
+
+    /** The default number of cores per process under test. */
+    public int cpus() {
         return 4;
     }
 
-    /** The same asked of a gateway that runs elsewhere; empty if that makes no sense. */
-    default Optional<Experiment> elsewhere() {
-        return Optional.empty();
+    /** Whether the experiment can measure a gateway that runs elsewhere. */
+    public boolean supportsTarget() {
+        return false;
     }
 
-    /** What is not installed here, so that the experiment has to leave something out, and how it is installed; a sentence each. */
-    default List<String> missing() {
+    /** For each missing tool, a sentence with the consequence and the command that installs it. */
+    public List<String> missingTools() {
         return List.of();
     }
 
-    /** Options of the JVMs under test, over their own defaults. */
-    default List<String> jvm() {
+    /** Additional options of the JVMs under test. */
+    public List<String> jvmOptions() {
         return List.of();
     }
 
     /**
-     * Measures. What it has started is stopped afterwards in any case.
+     * Measures. All processes that it starts are stopped afterwards.
      *
-     * @throws RunFailure if it could not be measured
+     * @throws RunFailure if the measurement is not possible
      */
-    void run(Bench bench) throws InterruptedException;
+    public abstract void run(ExperimentContext context) throws InterruptedException;
 }

@@ -13,51 +13,70 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
-/** What the machine that this runs on has: programs, free ports, open files. */
+/** The resources of this machine: cores, programs, free ports, open files. */
 public final class Host {
 
-    private static final String RAISE =
-            "ulimit -n \"$0\" 2>/dev/null || ulimit -n \"$(ulimit -H -n)\" 2>/dev/null || :";
+    private static final String RAISE_LIMIT =
+            "ulimit -n \"$0\" 2>/dev/null || ulimit -n \"$(ulimit -H -n)\" 2>/dev/null || :; exec \"$@\"";
 
-    /** Where ports for servers begin that are free. */
     private static final int FIRST_PORT = 10_000;
 
-    /** Those that were given: who asks twice gets two. */
-    private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
+    /** Ports that were handed out: two calls must not return the same one. */
+    private static final Set<Integer> USED_PORTS = ConcurrentHashMap.newKeySet();
 
     private Host() {}
 
-    /** A port that is free, and that the kernel gives to no outgoing connection before it is used: those are many here. */
+    /** A free port outside the range from which the kernel takes ports for outgoing connections. */
     public static int freePort() {
-        int end = Proc.firstOutgoingPort();
+        int end = firstOutgoingPort();
         while (true) {
             int port = end > FIRST_PORT ? ThreadLocalRandom.current().nextInt(FIRST_PORT, end) : 0;
             try (ServerSocket free = new ServerSocket(port)) {
-                if (GIVEN.add(free.getLocalPort())) {
+                if (USED_PORTS.add(free.getLocalPort())) {
                     return free.getLocalPort();
                 }
             } catch (BindException e) {
-                // Somebody has it: another one.
+                // In use: try another one.
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         }
     }
 
-    /** A command that may have so many files open, or as many as this user is allowed. */
-    public static List<String> withOpenFiles(int files, List<String> command) {
-        List<String> raised =
-                new ArrayList<>(List.of("/bin/sh", "-c", RAISE + "; exec \"$@\"", Integer.toString(files)));
-        raised.addAll(command);
-        return List.copyOf(raised);
+    /** The first port for outgoing connections; 0 if unknown. */
+    static int firstOutgoingPort() {
+        try {
+            // This file cannot be read in parts.
+            String range = Files.readAllLines(Path.of("/proc/sys/net/ipv4/ip_local_port_range"))
+                    .getFirst();
+            return Integer.parseInt(range.strip().split("\\s+", 2)[0]);
+        } catch (IOException e) {
+            // Not Linux.
+            return 0;
+        }
     }
 
-    /** The first words that a program says of itself. */
-    public static String saysFirst(String... command) {
+    /** Prefixes a command so that it may open that many files, or as many as this user is allowed. */
+    public static List<String> withOpenFiles(int files, List<String> command) {
+        List<String> prefixed = new ArrayList<>(List.of("/bin/sh", "-c", RAISE_LIMIT, Integer.toString(files)));
+        prefixed.addAll(command);
+        return List.copyOf(prefixed);
+    }
+
+    /** The first line that a command prints; {@code unknown} if it prints none. */
+    public static String firstLine(String... command) {
+        return firstLine(Path.of(""), command);
+    }
+
+    static String firstLine(Path directory, String... command) {
         try {
-            Process process =
-                    new ProcessBuilder(command).redirectErrorStream(true).start();
+            Process process = new ProcessBuilder(command)
+                    .directory(directory.toAbsolutePath().toFile())
+                    .redirectErrorStream(true)
+                    .start();
             process.getOutputStream().close();
             return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
                     .lines()
@@ -70,14 +89,43 @@ public final class Host {
         }
     }
 
-    /** Whether a program is there. */
+    /** Whether a program is on the PATH. */
     public static boolean has(String program) {
-        for (String directory :
-                Objects.requireNonNullElse(System.getenv("PATH"), "").split(":", -1)) {
-            if (Files.isExecutable(Path.of(directory, program))) {
-                return true;
-            }
+        String path = Objects.requireNonNullElse(System.getenv("PATH"), "");
+        return Stream.of(path.split(":", -1)).anyMatch(directory -> Files.isExecutable(Path.of(directory, program)));
+    }
+
+    /** The command of this JVM. */
+    public static String java() {
+        return ProcessHandle.current().info().command().orElse("java");
+    }
+
+    /** The cores that this process may use; a smaller quota limits their number. */
+    static List<Integer> cores() {
+        int available = Runtime.getRuntime().availableProcessors();
+        List<Integer> allowed = range(field(Path.of("/proc/self/status"), "Cpus_allowed_list", "0-" + (available - 1)));
+        return allowed.subList(0, Math.min(allowed.size(), available));
+    }
+
+    /** The value of a line {@code name: value} of a file of {@code /proc}. */
+    static String field(Path file, String name, String otherwise) {
+        try (Stream<String> lines = Files.lines(file)) {
+            return lines.filter(line -> line.startsWith(name))
+                    .map(line -> line.substring(line.indexOf(':') + 1).strip())
+                    .findFirst()
+                    .orElse(otherwise);
+        } catch (IOException | UncheckedIOException e) {
+            return otherwise;
         }
-        return false;
+    }
+
+    /** Parses a list of ranges such as {@code 0-2,5}. */
+    static List<Integer> range(String text) {
+        return Stream.of(text.split(",", -1))
+                .map(part -> part.split("-", 2))
+                .flatMap(ends -> IntStream.rangeClosed(
+                                Integer.parseInt(ends[0]), Integer.parseInt(ends[ends.length - 1]))
+                        .boxed())
+                .toList();
     }
 }

@@ -1,48 +1,48 @@
 /**
- * {@code perf/run}: starts what an experiment needs, lets Gatling ask, looks at each process from outside, and leaves raw files behind; nothing else.
+ * {@code perf/run}: starts the servers of an experiment, makes load with Gatling, samples all processes, and
+ * writes the raw files.
  *
  * <pre>{@code
  * perf/run --list
  * perf/run containment                  quick, the default: minutes
- * perf/run containment soak --full      with the durations that the figures are claimed for
- * perf/run containment --cpus 2         cores for each process under test; default 4
- * perf/run containment --target http://gateway:8080 --faults http://simulator:9080      a gateway that runs elsewhere
- * GATEWAY_PORT=8080 MANAGEMENT_PORT=8081 perf/run containment      to look at the dashboard meanwhile
+ * perf/run containment soak --full      with the durations that figures are claimed for
+ * perf/run containment --cpus 2         cores per process under test; default 4
+ * perf/run containment --target http://gateway:8080 --faults http://simulator:9080      a gateway elsewhere
+ * GATEWAY_PORT=8080 MANAGEMENT_PORT=8081 perf/run containment      to watch the dashboard
  * }</pre>
  *
- * <h2>How it is made</h2>
+ * <h2>Parts</h2>
  * <ul>
- *   <li>An {@link io.weir.perf.run.Experiment} says its question and what it does; it works with a {@link io.weir.perf.run.Bench} and a {@link io.weir.perf.run.Fleet}.
- *       To add one: a class in {@code io.weir.perf.experiment}, a line in its {@code Experiments} and in {@code perf/experiments.txt}, by which {@code perf/run}
- *       knows a name before anything is built, and a simulation in {@code perf/simulations}.
- *   <li>{@link io.weir.perf.run.Limits} decides who gets which cores, and says in a sentence what that means for the figures. Cores are bound by {@code taskset}; a
- *       cgroup of each process's own has a quota where cores have to be shared; and a JVM is told the number that it really gets, for it would size its pools by the
- *       host's.
- *   <li>Processor time, memory, threads and connections are read from {@code /proc}, as they are of any process, once a second; the gateway's meters from its scrape.
- *   <li>{@link io.weir.perf.run.Gatling} runs a simulation in a process of its own, takes over the rows of its requests and the verdicts of its assertions.
+ *   <li>{@link io.weir.perf.run.Processes} is the only process runner, also of scenarios and benchmarks. A {@link
+ *       io.weir.perf.run.CpuAllocation} gives each process its cores and states in a sentence what that means for the
+ *       figures. {@code taskset} binds cores; a cgroup sets a quota where cores are shared; a JVM is told the number of
+ *       its cores, because it would size its pools by the host's.
+ *   <li>Loads: {@link io.weir.perf.run.GatlingLoad} for experiments, {@link io.weir.perf.run.OpenLoad} in this JVM for
+ *       scenarios and benchmarks, {@link io.weir.perf.run.Wrk} for maximum rates. {@link
+ *       io.weir.perf.run.HttpControl} is the only control client.
+ *   <li>{@link io.weir.perf.run.Sampler} reads CPU time, memory, threads and connections from {@code /proc} and the
+ *       gateway's meters, once a second.
+ *   <li>An {@link io.weir.perf.run.Experiment} gets an {@link io.weir.perf.run.ExperimentContext} with all of these.
  * </ul>
  *
- * <h2>A gateway that runs elsewhere</h2>
- * {@link io.weir.perf.run.Target}: its processes are not started, not limited and not sampled, and its simulator is healed at the end, however the run ends. An experiment
- * that makes sense there says so ({@link io.weir.perf.run.Experiment#elsewhere}), and its raw files have a place of their own, {@code EXPERIMENT-target}.
+ * <h2>A gateway elsewhere</h2>
+ * The processes of a {@link io.weir.perf.run.RemoteTarget} are not started, limited or sampled. Its simulator
+ * is healed at the end of the run in any case. The raw files are in {@code EXPERIMENT-target}.
  *
- * <h2>Raw files</h2>
- * {@code perf/results/EXPERIMENT/quick|full/}, rewritten by each run: {@code run.properties}, {@code steps.csv}, {@code requests.csv} (a row for each request, at the time
- * when it was sent), {@code processes.csv}, {@code meters.csv}, {@code spans.csv}, {@code facts.csv}, {@code assertions.csv}, {@code gatling/} with Gatling's own
- * reports, {@code logs/}. Times are milliseconds since the run began.
+ * <h2>Valid results</h2>
+ * A run fails if an assertion does not hold, and if it is not valid ({@link io.weir.perf.run.RunValidity}):
+ * it was not completed, or the generator was late or saturated, or that is unknown. The generator must send
+ * all planned requests, must not use more than 80 % of its cores in any step, and 99 % of its wake-ups, one
+ * every 10 ms, must be at most 50 ms late.
  *
- * <h2>What is no result</h2>
- * A run fails if an assertion does not hold, and if it is not valid: if it did not come to its end, or if the generator was late or saturated itself, or nobody knows
- * whether it was. It must send as many requests as its simulation has planned. It must not keep more than 80 % of its cores busy in any step. Its thread that wants to
- * wake every 10 ms must not be more than 50 ms late more often than once in a hundred times; a stop counts for each time that it holds up.
- *
- * <h2>Its end</h2>
- * At the end, at Ctrl-C, at SIGTERM and after an error everything that was started is ended, the last first, by force if it does not go within 15 s, and so is what
- * that has started, also where it died in the middle; cgroups and temporary files go too. If it is killed by force itself, what it has started is left.
+ * <h2>End of a run</h2>
+ * At the end, on Ctrl-C, on SIGTERM and after an error, all processes and their descendants are ended, the
+ * last one first, by force after 15 s. Cgroups and temporary files are deleted. If this JVM is killed, the
+ * processes stay.
  *
  * <h2>Limitations</h2>
- * Linux: elsewhere there are no limits and no samples. The generator is on the same machine; on one with few cores it shares them, and the first line of each report
- * says so.
+ * Limits and samples need Linux. The generator runs on the same machine, and shares its cores if there are
+ * few; the first line of each report says so.
  */
 @NullMarked
 package io.weir.perf.run;

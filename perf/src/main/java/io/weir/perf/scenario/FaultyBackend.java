@@ -10,12 +10,11 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** A backend on a raw socket, wrong in the way that a request's path names. One virtual thread for each connection. */
+/** A backend on a raw socket. The path of a request names the fault of its answer. */
 final class FaultyBackend implements AutoCloseable {
 
     private static final int TLS_HANDSHAKE = 0x16;
-    private static final int LARGE = 20_000_000;
-    private static final int MEDIUM = 100_000;
+    private static final String OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
     private final ServerSocket server;
 
@@ -32,50 +31,50 @@ final class FaultyBackend implements AutoCloseable {
         try {
             while (true) {
                 Socket socket = server.accept();
-                Thread.ofVirtual().start(() -> converse(socket));
+                Thread.ofVirtual().start(() -> serve(socket));
             }
         } catch (IOException e) {
-            // Closed: there is nothing to accept any more.
+            // The server is closed.
         }
     }
 
-    private static void converse(Socket socket) {
+    private static void serve(Socket socket) {
         try (socket) {
             InputStream in = new BufferedInputStream(socket.getInputStream());
             OutputStream out = socket.getOutputStream();
             in.mark(1);
             if (in.read() == TLS_HANDSHAKE) {
-                // As servers do that are asked for TLS and know only HTTP.
+                // Like a server that supports only plain HTTP.
                 write(out, "HTTP/1.1 400 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
                 return;
             }
             in.reset();
-            for (String path = path(in); !path.isEmpty(); path = path(in)) {
-                if (!serve(path, socket, in, out)) {
+            for (String path = readPath(in); !path.isEmpty(); path = readPath(in)) {
+                if (!answer(path, socket, in, out)) {
                     return;
                 }
             }
         } catch (IOException e) {
-            // The gateway has closed it, as it may.
+            // The gateway has closed the connection.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    /** Whether the connection is good for another request. */
-    private static boolean serve(String fault, Socket socket, InputStream in, OutputStream out)
+    /** Returns whether the connection can be used again. */
+    private static boolean answer(String fault, Socket socket, InputStream in, OutputStream out)
             throws IOException, InterruptedException {
         switch (fault) {
             case "fails" -> write(out, "HTTP/1.1 500 X\r\nContent-Length: 2\r\n\r\nno");
             case "resets" -> {
-                half(out);
-                // The first half is to be there first.
+                writeBody(out, 100_000, 50_000);
+                // The first half must arrive before the reset.
                 Thread.sleep(Duration.ofMillis(200));
                 socket.setSoLinger(true, 0);
                 return false;
             }
             case "truncates" -> {
-                half(out);
+                writeBody(out, 100_000, 50_000);
                 return false;
             }
             case "babbles" -> {
@@ -83,7 +82,7 @@ final class FaultyBackend implements AutoCloseable {
                 return false;
             }
             case "trickles" -> {
-                write(out, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n");
+                writeBody(out, 100, 0);
                 while (true) {
                     write(out, ".");
                     Thread.sleep(Duration.ofSeconds(1));
@@ -95,40 +94,40 @@ final class FaultyBackend implements AutoCloseable {
                 in.transferTo(OutputStream.nullOutputStream());
                 return false;
             }
-            case "hints" ->
-                write(
-                        out,
-                        "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            case "hints" -> write(out, "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n" + OK);
             case "takes-a-while" -> {
-                // Longer than it takes even a busy caller to be gone.
+                // Longer than a busy caller needs to leave.
                 Thread.sleep(Duration.ofMillis(600));
-                write(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                write(out, OK);
             }
-            case "answers-at-length" -> {
-                write(out, "HTTP/1.1 200 OK\r\nContent-Length: " + LARGE + "\r\n\r\n");
-                out.write(new byte[LARGE]);
-            }
-            default -> write(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            case "answers-at-length" -> writeBody(out, 20_000_000, 20_000_000);
+            default -> write(out, OK);
         }
         return true;
     }
 
-    private static void half(OutputStream out) throws IOException {
-        write(out, "HTTP/1.1 200 OK\r\nContent-Length: " + MEDIUM + "\r\n\r\n");
-        out.write(new byte[MEDIUM / 2]);
+    private static void writeBody(OutputStream out, int contentLength, int bytes) throws IOException {
+        write(out, "HTTP/1.1 200 OK\r\nContent-Length: " + contentLength + "\r\n\r\n");
+        out.write(new byte[bytes]);
     }
 
-    /** The next request's path without its slash; empty: there is none. Bodies are left where they are. */
-    private static String path(InputStream in) throws IOException {
-        String first = line(in);
+    private static void write(OutputStream out, String text) throws IOException {
+        out.write(text.getBytes(StandardCharsets.US_ASCII));
+        out.flush();
+    }
+
+    /** Reads a head; returns the path without its slash, or an empty text at the end of the stream. */
+    private static String readPath(InputStream in) throws IOException {
+        String first = readLine(in);
         for (String field = first; !field.isEmpty(); ) {
-            field = line(in);
+            field = readLine(in);
         }
         String[] words = first.split(" ", -1);
         return words.length < 2 ? "" : words[1].substring(1);
     }
 
-    private static String line(InputStream in) throws IOException {
+    /** Reads a line; an empty text at the end of the stream. */
+    static String readLine(InputStream in) throws IOException {
         StringBuilder line = new StringBuilder();
         for (int b = in.read(); b != '\n' && b >= 0; b = in.read()) {
             if (b != '\r') {
@@ -136,11 +135,6 @@ final class FaultyBackend implements AutoCloseable {
             }
         }
         return line.toString();
-    }
-
-    private static void write(OutputStream out, String text) throws IOException {
-        out.write(text.getBytes(StandardCharsets.US_ASCII));
-        out.flush();
     }
 
     @Override

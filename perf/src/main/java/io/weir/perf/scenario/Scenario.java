@@ -1,5 +1,11 @@
 package io.weir.perf.scenario;
 
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.Processes;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -7,55 +13,88 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
+import reactor.core.publisher.Mono;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
 
-/** Runs a scenario by its name: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
+/** {@code perf/scenario}: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
 public final class Scenario {
 
-    /** What can be switched off, and how. */
-    static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.of(
-            "circuit-breaker", List.of("circuit-breaker.enforce=false"),
-            "bulkhead", List.of("bulkhead.enforce=false"),
-            "deadline", List.of("deadline-enforce=false")));
+    /** The properties of a backend that disable a protection. */
+    private static final Map<String, String> PROTECTIONS = new TreeMap<>(Map.of(
+            "circuit-breaker", "circuit-breaker.enforce=false",
+            "bulkhead", "bulkhead.enforce=false",
+            "deadline", "deadline-enforce=false"));
 
-    private static final Set<String> NAMES = Set.of("hang", "overload", "faults");
+    private static final List<String> NAMES = List.of("hang", "overload", "faults");
 
-    /** Nearly as long as a call may take. */
-    private static final Duration STANDSTILL = Duration.ofMillis(250);
+    /** Nearly as long as the deadline of a call. */
+    private static final Duration MAX_STANDSTILL = Duration.ofMillis(250);
 
-    private static final int TRIES = 3;
+    private static final int MAX_ATTEMPTS = 3;
+
+    /** A JVM that lives for seconds needs less compilation. */
+    private static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
 
     /**
-     * How it is run.
-     *
-     * @param jar the gateway's
-     * @param configuration its file
-     * @param quick with shorter phases, and without what depends on time; once more if the machine stood still
-     * @param without protections that are switched off
+     * The options; {@code quick}: shorter phases, no conditions on latencies, repeated after a standstill.
      */
     record Options(Path jar, Path configuration, boolean quick, List<String> without) {
 
-        /** The gateway's properties that switch off what is to be off for a backend. */
-        List<String> off(String backend) {
+        /** The gateway's properties without the disabled protections of a backend. */
+        List<String> disable(String backend) {
             return without.stream()
-                    .flatMap(protection -> PROTECTIONS.getOrDefault(protection, List.of()).stream())
-                    .map(property -> "--weir.backends." + backend + '.' + property)
+                    .map(protection -> "--weir.backends." + backend + '.' + PROTECTIONS.get(protection))
                     .toList();
+        }
+
+        Duration seconds(int quickSeconds, int fullSeconds) {
+            return Duration.ofSeconds(quick ? quickSeconds : fullSeconds);
+        }
+
+        /** Starts the gateway between two backends; returns when it is ready. */
+        RunningServer startGateway(Processes processes, int mvcPort, int reactivePort, List<String> properties)
+                throws InterruptedException {
+            List<String> java = new ArrayList<>(List.of(Host.java()));
+            java.addAll(quick ? SHORT_LIVED : List.of());
+            List<String> arguments = new ArrayList<>(List.of(configuration.toString()));
+            arguments.addAll(properties);
+            Map<String, Integer> ports = Map.of("MVC_PORT", mvcPort, "REACTIVE_PORT", reactivePort);
+            RunningServer gateway = TestServers.gateway(processes, java, jar.toString(), ports, arguments);
+            TestServers.awaitReadiness(processes, gateway);
+            return gateway;
         }
     }
 
     private Scenario() {}
 
-    /** The exit code is 0 if all that was promised holds, 1 if not, 2 if the arguments are wrong. */
+    /** A load on a server whose backend answers with two bytes. */
+    static OpenLoad load(int port, String path) {
+        return new OpenLoad(port, List.of(path), 20_000, Duration.ofSeconds(20), 2);
+    }
+
+    /** A backend that answers {@code ok} after the wait. */
+    static DisposableServer backend(java.util.function.Supplier<Mono<Void>> wait) {
+        return HttpServer.create()
+                .host("127.0.0.1")
+                .port(0)
+                .handle((request, response) -> wait.get()
+                        .then(response.header("Content-Length", "2")
+                                .sendString(Mono.just("ok"))
+                                .then()))
+                .bindNow();
+    }
+
+    /** The exit code is 0 if all promises hold, 1 if not, 2 if the arguments are wrong. */
     public static void main(String[] args) throws Exception {
         System.exit(run(System.out, args));
     }
 
-    /** The exit code; the table goes to {@code out}. */
+    /** Prints the table; returns the exit code. */
     static int run(PrintStream out, String... args) throws Exception {
         if (args.length < 3 || !NAMES.contains(args[0])) {
-            return fail(args.length == 0 || args[0].isEmpty() ? "no scenario" : args[0]);
+            return refuse(args.length == 0 || args[0].isEmpty() ? "no scenario" : args[0]);
         }
         boolean quick = false;
         List<String> without = new ArrayList<>();
@@ -65,42 +104,42 @@ public final class Scenario {
             } else if (args[i].equals("--without") && i + 1 < args.length && PROTECTIONS.containsKey(args[i + 1])) {
                 without.add(args[++i]);
             } else {
-                return fail(String.join(" ", List.of(args).subList(i, args.length)));
+                return refuse(String.join(" ", List.of(args).subList(i, args.length)));
             }
         }
         Options options = new Options(Path.of(args[1]), Path.of(args[2]), quick, without);
-        Promises promises = quick ? untilItGoesOn(args[0], options) : run(args[0], options);
-        out.print(promises.table());
-        return promises.hold() ? 0 : 1;
+        PromiseTable promises = quick ? runWithoutStandstill(args[0], options) : run(args[0], options);
+        out.print(promises);
+        return promises.allHold() ? 0 : 1;
     }
 
-    private static Promises run(String name, Options options) throws Exception {
+    private static PromiseTable run(String name, Options options) throws Exception {
         return switch (name) {
-            case "hang" -> new Hang(options).run();
-            case "overload" -> new Overload(options).run();
-            default -> new Faults(options).run();
+            case "hang" -> new HangScenario(options).run();
+            case "overload" -> new OverloadScenario(options).run();
+            default -> new FaultsScenario(options).run();
         };
     }
 
-    /** Again while the machine stands still in it: such a run has shown nothing. */
-    private static Promises untilItGoesOn(String name, Options options) throws Exception {
-        for (int tries = 1; ; tries++) {
+    /** Repeats a run in which the machine stood still: such a run shows nothing. */
+    private static PromiseTable runWithoutStandstill(String name, Options options) throws Exception {
+        for (int attempt = 1; ; attempt++) {
             try (Standstill standstill = Standstill.watch()) {
-                Promises promises = run(name, options);
-                Duration stood = standstill.longest();
-                if (stood.compareTo(STANDSTILL) < 0 || tries == TRIES) {
+                PromiseTable promises = run(name, options);
+                Duration longest = standstill.longest();
+                if (longest.compareTo(MAX_STANDSTILL) < 0 || attempt == MAX_ATTEMPTS) {
                     return promises;
                 }
-                System.out.printf(Locale.ROOT, "the machine stood still for %d ms: once more%n", stood.toMillis());
+                System.out.printf(Locale.ROOT, "the machine stood still for %d ms: repeating%n", longest.toMillis());
             }
         }
     }
 
-    private static int fail(String what) {
+    private static int refuse(String argument) {
         System.err.printf(
                 Locale.ROOT,
                 "perf/scenario: %s (expected: hang|overload|faults [--quick] [--without %s]...)%n",
-                what,
+                argument,
                 String.join("|", PROTECTIONS.keySet()));
         return 2;
     }

@@ -7,16 +7,16 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * For how long at most this machine stood still: a thread that wants to wake every ten milliseconds wakes so much later. Whoever waited meanwhile had waited for too
- * long, and all that was due came at once: that is not the gateway's doing.
+ * The longest standstill of this machine: the delay of a thread that wakes every ten milliseconds. After a
+ * standstill all requests are late and arrive at once, which is not the gateway's fault.
  */
 final class Standstill implements AutoCloseable {
 
-    private static final long INTERVAL = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final LongSupplier nanos;
     private final LongConsumer park;
-    private volatile long longest;
+    private volatile long longestNanos;
     private volatile boolean closed;
 
     Standstill(LongSupplier nanos, LongConsumer park) {
@@ -24,29 +24,24 @@ final class Standstill implements AutoCloseable {
         this.park = park;
     }
 
-    /** Watches from now on. */
     static Standstill watch() {
         Standstill standstill = new Standstill(System::nanoTime, LockSupport::parkNanos);
-        Thread.ofPlatform().daemon().name("standstill").start(standstill::wakeUntilClosed);
+        Thread.ofPlatform().daemon().name("standstill").start(() -> {
+            while (!standstill.closed) {
+                standstill.wakeUp();
+            }
+        });
         return standstill;
     }
 
-    private void wakeUntilClosed() {
-        while (!closed) {
-            wake();
-        }
+    void wakeUp() {
+        long due = nanos.getAsLong() + INTERVAL_NANOS;
+        park.accept(INTERVAL_NANOS);
+        longestNanos = Math.max(longestNanos, nanos.getAsLong() - due);
     }
 
-    /** Waits for the next wake-up. */
-    void wake() {
-        long due = nanos.getAsLong() + INTERVAL;
-        park.accept(INTERVAL);
-        longest = Math.max(longest, nanos.getAsLong() - due);
-    }
-
-    /** The longest so far. */
     Duration longest() {
-        return Duration.ofNanos(longest);
+        return Duration.ofNanos(longestNanos);
     }
 
     @Override

@@ -2,30 +2,32 @@ package io.weir.perf.experiment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.perf.run.Run;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.PerfRun;
+import io.weir.perf.run.RunOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A much shortened containment: the gateway contains, and a run in which the protections are off fails. */
+/** A short containment: the gateway contains the fault, and the run fails without its protections. */
 @Timeout(300)
 class ContainmentIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    private static final RunOptions OPTIONS = new RunOptions(List.of(), false, true, 4, Optional.empty());
 
-    /** Little enough that a busy machine does not matter; only counts, and far apart. */
+    /** Little load and no conditions on latencies, so that a busy machine does not matter. */
     private static final class Brief extends Containment {
 
         @Override
-        Extent extent(boolean quick) {
-            return new Extent(
+        ContainmentExtent extent(boolean quick, boolean remote) {
+            return new ContainmentExtent(
                     List.of(Front.PROTECTED, Front.UNPROTECTED),
                     List.of(Front.PROTECTED, Front.UNPROTECTED),
                     List.of("hang"),
@@ -37,19 +39,21 @@ class ContainmentIT {
                     30,
                     10,
                     30,
-                    Map.of("contained.percent", "60"));
+                    List.of(LoadAssertion.successPercent(60)),
+                    List.of(),
+                    List.of());
         }
 
-        /** The JVMs live for seconds: less to compile is more for the rest. */
+        /** A JVM that lives for seconds needs less compilation. */
         @Override
-        public List<String> jvm() {
+        public List<String> jvmOptions() {
             return List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
         }
     }
 
     @Test
-    void failsWhereTheProtectionsAreOffAndNowhereElse(@TempDir Path raw) throws Exception {
-        Run.Outcome outcome = Run.measure(new Brief(), true, 4, Optional.empty(), ROOT, raw, Duration.ZERO, System.out);
+    void failsOnlyWithoutProtections(@TempDir Path raw) throws Exception {
+        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO, System.out);
 
         assertThat(outcome.holds()).isFalse();
         assertThat(outcome.failures()).singleElement().asString().startsWith("unprotected: neighbour: hang");
@@ -69,7 +73,7 @@ class ContainmentIT {
         assertThat(rows(raw, "meters")).anyMatch(row -> row.contains(",weir_breaker_state,"));
         assertThat(raw.resolve("gatling/protected/index.html")).exists();
         assertThat(ProcessHandle.current().descendants().filter(ContainmentIT::isOurs))
-                .as("what was started and goes on")
+                .as("processes that were not stopped")
                 .isEmpty();
     }
 

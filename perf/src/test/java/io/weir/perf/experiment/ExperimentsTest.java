@@ -3,14 +3,14 @@ package io.weir.perf.experiment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.weir.perf.Launcher;
-import io.weir.perf.run.Run;
+import io.weir.perf.run.PerfRun;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The launcher, which knows the experiments from a file, says what the program says. */
+/** The launcher reads the experiments from the sources; its output is the same as the program's. */
 class ExperimentsTest {
 
     @TempDir
@@ -36,13 +36,13 @@ class ExperimentsTest {
         Launcher refused = Launcher.run(directory, "run", arguments);
 
         assertThat(refused.exitCode()).isEqualTo(2);
-        assertThat(refused).isEqualTo(Launcher.program(() -> Run.run(Experiments.ALL, arguments)));
+        assertThat(refused).isEqualTo(Launcher.program(() -> PerfRun.run(Experiments.all(), arguments)));
     }
 
-    /** All but what is not installed here. */
+    /** The program also lists missing tools. */
     @Test
     void listsBeforeAnythingIsBuilt() throws Exception {
-        Launcher program = Launcher.program(() -> Run.run(Experiments.ALL, "--list"));
+        Launcher program = Launcher.program(() -> PerfRun.run(Experiments.all(), "--list"));
 
         Launcher list = Launcher.run(directory, "run", "--list");
 

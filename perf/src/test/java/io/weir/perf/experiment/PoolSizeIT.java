@@ -2,7 +2,8 @@ package io.weir.perf.experiment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.weir.perf.run.Run;
+import io.weir.perf.run.PerfRun;
+import io.weir.perf.run.RunOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,31 +15,34 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A much shortened pool-size, for all experiments with a fixed number of callers: they come, ask again and again, and cease. With {@code -Plong}. */
+/**
+ * A short pool-size, as an example of all experiments with a fixed number of callers. With {@code -Plong}.
+ */
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
 class PoolSizeIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    private static final RunOptions OPTIONS = new RunOptions(List.of(), false, true, 4, Optional.empty());
 
-    /** Only counts, so that a busy machine does not matter. */
+    /** No conditions on latencies, so that a busy machine does not matter. */
     private static final class Brief extends PoolSize {
 
         @Override
-        Extent extent(boolean quick) {
-            return new Extent(List.of(new Pool(2, 1)), Duration.ofSeconds(1), Duration.ofSeconds(2));
+        PoolSizeExtent extent(boolean quick) {
+            return new PoolSizeExtent(List.of(new PoolSetup(2, 1)), Duration.ofSeconds(1), Duration.ofSeconds(2));
         }
 
-        /** The JVMs live for seconds: less to compile is more for the rest. */
+        /** A JVM that lives for seconds needs less compilation. */
         @Override
-        public List<String> jvm() {
+        public List<String> jvmOptions() {
             return List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
         }
     }
 
     @Test
-    void hasTheServicesFiguresOfEachStep(@TempDir Path raw) throws Exception {
-        Run.Outcome outcome = Run.measure(new Brief(), true, 4, Optional.empty(), ROOT, raw, Duration.ZERO, System.out);
+    void recordsTheServicesFigures(@TempDir Path raw) throws Exception {
+        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO, System.out);
 
         assertThat(outcome.failures()).isEmpty();
         assertThat(rows(raw, "assertions")).singleElement().asString().contains(",true,");
@@ -55,11 +59,11 @@ class PoolSizeIT {
         assertThat(rows(raw, "processes"))
                 .anyMatch(row -> row.startsWith("2,") && row.contains(",service,"))
                 .anyMatch(row -> row.startsWith("2,") && row.contains(",gatling-2x1,"))
-                .as("PostgreSQL itself, with its clients' connections")
+                .as("PostgreSQL, with its clients' connections")
                 .anyMatch(row -> row.contains(",postgres,") && !row.endsWith(",0"));
         assertThat(raw.resolve("gatling/2x1/index.html")).exists();
         assertThat(ProcessHandle.current().descendants().filter(PoolSizeIT::isOurs))
-                .as("what was started and goes on")
+                .as("processes that were not stopped")
                 .isEmpty();
     }
 

@@ -19,7 +19,7 @@ class StacksTest {
         "4:10 200:20 500:20, 4:20 200:25 500:30, 0",
         "4:10 200:20 500:20, 4:10 200:20 500:20, 0"
     })
-    void crossWhereTheSecondIsAheadFromThenOn(String first, String second, int crossing) {
+    void crossingIsWhereTheSecondServesMoreFromThenOn(String first, String second, int crossing) {
         assertThat(Stacks.crossing(served(first), served(second))).isEqualTo(crossing);
     }
 

@@ -3,11 +3,13 @@ package io.weir.perf.experiment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
-import io.weir.perf.run.Child;
-import io.weir.perf.run.Fleet;
 import io.weir.perf.run.Host;
-import io.weir.perf.run.Run;
-import io.weir.perf.run.Target;
+import io.weir.perf.run.HttpControl;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.PerfRun;
+import io.weir.perf.run.Processes;
+import io.weir.perf.run.RemoteTarget;
+import io.weir.perf.run.RunOptions;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -27,7 +29,8 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A gateway that somebody else has started, asked for seconds: what it does is measured, its backend is broken and healed, and it goes on. With {@code -Plong}.
+ * A gateway that was started elsewhere is measured for seconds. Its backend gets a fault and is healed, and
+ * it keeps running. With {@code -Plong}.
  */
 @Timeout(300)
 @EnabledIfSystemProperty(named = "peers", matches = "true")
@@ -38,12 +41,12 @@ class TargetIT {
     @TempDir
     private Path directory;
 
-    /** Only counts, so that a busy machine does not matter. */
+    /** No conditions on latencies, so that a busy machine does not matter. */
     private static final class Brief extends Containment {
 
         @Override
-        Extent extent(boolean quick) {
-            return new Extent(
+        ContainmentExtent extent(boolean quick, boolean remote) {
+            return new ContainmentExtent(
                     List.of(Front.TARGET),
                     List.of(Front.TARGET),
                     List.of("hang"),
@@ -55,12 +58,14 @@ class TargetIT {
                     20,
                     10,
                     20,
-                    Map.of("contained.percent", "60"));
+                    List.of(LoadAssertion.successPercent(60)),
+                    List.of(),
+                    List.of());
         }
     }
 
     @Test
-    void isBrokenMeasuredAndHealed() throws Exception {
+    void measuresAndHealsRemoteTarget() throws Exception {
         HttpServer neighbour = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         int port = Host.freePort();
         int control = Host.freePort();
@@ -68,27 +73,22 @@ class TargetIT {
         URI gateway = URI.create("http://127.0.0.1:" + gatewayPort);
         URI faults = URI.create("http://127.0.0.1:" + control);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-                Child simulator = simulator(port, control);
-                Child door = gateway(gatewayPort, port, neighbour.getAddress().getPort())) {
+                Processes processes = Processes.unlimited()) {
+            startSimulator(processes, port, control);
+            startGateway(processes, gatewayPort, port, neighbour.getAddress().getPort());
             neighbour.setExecutor(threads);
             neighbour.createContext("/", exchange -> {
                 exchange.sendResponseHeaders(200, -1);
                 exchange.close();
             });
             neighbour.start();
-            simulator.awaitAnswer(URI.create("http://127.0.0.1:" + port + "/work"));
-            door.awaitAnswer(gateway.resolve("/mvc/work"));
+            processes.await("simulator", () -> HttpControl.answers("http://127.0.0.1:" + port + "/work"));
+            processes.await("gateway", () -> HttpControl.answers(gateway + "/mvc/work"));
             Path raw = directory.resolve("raw");
 
-            Run.Outcome outcome = Run.measure(
-                    new Brief(),
-                    true,
-                    0,
-                    Optional.of(new Target(gateway, faults)),
-                    ROOT,
-                    raw,
-                    Duration.ZERO,
-                    System.out);
+            RunOptions options =
+                    new RunOptions(List.of(), false, true, 0, Optional.of(new RemoteTarget(gateway, faults)));
+            PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), options, ROOT, raw, Duration.ZERO, System.out);
 
             assertThat(outcome.failures()).isEmpty();
             assertThat(rows(raw, "assertions"))
@@ -103,24 +103,25 @@ class TargetIT {
                     .anyMatch(row -> row.endsWith(",sick,deadline-exceeded"))
                     .anyMatch(row -> row.endsWith(",neighbour,success"));
             assertThat(rows(raw, "processes"))
-                    .as("what runs elsewhere cannot be sampled")
+                    .as("remote processes are not sampled")
                     .isNotEmpty()
                     .allMatch(row -> row.contains(",gatling-target,"));
             assertThat(Files.readAllLines(raw.resolve("run.properties")))
                     .contains("gateway.url=" + gateway)
                     .noneMatch(line -> line.startsWith("gateway.version="));
-            assertThat(Fleet.text(faults + "/faults").orElseThrow().replaceAll("\\s", ""))
+            assertThat(HttpControl.get(faults + "/faults").orElseThrow().replaceAll("\\s", ""))
                     .isEqualTo("{\"faults\":[]}");
-            assertThat(Fleet.answers(gateway + "/reactive/delay"))
-                    .as("it goes on")
+            assertThat(HttpControl.answers(gateway + "/reactive/delay"))
+                    .as("it keeps running")
                     .isTrue();
         } finally {
             neighbour.stop(0);
         }
     }
 
-    private Child simulator(int port, int control) throws IOException {
-        return start(
+    private void startSimulator(Processes processes, int port, int control) {
+        start(
+                processes,
                 "simulator",
                 Map.of(),
                 ROOT.resolve("backends-sim/target/weir-backends-sim.jar").toString(),
@@ -131,8 +132,9 @@ class TargetIT {
                 "--sim.database.state-dir=" + directory.resolve("database"));
     }
 
-    private static Child gateway(int port, int mvc, int reactive) throws IOException {
-        return start(
+    private static void startGateway(Processes processes, int port, int mvc, int reactive) {
+        start(
+                processes,
                 "gateway",
                 Map.of(
                         "GATEWAY_PORT", Integer.toString(port),
@@ -143,8 +145,8 @@ class TargetIT {
                 ROOT.resolve("config/local.yml").toString());
     }
 
-    /** The JVMs live for seconds: less to compile is more for the rest. */
-    private static Child start(String name, Map<String, String> environment, String... jar) throws IOException {
+    /** A JVM that lives for seconds needs less compilation. */
+    private static void start(Processes processes, String name, Map<String, String> environment, String... jar) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx256m",
@@ -152,7 +154,7 @@ class TargetIT {
                 "-XX:+UseSerialGC",
                 "-jar"));
         command.addAll(List.of(jar));
-        return Child.start(name, command, environment);
+        processes.start(name, command, environment);
     }
 
     private static List<String> rows(Path raw, String file) throws IOException {

@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.weir.perf.result.RunFigures;
+import io.weir.perf.result.InvalidFileException;
+import io.weir.perf.result.RunResult;
+import io.weir.perf.result.SampleRun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,11 +26,11 @@ class ClaimsTest {
     @TempDir
     Path temporary;
 
-    private Run run;
+    private RunResult run;
 
     @BeforeEach
-    void makeUp() throws IOException {
-        run = MadeUp.overTime(temporary).read();
+    void readRun() throws IOException {
+        run = SampleRun.overTime(temporary).read();
     }
 
     @ParameterizedTest
@@ -47,12 +51,12 @@ class ClaimsTest {
         "calm/p99-ms, <storm/p99-ms, '', NOT_MEASURED",
         "storm/p99-ms, 5, '', NOT_MEASURED"
     })
-    void agreeWithinTheirTolerance(String name, String claimed, String tolerance, Claims.Agreement agreement)
+    void agreesWithinTheTolerance(String name, String claimed, String tolerance, Claims.Agreement agreement)
             throws IOException {
         Claims claims = claims(List.of("made-up,%s,%s,ms,%s,a book".formatted(name, claimed, tolerance)), List.of());
 
-        assertThat(claims.compare(run, Figures.of(run)))
-                .extracting(Claims.Line::agreement)
+        assertThat(claims.compare(run, RunFigures.of(run)))
+                .extracting(Claims.ComparedClaim::agreement)
                 .containsExactly(agreement);
     }
 
@@ -67,23 +71,23 @@ class ClaimsTest {
         "calm/p90-ms > 800 and mode = quick, true",
         "unheard-of > 1, false"
     })
-    void areExplainedOnlyUnderTheConditionOfTheExplanation(String condition, boolean explained) throws IOException {
+    void explainsDisagreementOnlyIfTheConditionHolds(String condition, boolean explained) throws IOException {
         Claims claims = claims(
                 List.of("made-up,calm/p90-ms,1,ms,,a book"),
                 List.of("made-up,calm/p90-ms,%s,because".formatted(condition), "other,calm/p90-ms,mode = quick,no"));
 
-        assertThat(claims.compare(run, Figures.of(run)))
-                .extracting(Claims.Line::why)
+        assertThat(claims.compare(run, RunFigures.of(run)))
+                .extracting(Claims.ComparedClaim::explanation)
                 .containsExactly(explained ? "because" : "");
     }
 
     @Test
-    void areNotExplainedWhereTheyAgree() throws IOException {
+    void explainsNoAgreement() throws IOException {
         Claims claims =
                 claims(List.of("made-up,calm/p90-ms,900,ms,,a book"), List.of("made-up,*,mode = quick,because"));
 
-        assertThat(claims.compare(run, Figures.of(run)))
-                .extracting(Claims.Line::why)
+        assertThat(claims.compare(run, RunFigures.of(run)))
+                .extracting(Claims.ComparedClaim::explanation)
                 .containsExactly("");
     }
 
@@ -96,22 +100,22 @@ class ClaimsTest {
                 "made-up,calm/p90-ms,9 or so,ms,5%,a book | claimed: 9 or so (expected: a number",
                 "made-up,calm/p90-ms,9,ms,5%, | source:  (expected: a name)"
             })
-    void saysWhatIsWrongWithThem(String line, String message) {
+    void reportsInvalidClaim(String line, String message) {
         assertThatThrownBy(() -> claims(List.of(line), List.of()))
-                .isInstanceOf(WrongFile.class)
+                .isInstanceOf(InvalidFileException.class)
                 .hasMessageContaining("claims.csv:2: " + message);
     }
 
     @Test
-    void saysWhatIsWrongWithAnExplanation() {
+    void reportsInvalidExplanation() {
         assertThatThrownBy(() -> claims(List.of(), List.of("made-up,*,always,because")))
-                .isInstanceOf(WrongFile.class)
+                .isInstanceOf(InvalidFileException.class)
                 .hasMessageContaining("whys.csv:2: condition: always (expected: ");
     }
 
     @Test
-    void thatComeWithTheProgramSayNoWhereTheGatewayDoesLittleMoreThanNothing() throws IOException {
-        Run overload = MadeUp.overTime(temporary)
+    void shippedClaimsDisagreeWithLowGoodput() throws IOException {
+        RunResult overload = SampleRun.overTime(temporary)
                 .with(
                         "run.properties",
                         "experiment=metastable",
@@ -128,11 +132,11 @@ class ClaimsTest {
                         "gateway.overload.goodput,63.9,%")
                 .read();
 
-        assertThat(Claims.shipped().compare(overload, Figures.of(overload)))
+        assertThat(Claims.shipped().compare(overload, RunFigures.of(overload)))
                 .extracting(
-                        Claims.Line::name,
-                        Claims.Line::agreement,
-                        line -> line.why().isEmpty())
+                        Claims.ComparedClaim::name,
+                        Claims.ComparedClaim::agreement,
+                        line -> line.explanation().isEmpty())
                 .containsExactly(
                         tuple("direct.back", Claims.Agreement.YES, true),
                         tuple("gateway.back", Claims.Agreement.YES, true),
@@ -141,8 +145,8 @@ class ClaimsTest {
     }
 
     @Test
-    void thatComeWithTheProgramCanBeRead() {
-        assertThat(Claims.shipped().compare(run, Figures.of(run))).isEmpty();
+    void shippedClaimsAreValid() {
+        assertThat(Claims.shipped().compare(run, RunFigures.of(run))).isEmpty();
     }
 
     private Claims claims(List<String> claims, List<String> whys) throws IOException {

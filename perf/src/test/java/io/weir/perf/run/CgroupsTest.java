@@ -11,10 +11,10 @@ import org.junit.jupiter.api.Test;
 class CgroupsTest {
 
     @Test
-    void letsTheGeneratorGoBeforeTheOthers() throws IOException {
+    void givesPriorityToTheGenerator() throws IOException {
         Path members;
         try (Cgroups cgroups = new Cgroups()) {
-            assumeTrue(cgroups.available(), "this user may make cgroups");
+            assumeTrue(cgroups.available(), "this user may create cgroups");
             members = cgroups.group("generator", 1, true);
 
             assertThat(weight(members)).isEqualTo(10 * weight(cgroups.group("gateway", 1, false)));
@@ -22,7 +22,7 @@ class CgroupsTest {
         assertThat(members).doesNotExist();
     }
 
-    /** Of the group with that file of members. */
+    /** The weight of the group with that file of members. */
     private static long weight(Path members) throws IOException {
         Path unified = members.resolveSibling("cpu.weight");
         Path file = Files.exists(unified) ? unified : members.resolveSibling("cpu.shares");

@@ -13,13 +13,13 @@ class HostTest {
 
     @Test
     @EnabledOnOs(OS.LINUX)
-    void findsPortsThatNoOutgoingConnectionIsGiven() throws Exception {
+    void findsFreePortsOutsideTheRangeOfOutgoingConnections() throws Exception {
         Set<Integer> ports = new HashSet<>();
         for (int i = 0; i < 100; i++) {
             ports.add(Host.freePort());
         }
 
-        assertThat(ports).hasSize(100).allMatch(port -> port < Proc.firstOutgoingPort());
+        assertThat(ports).hasSize(100).allMatch(port -> port < Host.firstOutgoingPort());
         try (ServerSocket listening = new ServerSocket(ports.iterator().next())) {
             assertThat(listening.isBound()).isTrue();
         }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Test;
 
-/** What the load printed is read as it is, and no figure is made of what went wrong. */
 class WrkTest {
 
     private static final String PRINTED = """
@@ -20,18 +19,18 @@ class WrkTest {
             """;
 
     @Test
-    void readsWhatWrkPrints() {
-        assertThat(Wrk.Result.parse(PRINTED.formatted(""))).isEqualTo(new Wrk.Result(122_500, 0, 24_500.25));
-        assertThat(Wrk.Result.parse(PRINTED.formatted("  Non-2xx or 3xx responses: 7\n")))
-                .isEqualTo(new Wrk.Result(122_500, 7, 24_500.25));
+    void parsesOutput() {
+        assertThat(Wrk.parse(PRINTED.formatted(""))).isEqualTo(new Wrk(122_500, 0, 24_500.25));
+        assertThat(Wrk.parse(PRINTED.formatted("  Non-2xx or 3xx responses: 7\n")))
+                .isEqualTo(new Wrk(122_500, 7, 24_500.25));
     }
 
     @Test
-    void makesNoFigureOfRequestsWithoutAnswer() {
-        assertThatThrownBy(() ->
-                        Wrk.Result.parse(PRINTED.formatted("  Socket errors: connect 0, read 3, write 0, timeout 0\n")))
+    void refusesResultWithUnansweredRequests() {
+        assertThatThrownBy(
+                        () -> Wrk.parse(PRINTED.formatted("  Socket errors: connect 0, read 3, write 0, timeout 0\n")))
                 .hasMessageContaining("read 3");
-        assertThatThrownBy(() -> Wrk.Result.parse("unable to connect to 127.0.0.1:1 Connection refused"))
+        assertThatThrownBy(() -> Wrk.parse("unable to connect to 127.0.0.1:1 Connection refused"))
                 .hasMessageContaining("Connection refused");
     }
 }

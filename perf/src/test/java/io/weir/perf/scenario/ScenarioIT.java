@@ -12,30 +12,31 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Of each scenario every promise holds on the built jar; with a protection switched off, those are broken that it keeps. */
+/** All promises hold on the built jar; without a protection, those that it keeps are broken. */
 @Timeout(300)
 class ScenarioIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
     /**
-     * A scenario with a protection or none switched off.
+     * A scenario, with a disabled protection or none.
      *
-     * @param broken the promises that are not held then
-     * @param perhaps those that are held or not: the next protection may do
+     * @param broken the promises that are broken
+     * @param perhaps promises that may be broken: another protection may keep them
      */
     @ParameterizedTest(name = "{0} {1}")
     @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
                     hang     | '' | '' | ''
-                    hang     | circuit-breaker | offered while it hangs that wait out a deadline | ''
+                    hang     | circuit-breaker | requests during the hang that wait for the whole deadline | ''
                     overload | '' | '' | ''
                     overload | bulkhead | a full bulkhead opens no breaker | \
-                        in the overload: answered 200 within 1 s, of what the backend can do; after it: answered 200
+                        overload: answered 200 within 1 s, of the backend's capacity; after it: answered 200
                     faults   | '' | '' | ''
                     faults   | deadline | \
                         a byte a second; hang; caller that uploads at a crawl; caller that reads nothing | ''
                     """)
-    void showsWhatItsProtectionDoes(String name, String without, String broken, String perhaps) throws Exception {
+    void breaksPromisesOnlyWithoutProtection(String name, String without, String broken, String perhaps)
+            throws Exception {
         List<String> arguments = new ArrayList<>(List.of(
                 name,
                 ROOT.resolve("gateway/target/weir-gateway.jar").toString(),
@@ -51,10 +52,10 @@ class ScenarioIT {
 
         String text = table.toString(StandardCharsets.UTF_8);
         System.out.print(text);
-        List<String> notHeld = new ArrayList<>(promises(text, "NO"));
-        notHeld.removeAll(words(perhaps));
+        List<String> brokenPromises = new ArrayList<>(promises(text, "NO"));
+        brokenPromises.removeAll(words(perhaps));
         assertThat(promises(text, "yes")).isNotEmpty();
-        assertThat(notHeld).as("broken promises").containsExactlyInAnyOrderElementsOf(words(broken));
+        assertThat(brokenPromises).as("broken promises").containsExactlyInAnyOrderElementsOf(words(broken));
         assertThat(exitCode).isEqualTo(without.isEmpty() ? 0 : 1);
     }
 
@@ -62,7 +63,7 @@ class ScenarioIT {
         return text.isEmpty() ? List.of() : List.of(text.split("; ", -1));
     }
 
-    /** The promises at the ends of whose lines that stands. */
+    /** The promises whose lines end with the text. */
     private static List<String> promises(String table, String holds) {
         return table.lines()
                 .filter(line -> line.endsWith(" " + holds))
@@ -72,7 +73,7 @@ class ScenarioIT {
 
     @ParameterizedTest
     @CsvSource({"hung", "hang --without sense", "hang --loud"})
-    void saysWhatItExpectsInstead(String line) throws Exception {
+    void refusesInvalidArguments(String line) throws Exception {
         List<String> words = new ArrayList<>(List.of(line.split(" ", -1)));
         words.add(1, "gateway.jar");
         words.add(2, "local.yml");

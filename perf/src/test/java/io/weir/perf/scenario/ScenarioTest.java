@@ -10,7 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The launcher says what the program says. */
+/** The launcher's output is the same as the program's. */
 class ScenarioTest {
 
     @TempDir

@@ -14,22 +14,22 @@ class StandstillTest {
             new Standstill(now::get, nanos -> now.addAndGet(nanos + lateNanos.getAndSet(0)));
 
     @Test
-    void isByHowMuchAWakeUpWasLate() {
-        standstill.wake();
+    void isTheLongestDelayOfAWakeUp() {
+        standstill.wakeUp();
         assertThat(standstill.longest()).isZero();
 
         lateNanos.set(2_000_000_000);
-        standstill.wake();
+        standstill.wakeUp();
         lateNanos.set(1_000_000);
-        standstill.wake();
+        standstill.wakeUp();
 
         assertThat(standstill.longest()).isEqualTo(Duration.ofSeconds(2));
     }
 
     @Test
-    void isNoneWhereItWakesEarly() {
+    void isZeroAfterEarlyWakeUp() {
         lateNanos.set(-5_000_000);
-        standstill.wake();
+        standstill.wakeUp();
 
         assertThat(standstill.longest()).isZero();
     }

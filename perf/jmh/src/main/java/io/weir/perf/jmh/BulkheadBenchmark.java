@@ -24,91 +24,89 @@ public class BulkheadBenchmark {
 
     private static final int THREADS = 4;
 
-    /** Whose bulkhead it is. */
-    public enum Whose {
-        WEIR,
-        RESILIENCE4J
+    /** A bulkhead of one of the two kinds. */
+    @State(Scope.Benchmark)
+    public abstract static class BulkheadState {
+
+        @Param
+        public MeasuredBulkhead.BulkheadKind whose = MeasuredBulkhead.BulkheadKind.WEIR;
+
+        private final int permits;
+        private final boolean blocking;
+        MeasuredBulkhead bulkhead = whose.create(1, false);
+
+        BulkheadState(int permits, boolean blocking) {
+            this.permits = permits;
+            this.blocking = blocking;
+        }
+
+        @Setup
+        public void create() {
+            bulkhead = whose.create(permits, blocking);
+        }
     }
 
     /** More permits than threads. */
-    @State(Scope.Benchmark)
-    public static class Free {
-
-        @Param
-        public Whose whose = Whose.WEIR;
-
-        private Limit limit = Limit.weir(1);
-
-        @Setup
-        public void permits() {
-            limit = whose == Whose.WEIR ? Limit.weir(1000) : Limit.refusingResilience4j(1000);
+    public static class FreePermits extends BulkheadState {
+        public FreePermits() {
+            super(1000, false);
         }
     }
 
-    /** One permit, and it is out. */
-    @State(Scope.Benchmark)
-    public static class Taken {
-
-        @Param
-        public Whose whose = Whose.WEIR;
-
-        private Limit limit = Limit.weir(1);
+    /** No free permit. */
+    public static class NoPermit extends BulkheadState {
+        public NoPermit() {
+            super(1, false);
+        }
 
         @Setup
-        public void permits() {
-            limit = whose == Whose.WEIR ? Limit.weir(1) : Limit.refusingResilience4j(1);
-            limit.acquire();
+        @Override
+        public void create() {
+            super.create();
+            bulkhead.acquire();
         }
     }
 
-    /** One permit for all, who wait for it. */
-    @State(Scope.Benchmark)
-    public static class Wanted {
-
-        @Param
-        public Whose whose = Whose.WEIR;
-
-        private Limit limit = Limit.weir(1);
-
-        @Setup
-        public void permits() {
-            limit = whose == Whose.WEIR ? Limit.weir(1) : Limit.blockingResilience4j(1);
+    /** One permit for all threads, which wait for it. */
+    public static class OnePermit extends BulkheadState {
+        public OnePermit() {
+            super(1, true);
         }
     }
 
-    /** One thread takes a permit and gives it back. */
+    /** One thread takes and releases a permit. */
     @Benchmark
     @Threads(1)
-    public void uncontended(Free free) {
-        through(free.limit);
+    public void uncontended(FreePermits free) {
+        acquireAndRelease(free.bulkhead);
     }
 
-    /** Several threads take permits and give them back; there is one for each. */
+    /** Several threads take and release permits; there is one for each. */
     @Benchmark
     @Threads(THREADS)
-    public void contended(Free free) {
-        through(free.limit);
+    public void contended(FreePermits free) {
+        acquireAndRelease(free.bulkhead);
     }
 
     /** Several threads are refused. */
     @Benchmark
     @Threads(THREADS)
-    public boolean refused(Taken taken) {
-        return taken.limit.tryAcquire();
+    public boolean refused(NoPermit none) {
+        return none.bulkhead.tryAcquire();
     }
 
-    /** Several threads wait for one permit, and give it back at once. */
+    /** Several threads wait for one permit, and release it at once. */
     @Benchmark
     @Threads(THREADS)
-    public void queued(Wanted wanted) {
-        wanted.limit.acquire();
-        wanted.limit.release();
+    public void queued(OnePermit one) {
+        one.bulkhead.acquire();
+        one.bulkhead.release();
     }
 
-    private static void through(Limit limit) {
-        if (!limit.tryAcquire()) {
+    private static void acquireAndRelease(MeasuredBulkhead bulkhead) {
+        if (!bulkhead.tryAcquire()) {
             throw new IllegalStateException("refused (expected: a permit for each thread)");
         }
-        limit.release();
+        bulkhead.release();
     }
 }

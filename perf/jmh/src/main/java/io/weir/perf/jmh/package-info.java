@@ -1,9 +1,9 @@
 /**
- * What a permit costs: the gateway's bulkhead beside Resilience4j's SemaphoreBulkhead, by JMH.
+ * The cost of a permit: the gateway's bulkhead beside Resilience4j's SemaphoreBulkhead, by JMH.
  *
- * <p>Three questions, each of both: a permit that is free, taken and given back by one thread or by several; a call that finds none and is
- * refused; and calls that wait for one. In the last, Resilience4j's blocks its thread, and the gateway's is given a callback, which
- * here wakes a blocked thread so that both do the same.
+ * <p>Three cases, for both: a free permit, taken and released by one thread or by several; a refused call;
+ * and calls that wait. In the last case Resilience4j blocks the thread, and the gateway calls back; here the
+ * callback wakes a blocked thread, so that both do the same.
  */
 @NullMarked
 package io.weir.perf.jmh;

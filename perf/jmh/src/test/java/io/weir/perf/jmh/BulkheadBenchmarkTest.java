@@ -10,11 +10,11 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
-/** Each benchmark runs through, with both; how fast is not for a test to say. */
+/** Each benchmark runs for both bulkheads; the test does not check speeds. */
 class BulkheadBenchmarkTest {
 
     @Test
-    void measuresBoth() throws Exception {
+    void runsEachBenchmarkForBothBulkheads() throws Exception {
         Collection<RunResult> results = new Runner(new OptionsBuilder()
                         .include(BulkheadBenchmark.class.getName())
                         .forks(0)

@@ -9,112 +9,96 @@ import io.gatling.javaapi.core.ChainBuilder;
 import io.gatling.javaapi.core.Session;
 import io.gatling.javaapi.http.HttpProtocolBuilder;
 import java.time.Duration;
+import java.util.function.Function;
 
-/** Virtual users who ask once, wait as long as they have patience, and write down what became of it. */
+/** The requests of virtual users. Writes a row for each. */
 final class Callers {
 
-    private static final String SENT = "sent";
-    private static final String PHASE = "phase";
+    private static final String SENT_NANOS = "sent";
+    private static final String NAME = "name";
     private static final String STATUS = "status";
     private static final String REASON = "reason";
 
-    private final Plan plan;
-    private final Rows rows = new Rows(Plan.rows());
+    private final RowFile rows = new RowFile(LoadPlan.rows());
     private long planned;
     private boolean begun;
-    private long beganNanos;
-
-    Callers(Plan plan) {
-        this.plan = plan;
-    }
+    private long beginNanos;
 
     static HttpProtocolBuilder protocol() {
-        return http.baseUrl(Plan.text("url")).disableCaching().disableFollowRedirect();
+        return http.baseUrl(LoadPlan.text("url")).disableCaching().disableFollowRedirect();
     }
 
-    /** That many requests more are to be made, whatever becomes of others: if they are not, the load was not what it is said to be. */
+    /** Adds requests that the simulation must send; fewer make the run invalid. */
     void plan(long requests) {
         planned += requests;
     }
 
-    /** For the simulation's {@code before}: the load is to come. */
-    void prepare() {
-        new Stalls(rows, Plan.began()).start();
+    void start() {
+        new WakeUpDelays(rows, LoadPlan.began()).start();
         if (planned > 0) {
             System.out.println("weir: " + planned + " requests planned");
         }
         System.out.flush();
     }
 
-    /** The first to come here says that the load began so long ago; {@code perf/run} is told. */
+    /** Announces to {@code perf/run} that the load began that long ago; only the first call has an effect. */
     ChainBuilder begin(Duration ago) {
         return exec(session -> {
-            begun(ago);
+            begin(ago.toMillis());
             return session;
         });
     }
 
-    private synchronized void begun(Duration ago) {
+    private synchronized void begin(long agoMillis) {
         if (!begun) {
             begun = true;
-            beganNanos = System.nanoTime() - ago.toNanos();
-            System.out.println("weir: load begins " + (System.currentTimeMillis() - ago.toMillis()));
+            beginNanos = System.nanoTime() - agoMillis * 1_000_000;
+            System.out.println("weir: load begins " + (System.currentTimeMillis() - agoMillis));
             System.out.flush();
         }
     }
 
     private synchronized Duration sinceBegin() {
-        return begun ? Duration.ofNanos(System.nanoTime() - beganNanos) : Duration.ZERO;
+        return begun ? Duration.ofNanos(System.nanoTime() - beginNanos) : Duration.ZERO;
     }
 
-    /** For the simulation's {@code after}. */
     void end() {
         rows.close();
     }
 
-    /** One request; Gatling's report and the assertions have it by name and phase. */
-    ChainBuilder ask(String name, String path) {
-        return exec(session -> session.set(PHASE, plan.phaseAt(sinceBegin())))
-                .exec(ask(name, path, inPhase(name, "#{" + PHASE + "}")));
-    }
-
-    /** One request; Gatling's report and the assertions have it by that name. */
-    ChainBuilder ask(String name, String path, String inReport) {
-        return exec(session -> session.set(SENT, System.nanoTime()))
-                .exec(http(inReport)
+    /**
+     * One request.
+     *
+     * @param name the name in the rows
+     * @param reportName the name in Gatling's report and assertions, by the time since the begin
+     */
+    ChainBuilder request(String name, String path, Function<Duration, String> reportName) {
+        return exec(session -> session.set(NAME, reportName.apply(sinceBegin())).set(SENT_NANOS, System.nanoTime()))
+                .exec(http("#{" + NAME + "}")
                         .get(path)
-                        .requestTimeout(Plan.patience())
+                        .requestTimeout(LoadPlan.patience())
                         .check(
                                 status().saveAs(STATUS),
                                 header("Proxy-Status").optional().saveAs(REASON),
                                 status().is(200)))
                 .exec(session -> {
-                    write(name, session);
+                    long nanos = System.nanoTime() - session.getLong(SENT_NANOS);
+                    long sentMillis = System.currentTimeMillis() - nanos / 1_000_000;
+                    rows.add(sentMillis - LoadPlan.began(), nanos / 1000, name, outcome(session));
                     return session.removeAll(STATUS, REASON);
                 });
     }
 
-    /** How the requests of a phase are called in Gatling's report. */
-    static String inPhase(String name, String phase) {
-        return name + ": " + phase;
-    }
-
-    private void write(String name, Session session) {
-        long nanos = System.nanoTime() - session.getLong(SENT);
-        long sentMillis = System.currentTimeMillis() - nanos / 1_000_000;
-        rows.add(sentMillis - Plan.began(), nanos / 1000, name, outcome(session));
-    }
-
     private static String outcome(Session session) {
         if (!session.contains(STATUS)) {
-            return Failures.take();
+            return FailureLog.takeOutcome();
         }
         if (session.getInt(STATUS) == 200) {
             return "success";
         }
-        String proxyStatus = session.contains(REASON) ? session.getString(REASON) : null;
-        int at = proxyStatus == null ? -1 : proxyStatus.indexOf("details=\"");
-        return proxyStatus == null || at < 0
+        String proxyStatus = session.contains(REASON) ? String.valueOf(session.getString(REASON)) : "";
+        int at = proxyStatus.indexOf("details=\"");
+        return at < 0
                 ? "status-" + session.getInt(STATUS)
                 : proxyStatus.substring(at + 9, proxyStatus.indexOf('"', at + 9));
     }

@@ -1,18 +1,22 @@
 /**
- * The load of {@code perf/run}: Gatling simulations, each named after its experiment's question, with the assertions that have to hold.
+ * The load of {@code perf/run}: one Gatling simulation for the open model and one for the closed model. The
+ * experiment passes callers, phases and assertions as system properties ({@link
+ * io.weir.perf.simulation.LoadPlan}).
  *
- * <p>They run in a process of their own, on a class path of their own: Gatling brings its Netty, and what is measured has another one. What a run is about is said to
- * it by system properties ({@link io.weir.perf.simulation.Plan}); it knows nothing of who started what.
+ * <p>Simulations run in their own process with their own class path: Gatling brings its own Netty.
  *
- * <h2>Raw rows</h2>
- * Gatling's log is binary since 3.12, its times are whole milliseconds, and its reader is for its own report. So each request's row is written by the virtual user
- * that made it ({@link io.weir.perf.simulation.Rows}), right after the answer, with the outcome: the gateway's own reason from {@code Proxy-Status}, a status, or why
- * there was no answer. That last thing a virtual user is not told; Gatling logs it, on the thread that then runs the user's next step, and {@link
- * io.weir.perf.simulation.Failures} picks it up there.
+ * <h2>Rows</h2>
+ * Gatling's log is binary since 3.12, its times are whole milliseconds, and only its own report reads it. So
+ * the virtual user writes a row after each answer ({@link io.weir.perf.simulation.RowFile}) with the outcome:
+ * the gateway's reason from {@code Proxy-Status}, a status, or why there was no answer. Gatling does not tell
+ * the virtual user the latter, but logs it; {@link io.weir.perf.simulation.FailureLog} reads it there.
  *
- * <h2>The model</h2>
- * Callers do not wait for each other, so users come at a fixed rate (Gatling's open model), each on a connection of its own. {@link
- * io.weir.perf.simulation.Stalls} measures how late the generator itself is: a run of a late generator is no result.
+ * <h2>Models</h2>
+ * In the {@linkplain io.weir.perf.simulation.OpenModel open model}, callers do not wait for each other and
+ * arrive at a fixed rate, each with its own connection. In the {@linkplain
+ * io.weir.perf.simulation.ClosedModel closed model}, a fixed number of callers wait for their answers. {@link
+ * io.weir.perf.simulation.WakeUpDelays} measures how late the generator is: the run of a late generator is
+ * not valid.
  */
 @NullMarked
 package io.weir.perf.simulation;

@@ -16,7 +16,9 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
 
-/** Passes {@code GET /BACKEND/**} on, on the thread that took it: {@code --backends.BACKEND=http://host:port}, for mvc and reactive. */
+/**
+ * Forwards {@code GET /BACKEND/**} on the request thread to {@code backends.BACKEND}, for mvc and reactive.
+ */
 @SpringBootApplication
 @RestController
 public class ThreadFront {
@@ -29,13 +31,13 @@ public class ThreadFront {
         this.backends = Map.of("mvc", mvc, "reactive", reactive);
     }
 
-    /** Runs until it is told to end. */
     public static void main(String[] args) {
         SpringApplication.run(ThreadFront.class, args);
     }
 
     @GetMapping("/{backend}/**")
-    ResponseEntity<byte[]> pass(@PathVariable String backend, HttpServletRequest request) throws InterruptedException {
+    ResponseEntity<byte[]> forward(@PathVariable String backend, HttpServletRequest request)
+            throws InterruptedException {
         String base = backends.get(backend);
         if (base == null) {
             return ResponseEntity.notFound().build();

@@ -1,10 +1,11 @@
 /**
- * A front as many services have it: Spring MVC, a thread of Tomcat's for each request, and that thread waits for the backend.
+ * A usual front: Spring MVC, where a Tomcat thread forwards the request and waits for the backend.
  *
- * <p>All backends share the threads (Tomcat's 200 unless {@code server.tomcat.threads.max} says otherwise), and nothing else limits anything: no deadline, no breaker,
- * no compartment. Requests that a backend does not answer hold their threads, until there are none left for those of the other backends.
+ * <p>All backends share the threads ({@code server.tomcat.threads.max}, by default 200). There is no
+ * deadline, no breaker and no compartment, so requests that one backend does not answer hold the threads that
+ * the others need.
  *
- * <p>It is a module of its own since Spring MVC cannot be on the class path of Spring Cloud Gateway.
+ * <p>It has its own module because Spring MVC and Spring Cloud Gateway cannot share a class path.
  */
 @NullMarked
 package io.weir.perf.front;

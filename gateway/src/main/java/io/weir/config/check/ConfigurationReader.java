@@ -1,0 +1,104 @@
+package io.weir.config.check;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.env.DefaultPropertiesPropertySource;
+import org.springframework.core.env.ConfigurableEnvironment;
+import org.springframework.core.env.EnumerablePropertySource;
+import org.springframework.core.env.PropertySource;
+
+/**
+ * Reads the current configuration: the one that a start at this moment would use.
+ *
+ * <p>Thread-safe.
+ */
+// Concurrency: guarded by this.
+public final class ConfigurationReader implements Supplier<ConfigurationSnapshot> {
+
+    private static final String OPTIONAL = "optional:";
+    private static final List<String> LOCATIONS =
+            List.of("spring.config.location", "spring.config.additional-location");
+
+    private final ConfigurableEnvironment running;
+    private final String[] arguments;
+    private @Nullable LoadedConfiguration last;
+
+    /**
+     * A reader.
+     *
+     * @param running the environment of the running gateway; provides the application's own default
+     *     properties
+     * @param arguments the command line arguments of the running gateway
+     */
+    public ConfigurationReader(ConfigurableEnvironment running, String... arguments) {
+        this.running = running;
+        this.arguments = arguments.clone();
+    }
+
+    @Override
+    public synchronized ConfigurationSnapshot get() {
+        // Checked before loading, because Spring Boot treats a directory as an empty file.
+        List<ConfigurationProblem> unreadable = configuredLocations(running)
+                .filter(location -> !location.startsWith(OPTIONAL))
+                .map(ConfigurationReader::toPath)
+                .flatMap(file -> unreadable(file).stream())
+                .toList();
+        if (!unreadable.isEmpty()) {
+            return new ConfigurationSnapshot(ConfigurationSources.of(running), unreadable);
+        }
+        LoadedConfiguration next = Optional.ofNullable(last)
+                .flatMap(LoadedConfiguration::reloadChangedFiles)
+                .orElseGet(this::load);
+        if (next.sources().problems().isEmpty()) {
+            last = next;
+        }
+        return new ConfigurationSnapshot(next.sources(), List.of(), next.files().searchedFiles());
+    }
+
+    private LoadedConfiguration load() {
+        PropertySource<?> defaults = running.getPropertySources().get(DefaultPropertiesPropertySource.NAME);
+        Map<String, Object> own = new HashMap<>();
+        if (defaults instanceof EnumerablePropertySource<?> enumerable) {
+            for (String name : enumerable.getPropertyNames()) {
+                own.put(name, enumerable.getProperty(name));
+            }
+        }
+        return LoadedConfiguration.load(own, arguments);
+    }
+
+    /** The configured file locations, in their original spelling. */
+    static Stream<String> configuredLocations(ConfigurableEnvironment environment) {
+        return LOCATIONS.stream()
+                .flatMap(property ->
+                        Stream.of(environment.getProperty(property, "").split("[,;]", -1)))
+                .map(String::strip)
+                .filter(location -> !location.isEmpty() && !location.endsWith("/") && !location.contains("classpath"));
+    }
+
+    static Path toPath(String location) {
+        return Path.of(location.replaceFirst('^' + OPTIONAL, "").replaceFirst("^file:(//)?", ""));
+    }
+
+    private static Optional<ConfigurationProblem> unreadable(Path file) {
+        try {
+            String error = !Files.exists(file)
+                    ? "no such file"
+                    : !Files.isRegularFile(file)
+                            ? "not a file"
+                            : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
+            return Optional.ofNullable(error)
+                    .map(why -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
+        } catch (IOException e) {
+            return Optional.of(
+                    ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, "not readable: " + e));
+        }
+    }
+}

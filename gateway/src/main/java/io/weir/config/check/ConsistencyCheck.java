@@ -1,0 +1,239 @@
+package io.weir.config.check;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.config.check.RoutesCheck.Route;
+import io.weir.config.check.ValidValues.Entry;
+import io.weir.engine.Mode;
+import io.weir.health.BreakerConfigs;
+import io.weir.health.CircuitBreakerProperties;
+import io.weir.limit.BulkheadScope;
+import io.weir.outcome.Reason;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
+
+/**
+ * Finds valid values that contradict each other. Only explicit values can contradict: a default that exceeds
+ * an explicit limit is no mistake and simply never applies.
+ */
+final class ConsistencyCheck {
+
+    private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
+    /** Header fields of a fallback's answer that the gateway sets itself. */
+    private static final Set<String> GATEWAY_FIELDS =
+            Set.of("content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer");
+
+    private static final String NO_CONTROL_CHARACTERS = "text without control characters";
+    private static final int DELETE = 0x7f;
+
+    private static final Set<Integer> WITHOUT_BODY = Set.of(204, 205, 304);
+    /** No fallback is possible: there is no route yet, or the caller has disconnected. */
+    private static final Set<Reason> WITHOUT_FALLBACK = Set.of(Reason.NO_ROUTE, Reason.CLIENT_CLOSED);
+
+    private final Environment environment;
+    private final ValidValues validValues;
+    private final Consumer<ConfigurationProblem> problems;
+
+    ConsistencyCheck(Environment environment, ValidValues validValues, Consumer<ConfigurationProblem> problems) {
+        this.environment = environment;
+        this.validValues = validValues;
+        this.problems = problems;
+    }
+
+    /** Checks backends, routes and the gateway as a whole. */
+    void check(List<Route> routes) {
+        validValues.names("weir.backends").keySet().forEach(this::checkBackend);
+        Map<String, Route> byId = routes.stream()
+                .filter(route -> route.id() != null)
+                .collect(
+                        Collectors.toMap(route -> String.valueOf(route.id()), route -> route, (first, again) -> first));
+        validValues.names("weir.routes").forEach((id, location) -> {
+            Route route = byId.get(id);
+            if (route == null) {
+                @Nullable String nearest = PropertyNames.nearest(id, byId.keySet());
+                problems.accept(new ConfigurationProblem(
+                        location,
+                        "weir.routes." + id,
+                        null,
+                        "no route has this id",
+                        nearest == null ? null : toYamlKey(nearest)));
+            } else if (route.backend() == null) {
+                problems.accept(ConfigurationProblem.of(
+                        location,
+                        "weir.routes." + id,
+                        null,
+                        "without effect: the route in " + route.location() + " is not a backend:// route"));
+            } else {
+                checkRoute("weir.routes." + id, route.backend());
+            }
+        });
+    }
+
+    /** The id as a YAML key that Spring Boot does not change. */
+    private static String toYamlKey(String id) {
+        return id.chars().allMatch(c -> Character.isLetterOrDigit(c) || c == '-' || c == '_') ? id : "\"[" + id + "]\"";
+    }
+
+    private void checkBackend(String name) {
+        String backend = "weir.backends." + name;
+        String deadline = backend + ".deadline";
+        atMost(backend + ".bulkhead.max-wait-duration", deadline, "the deadline");
+        atMost(backend + ".circuit-breaker.slow-call-duration-threshold", deadline, "the deadline");
+        atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
+        atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
+        checkBreaker(backend);
+        validValues
+                .explicit(backend + ".bulkhead.scope")
+                .filter(scope -> scope.value() == BulkheadScope.CLUSTER
+                        && validValues.get("weir.cluster.gateways").isEmpty())
+                .ifPresent(scope -> report(scope, "weir.cluster.gateways, the DNS name of all gateways"));
+    }
+
+    private void checkBreaker(String backend) {
+        String breaker = backend + ".circuit-breaker";
+        Optional<Integer> maxCalls = validValues.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
+        boolean counts = validValues
+                .value(breaker + ".sliding-window-type", SlidingWindowType.class)
+                .filter(type -> type == SlidingWindowType.COUNT_BASED)
+                .isPresent();
+        Entry minimum =
+                validValues.explicit(breaker + ".minimum-number-of-calls").orElse(null);
+        if (minimum == null || maxCalls.isEmpty() || !counts) {
+            return;
+        }
+        try {
+            CircuitBreakerProperties properties =
+                    Binder.get(environment).bindOrCreate(breaker, CircuitBreakerProperties.class);
+            int window = BreakerConfigs.slidingWindowSize(properties, maxCalls.get());
+            if ((Integer) minimum.value() > window) {
+                report(minimum, "at most the sliding window, " + window + " calls");
+            }
+        } catch (BindException e) {
+            // PropertiesCheck has reported the value that does not convert.
+        }
+    }
+
+    private void checkRoute(String route, String name) {
+        String backend = "weir.backends." + name;
+        boolean own = validValues.get(route + ".deadline").isPresent();
+        String deadline = own ? route + ".deadline" : backend + ".deadline";
+        boolean streams = validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
+        atMost(route + ".deadline", backend + ".deadline", "the deadline of backend " + name);
+        atMost(
+                route + ".max-concurrent-calls",
+                backend + (streams ? ".max-streams" : ".bulkhead.max-concurrent-calls"),
+                (streams ? "the max-streams" : "the max-concurrent-calls") + " of backend " + name);
+        atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
+        atMost(route + ".retry.backoff", deadline, "the deadline");
+        checkFallback(route + ".fallback", name);
+    }
+
+    private void checkFallback(String fallback, String routesBackend) {
+        Entry backend = validValues.explicit(fallback + ".backend").orElse(null);
+        if (backend != null) {
+            String name = String.valueOf(backend.value());
+            Set<String> backends = validValues.names("weir.backends").keySet();
+            if (name.equals(routesBackend)) {
+                report(backend, "another backend than the route's own");
+            } else if (!backends.contains(name)) {
+                problems.accept(new ConfigurationProblem(
+                        backend.location(),
+                        backend.path(),
+                        backend.text(),
+                        "unknown backend",
+                        PropertyNames.nearest(name, backends)));
+            }
+            for (String part : List.of("status", "content-type", "body")) {
+                validValues
+                        .explicit(fallback + '.' + part)
+                        .ifPresent(entry -> report(entry, "a static answer or another backend, not both"));
+            }
+            validValues
+                    .names(fallback + ".headers")
+                    .forEach((header, location) -> problems.accept(ConfigurationProblem.expected(
+                            location,
+                            fallback + ".headers." + header,
+                            null,
+                            "a static answer or another backend, not both")));
+        }
+        validValues
+                .explicit(fallback + ".body")
+                .ifPresent(body -> validValues
+                        .value(fallback + ".status", Integer.class)
+                        .filter(status -> WITHOUT_BODY.contains(status)
+                                && !String.valueOf(body.value()).isEmpty())
+                        .ifPresent(status ->
+                                report(body, "nothing, since an answer with status " + status + " has no body")));
+        validValues
+                .explicit(fallback + ".content-type")
+                .filter(entry -> hasControlCharacter(entry.value()))
+                .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
+        validValues.names(fallback + ".headers").forEach((header, location) -> checkHeader(fallback, header, location));
+        validValues.get(fallback + ".reasons").filter(Entry::isExplicit).ifPresent(this::checkReasons);
+    }
+
+    private void checkHeader(String fallback, String header, SourceLocation location) {
+        String path = fallback + ".headers." + header;
+        String lower = header.toLowerCase(Locale.ROOT);
+        if (!TOKEN.matcher(header).matches()) {
+            problems.accept(ConfigurationProblem.of(location, path, null, "not the name of a header field"));
+        } else if ("content-type".equals(lower)) {
+            problems.accept(ConfigurationProblem.of(location, path, null, "use fallback.content-type"));
+        } else if (GATEWAY_FIELDS.contains(lower)) {
+            problems.accept(ConfigurationProblem.of(location, path, null, "the gateway sets this field"));
+        } else {
+            validValues
+                    .get(path)
+                    .filter(entry -> hasControlCharacter(entry.value()))
+                    .ifPresent(entry -> report(entry, NO_CONTROL_CHARACTERS));
+        }
+    }
+
+    private static boolean hasControlCharacter(Object value) {
+        return String.valueOf(value).chars().anyMatch(c -> (c < ' ' && c != '\t') || c == DELETE);
+    }
+
+    private void checkReasons(Entry list) {
+        if (list.value() instanceof List<?> reasons) {
+            WITHOUT_FALLBACK.stream()
+                    .filter(reasons::contains)
+                    .forEach(reason -> problems.accept(ConfigurationProblem.of(
+                            list.location(), list.path(), reason.word(), "no fallback is possible for this reason")));
+        }
+    }
+
+    /** Reports an explicit value that exceeds a limit; the limit may be a default. */
+    private void atMost(String path, String limitPath, String limitName) {
+        validValues
+                .explicit(path)
+                .ifPresent(entry -> validValues.get(limitPath).ifPresent(limit -> {
+                    if (compare(entry.value(), limit.value()) > 0) {
+                        report(entry, "at most " + limitName + ", " + displayText(limit.value()));
+                    }
+                }));
+    }
+
+    private static int compare(Object value, Object limit) {
+        return value instanceof Duration duration
+                ? duration.compareTo((Duration) limit)
+                : Integer.compare((Integer) value, (Integer) limit);
+    }
+
+    private static String displayText(Object value) {
+        return value instanceof Duration duration ? ExpectedValue.duration(duration) : value.toString();
+    }
+
+    private void report(Entry entry, String expected) {
+        problems.accept(ConfigurationProblem.expected(entry.location(), entry.path(), entry.text(), expected));
+    }
+}

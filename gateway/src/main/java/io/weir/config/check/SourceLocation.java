@@ -1,0 +1,63 @@
+package io.weir.config.check;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.Comparator;
+import org.springframework.boot.origin.OriginTrackedResource;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.core.io.Resource;
+
+/**
+ * The location of a property: a line of a file, or another source.
+ *
+ * @param source the file in its configured spelling, {@code classpath:} and a path, or the name of another
+ *     source
+ * @param line the line in the file, starting at 1; 0 for the whole file or another source
+ * @param isFile whether the source is a file
+ */
+public record SourceLocation(String source, int line, boolean isFile) implements Comparable<SourceLocation> {
+
+    private static final Comparator<SourceLocation> ORDER = Comparator.comparing(
+                    (SourceLocation location) -> !location.isFile())
+            .thenComparing(SourceLocation::source)
+            .thenComparingInt(SourceLocation::line);
+
+    static SourceLocation inFile(String file, int line) {
+        return new SourceLocation(file, line, true);
+    }
+
+    /** A location outside files, such as an environment variable. */
+    static SourceLocation outsideFiles(String source) {
+        return new SourceLocation(source, 0, false);
+    }
+
+    /** The name of a file in reports. */
+    static String displayName(Resource resource) {
+        Resource tracked = resource instanceof OriginTrackedResource of ? of.getResource() : resource;
+        Resource plain = tracked instanceof LoadedFile text ? text.file() : tracked;
+        if (plain instanceof ClassPathResource classPath) {
+            return "classpath:" + classPath.getPath();
+        }
+        try {
+            return plain.isFile() ? withoutDot(plain.getFile()) : plain.getDescription();
+        } catch (IOException e) {
+            return plain.getDescription();
+        }
+    }
+
+    private static String withoutDot(File file) {
+        String path = file.getPath();
+        return path.startsWith("./") ? path.substring(2) : path;
+    }
+
+    @Override
+    public int compareTo(SourceLocation other) {
+        return ORDER.compare(this, other);
+    }
+
+    /** {@code gateway.yml:12}. */
+    @Override
+    public String toString() {
+        return line == 0 ? source : source + ':' + line;
+    }
+}

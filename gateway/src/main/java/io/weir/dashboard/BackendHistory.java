@@ -1,0 +1,184 @@
+package io.weir.dashboard;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.weir.engine.Backend;
+import io.weir.engine.ExchangeOutcomes;
+import io.weir.limit.LogBuckets;
+import io.weir.management.BackendView;
+import io.weir.metrics.BackendMeters;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The recent figures of one backend: sliding windows of its counters, and two minutes for the sparkline.
+ *
+ * <p>Not thread-safe: for the feed's thread.
+ */
+final class BackendHistory {
+
+    static final int HISTORY_SECONDS = 120;
+
+    private static final double NANOS_PER_MILLI = 1e6;
+    private static final double NANOS_PER_MICRO = 1e3;
+    private static final double MICROS_PER_MILLI = 1e3;
+
+    private final BackendMeters meters;
+    /** The last readings of the counters. */
+    private final long[] outcomes = new long[ExchangeOutcomes.words().size()];
+
+    private final long[] times = new long[LogBuckets.COUNT];
+    /** The number of dispatched calls, and the sum of their time left in microseconds. */
+    private final long[] dispatches = new long[2];
+
+    private final SlidingWindow outcomesWindow;
+    private final SlidingWindow totalTimes;
+    private final SlidingWindow backendTimes;
+    private final SlidingWindow dispatchesWindow;
+    private final int[] ended = new int[HISTORY_SECONDS];
+    private final int[] trouble = new int[HISTORY_SECONDS];
+    private int nextSecond;
+    private final int[] active = new int[SlidingWindow.SECONDS];
+    private int maxActiveEver;
+    private int probeIntervalMillis;
+    private CircuitBreakerConfig breakerConfig = CircuitBreakerConfig.ofDefaults();
+
+    BackendHistory(BackendMeters meters) {
+        this.meters = meters;
+        meters.totals().readOutcomes(outcomes);
+        this.outcomesWindow = new SlidingWindow(outcomes);
+        meters.totals().readDurations(times);
+        this.totalTimes = new SlidingWindow(times);
+        meters.law().times(times);
+        this.backendTimes = new SlidingWindow(times);
+        readDispatches();
+        this.dispatchesWindow = new SlidingWindow(dispatches);
+    }
+
+    /** Whether this history reads these meters. */
+    boolean isOf(BackendMeters others) {
+        return meters == others;
+    }
+
+    /** Adds a second; called once a second. */
+    LiveView.BackendSnapshot addSecond(Backend backend) {
+        meters.totals().readOutcomes(outcomes);
+        outcomesWindow.add(outcomes);
+        meters.totals().readDurations(times);
+        totalTimes.add(times);
+        meters.law().times(times);
+        backendTimes.add(times);
+        readDispatches();
+        dispatchesWindow.add(dispatches);
+        long endedNow = outcomesWindow.lastSecond();
+        long troubleNow = outcomesWindow.lastSecond(
+                outcome -> ExchangeOutcomes.kind(outcome).isTrouble());
+        ended[nextSecond] = (int) endedNow;
+        trouble[nextSecond] = (int) troubleNow;
+        nextSecond = (nextSecond + 1) % HISTORY_SECONDS;
+
+        BackendView now = BackendView.of(backend);
+        breakerConfig = backend.breaker().resilience4j().getCircuitBreakerConfig();
+        probeIntervalMillis = (int) backend.breaker().probeInterval().toMillis();
+        active[nextSecond % SlidingWindow.SECONDS] = now.calls().active();
+        maxActiveEver = Math.max(maxActiveEver, now.calls().active());
+        LiveView.Recent recent = recent(endedNow, troubleNow);
+        return new LiveView.BackendSnapshot(backend.name(), Severity.of(now, recent.troubleShare()), recent, now);
+    }
+
+    private void readDispatches() {
+        dispatches[0] = meters.dispatched();
+        // In microseconds, since a window stores the increase of a second as an int.
+        dispatches[1] = (long) (meters.budgetLeftNanos() / NANOS_PER_MICRO);
+    }
+
+    private LiveView.Recent recent(long endedNow, long troubleNow) {
+        Map<String, Long> counts = new LinkedHashMap<>();
+        long all = 0;
+        long troubled = 0;
+        long[] sum = outcomesWindow.sum();
+        for (int i = 0; i < sum.length; i++) {
+            if (sum[i] != 0) {
+                counts.put(ExchangeOutcomes.words().get(i), sum[i]);
+                all += sum[i];
+                troubled += ExchangeOutcomes.kind(i).isTrouble() ? sum[i] : 0;
+            }
+        }
+        return new LiveView.Recent(
+                endedNow,
+                troubleNow,
+                (double) all / SlidingWindow.SECONDS,
+                all == 0 ? 0 : (double) troubled / all,
+                counts,
+                percentiles(),
+                budgetLeftMillis());
+    }
+
+    private LiveView.@Nullable Percentiles percentiles() {
+        long[] sum = totalTimes.sum();
+        double median = millis(sum, 500);
+        return median == 0
+                ? null
+                : new LiveView.Percentiles(median, millis(sum, 900), millis(sum, 990), millis(sum, 995));
+    }
+
+    private static double millis(long[] sum, int perMille) {
+        return LogBuckets.quantile(sum, perMille, 1_000) / NANOS_PER_MILLI;
+    }
+
+    private @Nullable Double budgetLeftMillis() {
+        long calls = dispatchesWindow.sum()[0];
+        return calls <= 0 ? null : Math.max(0, dispatchesWindow.sum()[1] / MICROS_PER_MILLI / calls);
+    }
+
+    /** The figures of the sparkline. */
+    LiveView.History history() {
+        return new LiveView.History(oldestFirst(ended), oldestFirst(trouble));
+    }
+
+    private List<Integer> oldestFirst(int[] ring) {
+        List<Integer> figures = new ArrayList<>(HISTORY_SECONDS);
+        for (int i = 0; i < HISTORY_SECONDS; i++) {
+            figures.add(ring[(nextSecond + i) % HISTORY_SECONDS]);
+        }
+        return figures;
+    }
+
+    /** The number of exchanges by outcome within the window. */
+    long[] outcomes() {
+        return outcomesWindow.sum();
+    }
+
+    /** The number of exchanges by duration within the window, by {@link LogBuckets}. */
+    long[] totalTimes() {
+        return totalTimes.sum();
+    }
+
+    /** The number of calls by their time in the backend within the window, by {@link LogBuckets}. */
+    long[] backendTimes() {
+        return backendTimes.sum();
+    }
+
+    /** The settings of the backend's breaker. */
+    CircuitBreakerConfig breakerConfig() {
+        return breakerConfig;
+    }
+
+    /** Time between two probes. */
+    int probeIntervalMillis() {
+        return probeIntervalMillis;
+    }
+
+    /** Largest number of concurrent calls at the end of a second within the window. */
+    int maxActive() {
+        return Arrays.stream(active).max().orElse(0);
+    }
+
+    /** Largest number of concurrent calls at the end of any second. */
+    int maxActiveEver() {
+        return maxActiveEver;
+    }
+}

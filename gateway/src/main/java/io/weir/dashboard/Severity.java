@@ -1,0 +1,67 @@
+package io.weir.dashboard;
+
+import io.weir.management.BackendView;
+
+/**
+ * How serious the worst problem of a backend is; the dashboard shows the most serious backends first.
+ *
+ * <p>Problems that callers notice rank first, by the share of callers affected. Then come breakers that an
+ * operator has forced, then early signs: slow calls, a queue, no free permit.
+ *
+ * @param score 0: no problem; 100: no call is served
+ * @param word the worst problem: {@code open}, {@code half-open}, {@code failing}, {@code forced-open},
+ *     {@code forced-closed}, {@code hanging}, {@code queueing}, {@code full}, or {@code calm} for none
+ */
+record Severity(int score, String word) {
+
+    static final Severity NONE = new Severity(0, "calm");
+
+    private static final int OPEN = 80;
+    private static final int HALF_OPEN = 75;
+    private static final int FORCED = 60;
+    private static final int HANGING = 30;
+    private static final int QUEUEING = 25;
+    private static final int FULL = 20;
+    /** The score of a failing backend: the base, plus up to this by the share of shed or failed exchanges. */
+    private static final int FAILING_RANGE = 35;
+
+    private static final int FAILING_BASE = 40;
+    /** Added to the score of a breaker that is not closed, by the share of shed or failed exchanges. */
+    private static final int BREAKER_RANGE = 20;
+
+    /**
+     * The severity of a backend's worst problem.
+     *
+     * @param troubleShare share of its recent exchanges that were shed or failed; 0 to 1
+     */
+    static Severity of(BackendView now, double troubleShare) {
+        int byShare = (int) Math.round(BREAKER_RANGE * troubleShare);
+        Severity worst =
+                switch (now.breaker().state()) {
+                    case "open" -> new Severity(OPEN + byShare, "open");
+                    case "half-open" -> new Severity(HALF_OPEN + byShare, "half-open");
+                    case "forced-open" -> new Severity(FORCED + byShare, "forced-open");
+                    case "forced-closed" -> new Severity(FORCED, "forced-closed");
+                    default -> NONE;
+                };
+        if (troubleShare > 0) {
+            int score = FAILING_BASE + (int) Math.round(FAILING_RANGE * troubleShare);
+            worst = worse(worst, new Severity(score, "failing"));
+        }
+        BackendView.Calls calls = now.calls();
+        if (now.breaker().overdue() > 0) {
+            worst = worse(worst, new Severity(HANGING, "hanging"));
+        }
+        if (calls.waiting() > 0) {
+            worst = worse(worst, new Severity(QUEUEING, "queueing"));
+        }
+        if (calls.active() >= calls.limit()) {
+            worst = worse(worst, new Severity(FULL, "full"));
+        }
+        return worst;
+    }
+
+    private static Severity worse(Severity one, Severity other) {
+        return other.score > one.score ? other : one;
+    }
+}

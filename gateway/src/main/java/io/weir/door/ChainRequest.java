@@ -1,0 +1,97 @@
+package io.weir.door;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on its way through Spring Cloud Gateway's filter chain, with the routes that were in force when
+ * it arrived.
+ *
+ * <p>Concurrency: filters may run on a thread of their own while the caller leaves on the event loop.
+ * {@code outcome} decides which of the two comes first; {@code inChain} counts the request out once. The
+ * other fields belong to the thread that handles the request.
+ */
+final class ChainRequest {
+
+    private static final Object CANCELLED = new Object();
+
+    private final InboundRequest inbound;
+    private final Routes routes;
+    private final long arrivedAtNanos;
+    /** Null, then the caller of the request's exchange, or {@link #CANCELLED}. */
+    private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
+
+    private final AtomicBoolean inChain = new AtomicBoolean();
+    private @Nullable String routeId;
+    private boolean reported;
+
+    ChainRequest(InboundRequest inbound, Routes routes, long arrivedAtNanos) {
+        this.inbound = inbound;
+        this.routes = routes;
+        this.arrivedAtNanos = arrivedAtNanos;
+    }
+
+    InboundRequest inbound() {
+        return inbound;
+    }
+
+    Routes routes() {
+        return routes;
+    }
+
+    long arrivedAtNanos() {
+        return arrivedAtNanos;
+    }
+
+    /** Starts the request's exchange; false if the caller has left before. */
+    boolean startExchange(GeneralCaller caller) {
+        return outcome.compareAndSet(null, caller);
+    }
+
+    /** Records that the caller has left; false if there is an exchange, which must be notified. */
+    boolean cancelWithoutExchange() {
+        return outcome.compareAndSet(null, CANCELLED);
+    }
+
+    /** The caller of the request's exchange; null if there is no exchange. */
+    @Nullable
+    GeneralCaller caller() {
+        return outcome.get() instanceof GeneralCaller caller ? caller : null;
+    }
+
+    /** From now on, the request needs its routes. */
+    void enterChain() {
+        if (inChain.compareAndSet(false, true)) {
+            routes.requestsInChain().begin();
+        }
+    }
+
+    /** The request needs its routes no longer: its exchange holds its own, or there will be none. */
+    void leaveChain() {
+        if (inChain.compareAndSet(true, false)) {
+            routes.requestsInChain().end();
+        }
+    }
+
+    /** The id of the matched route; null before the match. */
+    @Nullable
+    String routeId() {
+        return routeId;
+    }
+
+    void matched(String id) {
+        routeId = id;
+    }
+
+    /** Marks the outcome as reported; returns whether it was reported before. */
+    boolean markReported() {
+        boolean before = reported;
+        reported = true;
+        return before;
+    }
+
+    boolean isReported() {
+        return reported;
+    }
+}

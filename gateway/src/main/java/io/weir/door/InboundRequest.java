@@ -1,0 +1,392 @@
+package io.weir.door;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.netty.util.AsciiString;
+import io.netty.util.concurrent.ScheduledFuture;
+import io.weir.deadline.CallerTimeout;
+import io.weir.edge.Forwarding;
+import io.weir.edge.HopByHop;
+import io.weir.edge.LastResponseHandler;
+import io.weir.edge.RequestId;
+import io.weir.edge.RequestTarget;
+import io.weir.edge.RequestTrailers;
+import io.weir.edge.TraceParent;
+import io.weir.edge.Via;
+import io.weir.engine.Backend;
+import io.weir.engine.Exchange;
+import io.weir.outcome.Problem;
+import io.weir.outcome.Refusal;
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.netty.channel.ChannelOperations;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+import reactor.netty.http.server.WebsocketServerSpec;
+import reactor.netty.http.websocket.WebsocketInbound;
+import reactor.netty.http.websocket.WebsocketOutbound;
+
+/**
+ * One request of a caller with its response, and the operations that both doors share: writing the head for
+ * the backend, writing the gateway's own response, resetting the connection, and detecting the flush.
+ *
+ * <p>Concurrency: confined to the event loop of its connection.
+ */
+final class InboundRequest implements RequestFacts {
+
+    /** Replaces a target that cannot be parsed. */
+    static final RequestTarget UNREADABLE = RequestTarget.parse("/", false);
+
+    /** The largest WebSocket frame that is passed on. */
+    private static final int MAX_FRAME_BYTES = 1024 * 1024;
+
+    private static final AsciiString WEBSOCKET_VERSION = AsciiString.cached("13");
+
+    private static final Pattern SLASHES = Pattern.compile("/{2,}");
+
+    private static final AsciiString SERVER_TIMING = AsciiString.cached("server-timing");
+
+    private final HttpServerRequest request;
+    private final HttpServerResponse response;
+    private final Channel channel;
+    private final RequestTarget target;
+    private final Forwarding forwarding;
+    private final String door;
+    private final long readIdleNanos;
+    private boolean hasTunnel;
+    private @Nullable String requestId;
+
+    InboundRequest(
+            HttpServerRequest request,
+            HttpServerResponse response,
+            RequestTarget target,
+            Forwarding forwarding,
+            String door,
+            long readIdleNanos) {
+        this.request = request;
+        this.response = response;
+        this.channel = ((ChannelOperations<?, ?>) response).channel();
+        this.target = target;
+        this.forwarding = forwarding;
+        this.door = door;
+        this.readIdleNanos = readIdleNanos;
+        if (channel instanceof Http2StreamChannel
+                && request.requestHeaders().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+            RequestTrailers.keep(channel);
+        }
+    }
+
+    HttpServerRequest request() {
+        return request;
+    }
+
+    HttpServerResponse response() {
+        return response;
+    }
+
+    Channel channel() {
+        return channel;
+    }
+
+    RequestTarget target() {
+        return target;
+    }
+
+    /** Whether the request has a body; Reactor Netty presents an HTTP/2 body of unknown length as chunked. */
+    boolean hasBody() {
+        HttpHeaders headers = request.requestHeaders();
+        if (headers.contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+            return true;
+        }
+        String length = headers.get(HttpHeaderNames.CONTENT_LENGTH);
+        return length != null && !"0".equals(length);
+    }
+
+    /**
+     * Whether the caller asks for a WebSocket with a complete handshake (RFC 6455, 4.2.1). An incomplete one
+     * is an ordinary request whose {@code Upgrade} field is dropped: the gateway could open the backend's
+     * side, but not the caller's.
+     */
+    boolean asksForWebSocket() {
+        HttpHeaders headers = request.requestHeaders();
+        return headers.containsValue(HttpHeaderNames.UPGRADE, HttpHeaderValues.WEBSOCKET, true)
+                && headers.containsValue(HttpHeaderNames.CONNECTION, HttpHeaderValues.UPGRADE, true)
+                && HttpMethod.GET.equals(request.method())
+                && HttpVersion.HTTP_1_1.equals(request.version())
+                && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY)
+                && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_VERSION, WEBSOCKET_VERSION, false)
+                && !hasBody();
+    }
+
+    /**
+     * The target for the backend.
+     *
+     * @param path the path after the filters, which may have put slashes beside each other; they are merged
+     * @param query the query as received; null if there is none
+     */
+    static String target(String path, @Nullable String query) {
+        String merged = path.contains("//") ? SLASHES.matcher(path).replaceAll("/") : path;
+        return query == null ? merged : merged + '?' + query;
+    }
+
+    /**
+     * Completes the head for the backend after the route's filters.
+     *
+     * @param preserveHost whether the backend sees the caller's {@code Host}, or the one that a filter has
+     *     set
+     */
+    void completeBackendHead(HttpHeaders toBackend, Backend backend, boolean preserveHost) {
+        String host = host();
+        String preserved = preserveHost ? toBackend.get(HttpHeaderNames.HOST) : null;
+        HopByHop.strip(toBackend);
+        toBackend.remove(HttpHeaderNames.EXPECT);
+        toBackend.remove(CallerTimeout.X_REQUEST_TIMEOUT);
+        toBackend.set(
+                HttpHeaderNames.HOST, preserved == null ? backend.settings().authority() : preserved);
+        toBackend.set(RequestId.X_REQUEST_ID, requestId());
+        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        if (peer != null) {
+            forwarding.write(
+                    toBackend, request.requestHeaders(), peer, request.connectionScheme(), host == null ? "" : host);
+        }
+        Via.append(toBackend);
+    }
+
+    /** Writes the response's head from the backend's head. */
+    void writeResponseHead(int status, HttpHeaders fromBackend) {
+        HttpHeaders head = response.responseHeaders();
+        head.set(fromBackend);
+        HopByHop.strip(head);
+        Via.append(head);
+        response.status(HttpResponseStatus.valueOf(status));
+        completeResponseHead(head);
+    }
+
+    /** Adds the fields of every response, and the framing if the backend's body is chunked. */
+    void completeResponseHead(HttpHeaders head) {
+        head.set(RequestId.X_REQUEST_ID, requestId());
+        if (!head.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            if (HttpVersion.HTTP_1_0.equals(request.version())) {
+                // HTTP/1.0 has no chunks: the end of the connection ends the body.
+                head.remove(HttpHeaderNames.TRANSFER_ENCODING);
+                response.keepAlive(false);
+            } else {
+                head.set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+            }
+        } else if (HttpVersion.HTTP_1_0.equals(request.version()) && request.isKeepAlive()) {
+            // An HTTP/1.0 caller keeps the connection only with this field.
+            head.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
+        }
+    }
+
+    /** Adds {@code Server-Timing}: the time in the queue, and in the backend. */
+    void writeServerTiming(HttpHeaders head, long queueNanos, long backendNanos) {
+        head.add(SERVER_TIMING, "queue;dur=" + millis(queueNanos) + ", backend;dur=" + millis(backendNanos));
+    }
+
+    private static String millis(long nanos) {
+        long micros = nanos / 1_000;
+        return micros / 1_000 + "." + String.valueOf(1_000 + micros % 1_000).substring(1);
+    }
+
+    /** Writes the gateway's own response into the head, and returns its body. */
+    ByteBuf writeRefusal(Refusal refusal) {
+        HttpHeaders head = response.responseHeaders();
+        head.set(RequestId.X_REQUEST_ID, requestId());
+        if (Problem.isGrpc(request.requestHeaders())) {
+            Problem.writeGrpc(refusal, head);
+            return Unpooled.EMPTY_BUFFER;
+        }
+        response.status(refusal.reason().status());
+        Problem.writeHead(refusal, head);
+        ByteBuf body = Problem.body(refusal, channel.alloc());
+        if (!HttpMethod.HEAD.equals(request.method())) {
+            return body;
+        }
+        // The length of the response to a GET.
+        head.remove(HttpHeaderNames.TRANSFER_ENCODING);
+        head.set(HttpHeaderNames.CONTENT_LENGTH, Integer.toString(body.readableBytes()));
+        body.release();
+        return Unpooled.EMPTY_BUFFER;
+    }
+
+    /**
+     * Whether it is a WebSocket tunnel. A tunnel reports by its own end that the caller has left, with the
+     * close frame for the backend.
+     */
+    boolean isTunnel() {
+        return hasTunnel;
+    }
+
+    /**
+     * Opens the caller's WebSocket; completes when the tunnel has ended.
+     *
+     * @param subprotocol the backend's choice; null if there is none
+     * @param tunnel passes frames between the caller's two directions and the backend
+     */
+    Mono<Void> upgrade(
+            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        hasTunnel = true;
+        WebsocketServerSpec.Builder spec =
+                WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
+        if (subprotocol != null) {
+            spec.protocols(subprotocol);
+            // Netty reads only one of the fields in which the caller may have named the subprotocol.
+            request.requestHeaders().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
+        }
+        response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
+        // Reactor Netty's publisher ends with the handshake; this one ends with the tunnel.
+        Sinks.Empty<Void> ended = Sinks.empty();
+        // Cached: when Reactor Netty cancels it because the caller has closed, the tunnel goes on to its end,
+        // so that the backend gets the close frame.
+        return response.sendWebsocket(
+                        (in, out) -> Mono.from(tunnel.apply(in, out))
+                                .doFinally(signal -> ended.tryEmitEmpty())
+                                .cache(),
+                        spec.build())
+                .then(ended.asMono());
+    }
+
+    /** Resets the connection (RST) or the stream (RST_STREAM). */
+    void reset() {
+        if (channel instanceof Http2StreamChannel) {
+            channel.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.INTERNAL_ERROR))
+                    .addListener(ChannelFutureListener.CLOSE);
+        } else {
+            // A regular close would look like the end of the response.
+            channel.config().setOption(ChannelOption.SO_LINGER, 0);
+            channel.unsafe().close(channel.voidPromise());
+        }
+    }
+
+    /**
+     * Whether the caller has not left: its connection is open, or the gateway has closed it after the last
+     * response.
+     */
+    boolean isCallerPresent() {
+        return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);
+    }
+
+    /**
+     * Tells the exchange when its response is flushed, or cannot be flushed. Reactor Netty has the whole
+     * response already.
+     *
+     * @param wasPresent the value of {@link #isCallerPresent} before Reactor Netty got the end of the
+     *     response
+     */
+    void reportFlush(Exchange exchange, boolean wasPresent) {
+        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
+        if (!(channel instanceof Http2StreamChannel)
+                && wasPresent
+                && (buffer == null || buffer.totalPendingWriteBytes() == 0)) {
+            // The usual case: flushed during the write, and then closed if it was the last response.
+            exchange.flushed();
+            return;
+        }
+        if (exchange.isOver()) {
+            limitReadTime();
+            return;
+        }
+        ((ChannelOperations<?, ?>) response).onTerminate().subscribe(null, failure -> exchange.callerLeft(), () -> {
+            if (wasPresent) {
+                exchange.flushed();
+            } else {
+                exchange.callerLeft();
+            }
+        });
+    }
+
+    /**
+     * Resets the gateway's own response, which no exchange supervises, if the caller does not read it in
+     * time. Reactor Netty has the whole response already.
+     */
+    void limitReadTime() {
+        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
+        if (!channel.isActive() || (buffer != null && buffer.totalPendingWriteBytes() == 0)) {
+            return;
+        }
+        ScheduledFuture<?> limit = channel.eventLoop().schedule(this::reset, readIdleNanos, TimeUnit.NANOSECONDS);
+        ((ChannelOperations<?, ?>) response)
+                .onTerminate()
+                .subscribe(null, failure -> limit.cancel(false), () -> limit.cancel(false));
+    }
+
+    /** The host that the caller asks for; null if there is none. */
+    @Nullable
+    String host() {
+        String authority = target.authority();
+        return authority != null ? authority : request.requestHeaders().get(HttpHeaderNames.HOST);
+    }
+
+    @Override
+    public String requestMethod() {
+        return request.method().name();
+    }
+
+    @Override
+    public HttpHeaders requestHeaders() {
+        return request.requestHeaders();
+    }
+
+    @Override
+    public String scheme() {
+        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        String scheme = request.connectionScheme();
+        return peer == null ? scheme : forwarding.callerScheme(request.requestHeaders(), peer, scheme);
+    }
+
+    @Override
+    public String requestPath() {
+        return target == UNREADABLE ? request.uri() : target.path();
+    }
+
+    @Override
+    public String door() {
+        return door;
+    }
+
+    @Override
+    public String protocol() {
+        return request.protocol();
+    }
+
+    @Override
+    public String requestId() {
+        String id = requestId;
+        if (id == null) {
+            id = RequestId.of(request.requestHeaders());
+            requestId = id;
+        }
+        return id;
+    }
+
+    @Override
+    public @Nullable String traceId() {
+        return TraceParent.traceId(request.requestHeaders());
+    }
+
+    @Override
+    public String callerAddress() {
+        InetSocketAddress peer = (InetSocketAddress) request.connectionRemoteAddress();
+        return peer == null ? "" : forwarding.callerAddress(request.requestHeaders(), peer);
+    }
+}

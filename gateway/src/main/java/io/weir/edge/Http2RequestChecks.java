@@ -1,0 +1,86 @@
+package io.weir.edge;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.AsciiString;
+import io.weir.outcome.Reason;
+import io.weir.outcome.Refusal;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The checks of an HTTP/2 request head that Netty's codec has accepted. Pure functions. */
+final class Http2RequestChecks {
+
+    private Http2RequestChecks() {}
+
+    /** The refusal of a request head; null if the request may be passed on. */
+    static @Nullable Refusal check(Http2Headers headers, EdgeRules rules) {
+        CharSequence method = headers.method();
+        CharSequence path = headers.path();
+        if (method != null && HttpMethod.CONNECT.asciiName().contentEquals(method)) {
+            return RequestChecks.connectMethod();
+        }
+        if (path == null || !isToken(method) || !HttpUtil.isEncodingSafeStartLineToken(path)) {
+            return Refusal.of(Reason.BAD_REQUEST, "request: malformed (expected: a method and a path)");
+        }
+        if (path.length() > rules.maxUriLength()) {
+            return Refusal.of(Reason.URI_TOO_LONG, "path: longer than " + rules.maxUriLength() + " bytes");
+        }
+        int fields = 0;
+        long sizeBytes = 0;
+        for (Map.Entry<CharSequence, CharSequence> field : headers) {
+            CharSequence name = field.getKey();
+            if (name.charAt(0) != ':') {
+                fields++;
+                // The size in HTTP/1: with a colon and a space; the limit there excludes the end of the line.
+                sizeBytes += name.length() + field.getValue().length() + 2;
+            }
+        }
+        Refusal tooMany = RequestChecks.checkFieldCount(fields, rules);
+        if (tooMany != null) {
+            return tooMany;
+        }
+        if (sizeBytes > rules.maxHeaderSize()) {
+            return RequestChecks.headerSectionTooLarge(rules);
+        }
+        return checkAuthority(headers);
+    }
+
+    /**
+     * Requires one authority, in {@code :authority} or in {@code Host}; if both are present, they must be
+     * equal.
+     */
+    private static @Nullable Refusal checkAuthority(Http2Headers headers) {
+        CharSequence authority = headers.authority();
+        List<CharSequence> hosts = headers.getAll(HttpHeaderNames.HOST);
+        if (hosts.size() > 1) {
+            return RequestChecks.severalHosts();
+        }
+        if (authority == null && hosts.isEmpty()) {
+            return RequestChecks.missingHost();
+        }
+        CharSequence host = authority == null ? hosts.get(0) : authority;
+        if (!Authority.isValid(host)) {
+            return Refusal.of(Reason.BAD_REQUEST, "host: malformed (expected: a host, and perhaps a port)");
+        }
+        if (authority != null && !hosts.isEmpty() && !AsciiString.contentEqualsIgnoreCase(authority, hosts.get(0))) {
+            return Refusal.of(Reason.BAD_REQUEST, "host: another than :authority (expected: the same)");
+        }
+        return null;
+    }
+
+    private static boolean isToken(@Nullable CharSequence method) {
+        if (method == null) {
+            return false;
+        }
+        try {
+            HttpMethod.valueOf(method.toString());
+            return true;
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package io.weir.edge;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Flags;
+import io.netty.handler.codec.http2.Http2FrameTypes;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Scans the bytes of an HTTP/2 connection frame by frame in front of the codec, which does not tell that a
+ * frame has begun. Only this handler detects a head that stalls.
+ *
+ * <p>On a connection without TLS, it is in the pipeline from the first byte, and removes itself if the first
+ * bytes are not HTTP/2's preface.
+ */
+final class Http2Scanner extends ChannelInboundHandlerAdapter {
+
+    private static final byte[] PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+    private static final int HEADER_BYTES = Http2CodecUtil.FRAME_HEADER_LENGTH;
+
+    private final CallerConnection connection;
+    private int prefaceBytes;
+    private int headerBytes;
+    /** Bytes of the frame's payload that have not arrived. */
+    private int remainingBytes;
+
+    private int type;
+    private int flags;
+    /** The header block continues in the next frame. */
+    private boolean continues;
+
+    Http2Scanner(CallerConnection connection) {
+        this.connection = connection;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+        if (!(message instanceof ByteBuf in)) {
+            context.fireChannelRead(message);
+            return;
+        }
+        if (prefaceBytes < PREFACE.length && !isPreface(in)) {
+            context.fireChannelRead(in);
+            context.pipeline().remove(this);
+            return;
+        }
+        scan(in);
+        context.fireChannelRead(in);
+        if (connection.guard() instanceof Http2Guard guard) {
+            guard.onBytesDecoded(isInHead());
+        }
+    }
+
+    /** Whether a header block, or a frame other than DATA, has begun and not ended. */
+    boolean isInHead() {
+        return continues || headerBytes > 0 || (remainingBytes > 0 && type != Http2FrameTypes.DATA);
+    }
+
+    private boolean isPreface(ByteBuf in) {
+        int length = Math.min(in.readableBytes(), PREFACE.length - prefaceBytes);
+        for (int i = 0; i < length; i++) {
+            if (in.getByte(in.readerIndex() + i) != PREFACE[prefaceBytes + i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void scan(ByteBuf in) {
+        int i = in.readerIndex();
+        int end = in.writerIndex();
+        int preface = Math.min(end - i, PREFACE.length - prefaceBytes);
+        prefaceBytes += preface;
+        i += preface;
+        while (i < end) {
+            if (headerBytes == 0 && remainingBytes > 0) {
+                int skipped = Math.min(remainingBytes, end - i);
+                i += skipped;
+                remainingBytes -= skipped;
+            } else {
+                scanFrameHeader(in.getUnsignedByte(i++));
+            }
+            if (remainingBytes == 0 && headerBytes == 0) {
+                endFrame();
+            }
+        }
+    }
+
+    /** A frame header: length (3 bytes), type (1), flags (1), stream (4). */
+    private void scanFrameHeader(int b) {
+        switch (headerBytes) {
+            case 0, 1, 2 -> remainingBytes = remainingBytes << 8 | b;
+            case 3 -> type = b;
+            case 4 -> flags = b;
+            default -> {
+                // The codec reads the stream id.
+            }
+        }
+        headerBytes = headerBytes + 1 == HEADER_BYTES ? 0 : headerBytes + 1;
+    }
+
+    private void endFrame() {
+        if (type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION) {
+            continues = (flags & Http2Flags.END_HEADERS) == 0;
+        }
+        type = Http2FrameTypes.DATA;
+    }
+}

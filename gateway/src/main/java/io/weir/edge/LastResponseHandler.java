@@ -1,0 +1,100 @@
+package io.weir.edge;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundHandlerAdapter;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpStatusClass;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.util.AttributeKey;
+import io.weir.outcome.Problem;
+import io.weir.outcome.Refusal;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sets {@code Connection: close} on an HTTP/1 connection's last response, before Reactor Netty's traffic
+ * handler reads that field. The traffic handler then drops the requests that are pipelined behind the
+ * response, and closes the connection.
+ *
+ * <p>It also records that the last response is flushed. A closed channel alone does not tell whether the
+ * gateway closed it after its last response, or the caller left.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
+public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
+
+    private static final AttributeKey<@Nullable Boolean> FLUSHED =
+            AttributeKey.valueOf(LastResponseHandler.class, "flushed");
+
+    private static final Pattern CLOSE = Pattern.compile("(?<![^\\s,])close(?![^\\s,])", Pattern.CASE_INSENSITIVE);
+
+    private final Http1Guard guard;
+
+    LastResponseHandler(Http1Guard guard) {
+        this.guard = guard;
+    }
+
+    /**
+     * Whether a connection's last response is flushed completely, regardless of which side closes the
+     * connection then.
+     */
+    public static boolean isLastResponseFlushed(Channel channel) {
+        return channel.attr(FLUSHED).get() != null;
+    }
+
+    /**
+     * Records the flush of the last response, before other listeners of the promise can close the connection.
+     */
+    static ChannelPromise noteFlush(ChannelPromise end) {
+        return end.unvoid().addListener((ChannelFutureListener) written -> {
+            if (written.isSuccess()) {
+                written.channel().attr(FLUSHED).set(Boolean.TRUE);
+            }
+        });
+    }
+
+    /**
+     * Hides {@code Connection: close} in a request from Reactor Netty, which obeys the request that it has
+     * read last instead of the one that it answers, and would drop the requests in between. This handler
+     * announces the close later.
+     */
+    static void hideClose(HttpHeaders headers) {
+        List<String> values = headers.getAll(HttpHeaderNames.CONNECTION);
+        headers.set(HttpHeaderNames.CONNECTION, HttpHeaderValues.KEEP_ALIVE);
+        for (String value : values) {
+            headers.add(HttpHeaderNames.CONNECTION, CLOSE.matcher(value).replaceAll("keep-alive"));
+        }
+    }
+
+    /** The response of a refusal, which is always a connection's last one. */
+    static FullHttpResponse refusal(Refusal refusal, ByteBufAllocator allocator) {
+        ByteBuf body = Problem.body(refusal, allocator);
+        FullHttpResponse response = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, refusal.reason().status(), body);
+        Problem.writeHead(refusal, response.headers());
+        response.headers()
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())
+                .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        return response;
+    }
+
+    @Override
+    public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+        if (message instanceof HttpResponse response
+                && guard.isLastResponse()
+                && response.status().codeClass() != HttpStatusClass.INFORMATIONAL) {
+            response.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+        }
+        context.write(message, promise);
+    }
+}

@@ -1,0 +1,106 @@
+package io.weir.edge;
+
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.ssl.SslHandler;
+
+/**
+ * Closes an HTTP/1 connection so that the caller can still read the last response: flushes it, shuts down the
+ * output, and drops input for a while. An immediate close with unread input would reset the connection, and
+ * the response would be lost.
+ *
+ * <p>Concurrency: confined to the connection's event loop.
+ */
+@SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
+final class LingeringClose {
+
+    private final CallerConnection connection;
+    private final Http1Scanner scanner;
+
+    private boolean awaitsEndOfRequest;
+    private boolean requestEnded;
+    private boolean flushed;
+    private long pendingBytes;
+
+    LingeringClose(CallerConnection connection, Http1Scanner scanner) {
+        this.connection = connection;
+        this.scanner = scanner;
+    }
+
+    /**
+     * Starts to linger.
+     *
+     * @param awaitsEnd whether the connection may close as soon as the end of the last request arrives
+     */
+    void start(ChannelHandlerContext context, boolean awaitsEnd) {
+        awaitsEndOfRequest = awaitsEnd;
+        pendingBytes = pendingBytes(context);
+        connection.setTimeout(EdgeRules.LINGER_NANOS);
+        scanner.dropInput();
+        scanner.flush(flush -> {
+            flushed = true;
+            if (requestEnded) {
+                context.close();
+            } else {
+                connection.setTimeout(EdgeRules.LINGER_NANOS);
+                shutdownOutput(context);
+            }
+        });
+    }
+
+    /** The end of the last request has arrived. */
+    void onRequestEnd(ChannelHandlerContext context) {
+        if (!awaitsEndOfRequest) {
+            return;
+        }
+        requestEnded = true;
+        if (flushed) {
+            context.close();
+        }
+    }
+
+    /** Closes the connection, unless the caller is still reading the response. */
+    void onTimeout(ChannelHandlerContext context) {
+        long pending = pendingBytes(context);
+        if (flushed || pending == pendingBytes) {
+            context.close();
+        } else {
+            pendingBytes = pending;
+            connection.setTimeout(EdgeRules.LINGER_NANOS);
+        }
+    }
+
+    /** Resets the connection: the caller must not take an incomplete response for a complete one. */
+    static void reset(ChannelHandlerContext context) {
+        context.channel().config().setOption(ChannelOption.SO_LINGER, 0);
+        context.close();
+    }
+
+    /** Whether the next close resets the connection. */
+    static boolean isReset(ChannelHandlerContext context) {
+        Integer linger = context.channel().config().getOption(ChannelOption.SO_LINGER);
+        return linger != null && linger == 0;
+    }
+
+    private static long pendingBytes(ChannelHandlerContext context) {
+        ChannelOutboundBuffer pending = context.channel().unsafe().outboundBuffer();
+        return pending == null ? 0 : pending.totalPendingWriteBytes();
+    }
+
+    private static void shutdownOutput(ChannelHandlerContext context) {
+        SslHandler tls = context.pipeline().get(SslHandler.class);
+        if (tls != null) {
+            tls.closeOutbound().addListener(closed -> shutdownSocket(context));
+        } else {
+            shutdownSocket(context);
+        }
+    }
+
+    private static void shutdownSocket(ChannelHandlerContext context) {
+        if (context.channel() instanceof DuplexChannel socket && socket.isActive()) {
+            socket.shutdownOutput();
+        }
+    }
+}

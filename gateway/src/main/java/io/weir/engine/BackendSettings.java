@@ -1,0 +1,39 @@
+package io.weir.engine;
+
+import java.net.URI;
+import java.util.BitSet;
+import java.util.Set;
+
+/**
+ * The configured part of a {@link Backend}. Immutable; a reload replaces it as a whole.
+ *
+ * @param name the backend's name
+ * @param uri the address that its pool connects to
+ * @param authority the value of the {@code Host} field
+ * @param deadlineNanos time for one exchange
+ * @param maxWaitNanos longest wait in the bulkhead's queue; 0: a call never waits
+ * @param connectTimeoutNanos time to establish a connection
+ * @param streamIdleNanos longest pause of a stream
+ * @param failureStatuses HTTP statuses that the breaker records as failures
+ * @param failureGrpcStatuses gRPC statuses that the breaker records as failures
+ * @param enforcement the protections that refuse; the others only count
+ */
+public record BackendSettings(
+        String name,
+        URI uri,
+        String authority,
+        long deadlineNanos,
+        long maxWaitNanos,
+        long connectTimeoutNanos,
+        long streamIdleNanos,
+        BitSet failureStatuses,
+        BitSet failureGrpcStatuses,
+        Enforcement enforcement) {
+
+    /** The statuses as a bit set; a request tests it without an allocation. */
+    public static BitSet bits(Set<Integer> statuses) {
+        BitSet bits = new BitSet();
+        statuses.forEach(bits::set);
+        return bits;
+    }
+}

@@ -1,0 +1,70 @@
+package io.weir.engine;
+
+import io.weir.outcome.Reason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The next step of an exchange, decided by one of its parts. The part returns the decision; {@link
+ * Exchange#apply} carries it out. No part calls another part.
+ *
+ * <p>Decisions on the usual path carry no data and are constants, so that they cost no allocation.
+ */
+sealed interface Decision {
+
+    /** A decision without data. */
+    enum Step implements Decision {
+        /** Nothing to do until the next event. */
+        WAIT,
+        /** The admission waits in the bulkhead's queue. */
+        QUEUE,
+        /** The admission holds its permits: start an attempt. */
+        ADMIT,
+        /** Send the static fallback. */
+        ANSWER_FALLBACK
+    }
+
+    /**
+     * The gateway answers by itself, or the fallback does. The caller has received nothing so far.
+     *
+     * @param reason the reason for the caller
+     * @param detail more about it; null: nothing
+     */
+    record Refuse(Reason reason, @Nullable String detail) implements Decision {
+
+        static final Refuse CIRCUIT_OPEN = new Refuse(Reason.CIRCUIT_OPEN, null);
+        static final Refuse ROUTE_FULL = new Refuse(Reason.BULKHEAD_FULL, "the route is at its limit");
+        static final Refuse BULKHEAD_FULL = new Refuse(Reason.BULKHEAD_FULL, null);
+        static final Refuse QUEUE_TIMEOUT = new Refuse(Reason.QUEUE_TIMEOUT, null);
+        static final Refuse DEADLINE_EXCEEDED = new Refuse(Reason.DEADLINE_EXCEEDED, null);
+        static final Refuse TOO_LITTLE_TIME =
+                new Refuse(Reason.DEADLINE_EXCEEDED, "too little time is left to wait for a permit");
+        static final Refuse UPLOAD_TOO_SLOW = new Refuse(Reason.CLIENT_TOO_SLOW, "the body did not arrive in time");
+        static final Refuse PAYLOAD_TOO_LARGE = new Refuse(Reason.PAYLOAD_TOO_LARGE, null);
+        static final Refuse GATEWAY_OVERLOADED = new Refuse(Reason.GATEWAY_OVERLOADED, null);
+        static final Refuse SHUTTING_DOWN = new Refuse(Reason.SHUTTING_DOWN, null);
+    }
+
+    /**
+     * Breaks off an answer that has begun.
+     *
+     * @param reason the reason for the record
+     * @param detail more about it; null: nothing
+     */
+    record BreakOff(Reason reason, @Nullable String detail) implements Decision {
+
+        static final BreakOff DEADLINE_EXCEEDED = new BreakOff(Reason.DEADLINE_EXCEEDED, null);
+        static final BreakOff CALLER_TOO_SLOW = new BreakOff(Reason.CLIENT_TOO_SLOW, null);
+        static final BreakOff ANSWER_NOT_READ = new BreakOff(Reason.CLIENT_TOO_SLOW, "the answer is not taken");
+    }
+
+    /**
+     * Ends the attempt; another follows after a backoff.
+     *
+     * @param backoffNanos time until the next attempt
+     * @param failure the reason that the attempt failed for; null: its answer's status is retried
+     */
+    record Retry(long backoffNanos, @Nullable Reason failure) implements Decision {}
+
+    /** Requests a permit of the fallback's backend. */
+    record AskFallback(Backend backend) implements Decision {}
+}

@@ -1,0 +1,96 @@
+package io.weir.engine;
+
+import io.weir.outcome.Reason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The phase of an exchange. Each phase is the object that owns everything the exchange holds in that phase,
+ * and gives it back by {@link #release}. A later phase takes over the objects of the phase before it:
+ *
+ * <pre>
+ *  Unheld      nothing
+ *  Admission   the route's permit, and the backend's permit or a place in its queue
+ *  Attempt     the admission; the breaker's permission; the connection
+ *  Backoff     the admission
+ *  Answering   the attempt; the reader's progress
+ *  Flushing    the reader's progress
+ * </pre>
+ *
+ * <p>All methods are called on the exchange's event loop.
+ */
+sealed interface ExchangePhase permits ExchangePhase.Unheld, Admission, Attempt, Backoff, Answering, Flushing {
+
+    /** A time that is never due. */
+    long NEVER = Long.MAX_VALUE;
+
+    /** The phases in which an exchange holds nothing. */
+    enum Unheld implements ExchangePhase {
+        /** Not started; the engine does not know the exchange yet. */
+        CREATED,
+        /** Not started, but the caller has left or the door has given up: the start ends it at once. */
+        CANCELLED_BEFORE_START,
+        /** Started; between two phases that hold something. */
+        STARTED,
+        /** Ended. */
+        DONE;
+
+        @Override
+        public long dueNanos(long now) {
+            return NEVER;
+        }
+
+        @Override
+        public Decision check(long now) {
+            return Decision.Step.WAIT;
+        }
+
+        @Override
+        public void release(@Nullable Reason why, long now) {}
+    }
+
+    /** Time until {@link #check} has something to do. */
+    long dueNanos(long now);
+
+    /** Decides by the time that has passed. Called when something may be due. */
+    Decision check(long now);
+
+    /** Gives back everything that the phase owns, once. */
+    void release(@Nullable Reason why, long now);
+
+    /**
+     * The reason if the deadline passes now: the deadline, or the caller if the gateway waits for the caller.
+     */
+    default Reason expiryReason(long now) {
+        return Reason.DEADLINE_EXCEEDED;
+    }
+
+    /** Decides what follows from a deadline that has passed, and reports it to the breaker. */
+    default Decision expire(long now) {
+        return Decision.Refuse.DEADLINE_EXCEEDED;
+    }
+
+    /** The decision that ends the exchange for this reason before the backend's answer is complete. */
+    default Decision cutShort(Reason why, @Nullable String detail) {
+        return new Decision.Refuse(why, detail);
+    }
+
+    /** The caller ends the exchange: reports it to the breaker. */
+    default void endedByCaller(long now) {}
+
+    /**
+     * Whether the end of the phase closes the caller's side in an orderly way, so that no reset must follow.
+     */
+    default boolean closesCallerSide(Reason why) {
+        return false;
+    }
+
+    /** Whether the caller receives the answer in this phase. */
+    default boolean isDelivering() {
+        return false;
+    }
+
+    /** Time for which the current permit has been used. */
+    default long backendNanos(long now) {
+        return 0;
+    }
+}

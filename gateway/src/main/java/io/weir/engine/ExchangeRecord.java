@@ -1,0 +1,136 @@
+package io.weir.engine;
+
+import io.weir.outcome.Reason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The facts of one exchange: the request, and everything that observers report about it. The engine fills the
+ * record in while the exchange proceeds. All facts are final when the route's observer receives the record.
+ *
+ * <p>Concurrency: confined to the exchange's event loop.
+ */
+public final class ExchangeRecord {
+
+    private final Route route;
+    private final Caller caller;
+    private final long arrivedAt;
+
+    Backend backend;
+
+    @Nullable
+    ExchangeTrace trace;
+
+    @Nullable
+    Reason reason;
+
+    @Nullable
+    String detail;
+
+    @Nullable
+    Reason fallbackReason;
+
+    int status;
+    int attempts;
+    long queueNanos;
+    long backendNanos;
+    long answerBytes;
+    long endedAt;
+
+    ExchangeRecord(Route route, Caller caller, long arrivedAt) {
+        this.route = route;
+        this.caller = caller;
+        this.arrivedAt = arrivedAt;
+        this.backend = route.backend();
+    }
+
+    void end(@Nullable Reason why, @Nullable String details, int finalStatus, long now) {
+        reason = why;
+        detail = details;
+        status = finalStatus;
+        endedAt = now;
+    }
+
+    void traceAttemptEnded(@Nullable Reason why, long now) {
+        if (trace != null) {
+            trace.attemptEnded(why, now);
+        }
+    }
+
+    /** The route of the request. */
+    public Route route() {
+        return route;
+    }
+
+    /** The backend of the last attempt, or of the last admission if there was no attempt. */
+    public Backend backend() {
+        return backend;
+    }
+
+    /** The caller. */
+    public Caller caller() {
+        return caller;
+    }
+
+    /** The trace that receives the steps of the exchange; null: the exchange is not traced. */
+    public @Nullable ExchangeTrace trace() {
+        return trace;
+    }
+
+    /**
+     * The reason for the gateway's own answer, a static fallback included; null: the backend's answer was
+     * passed on.
+     */
+    public @Nullable Reason reason() {
+        return reason;
+    }
+
+    /** Details of the reason; null: none. */
+    public @Nullable String detail() {
+        return detail;
+    }
+
+    /** Whether the fallback was used. */
+    public boolean fellBack() {
+        return fallbackReason != null;
+    }
+
+    /** The reason of the refusal that the fallback replaced; null: no fallback was used. */
+    public @Nullable Reason fallbackReason() {
+        return fallbackReason;
+    }
+
+    /** The status that the caller received; 499 if the caller left before. */
+    public int status() {
+        return status;
+    }
+
+    /** The number of attempts. */
+    public int attempts() {
+        return attempts;
+    }
+
+    /** The moment at which the request's head was decoded, on the engine's clock. */
+    public long arrivedAtNanos() {
+        return arrivedAt;
+    }
+
+    /** Time in queues. */
+    public long queueNanos() {
+        return queueNanos;
+    }
+
+    /** Time with backends: all attempts and the backoffs between them. */
+    public long backendNanos() {
+        return backendNanos;
+    }
+
+    /** Total time, from the decoded head to the end. */
+    public long totalNanos() {
+        return endedAt - arrivedAt;
+    }
+
+    /** Bytes of the answer's body. */
+    public long answerBytes() {
+        return answerBytes;
+    }
+}

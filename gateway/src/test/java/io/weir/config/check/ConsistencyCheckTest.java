@@ -1,0 +1,509 @@
+package io.weir.config.check;
+
+import static io.weir.config.check.MalformedConfiguration.problem;
+import static io.weir.config.check.MalformedConfiguration.row;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Valid values that contradict each other. */
+class ConsistencyCheckTest {
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("contradictions")
+    void reportsTheContradiction(MalformedConfiguration configuration) throws IOException {
+        configuration.assertReported(directory);
+    }
+
+    static Stream<MalformedConfiguration> contradictions() {
+        return Stream.of(
+                row(
+                        "a limit for all gateways, and nothing that counts them",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { scope: cluster }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.scope",
+                                "cluster",
+                                "expected: weir.cluster.gateways, the DNS name of all gateways")),
+                row(
+                        "a wait in the queue longer than the deadline",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 500ms
+                              bulkhead: { max-wait-duration: 600ms }
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.bulkhead.max-wait-duration",
+                                "600ms",
+                                "expected: at most the deadline, 500ms")),
+                row(
+                        "a wait in the queue longer than the default deadline",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { max-wait-duration: 3s }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.max-wait-duration",
+                                "3s",
+                                "expected: at most the deadline, 2s")),
+                row(
+                        "a threshold for slow calls longer than the deadline",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 500ms
+                              circuit-breaker: { slow-call-duration-threshold: 501ms }
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.circuit-breaker.slow-call-duration-threshold",
+                                "501ms",
+                                "expected: at most the deadline, 500ms")),
+                row(
+                        "a connect timeout longer than the deadline",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 500ms
+                              connection: { connect-timeout: 1s }
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.connection.connect-timeout",
+                                "1s",
+                                "expected: at most the deadline, 500ms")),
+                row(
+                        "connections that are idle for longer than they live",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              connection: { max-idle: 2m, max-life: 1m }
+                        """,
+                        problem(5, "weir.backends.orders.connection.max-idle", "2m", "expected: at most max-life, 1m")),
+                row(
+                        "more calls than the window has",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker: { sliding-window-size: 20, minimum-number-of-calls: 21 }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.circuit-breaker.minimum-number-of-calls",
+                                "21",
+                                "expected: at most the sliding window, 20 calls")),
+                row(
+                        "more calls than the default window has",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker: { minimum-number-of-calls: 100 }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.circuit-breaker.minimum-number-of-calls",
+                                "100",
+                                "expected: at most the sliding window, 64 calls")),
+                row(
+                        "a window smaller than one",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              circuit-breaker: { sliding-window-size: 0 }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.circuit-breaker.sliding-window-size",
+                                "0",
+                                "expected: 1 to 100000")),
+                row(
+                        "TLS for a backend without",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              connection: { ssl-bundle: orders }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.connection.ssl-bundle",
+                                "orders",
+                                "expected: an https backend, because an SSL bundle is configured")),
+                row(
+                        "a bundle that does not exist",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: https://orders:8443
+                              connection: { ssl-bundle: order }
+                        spring.ssl.bundle.pem.orders.truststore.certificate: orders.pem
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.connection.ssl-bundle",
+                                "order",
+                                "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name",
+                                "orders")),
+                row(
+                        "a route's deadline longer than its backend's",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { deadline: 3s }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.deadline",
+                                "3s",
+                                "expected: at most the deadline of backend orders, 2s")),
+                row(
+                        "a route's cap larger than its backend's",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { max-concurrent-calls: 65 }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.max-concurrent-calls",
+                                "65",
+                                "expected: at most the max-concurrent-calls of backend orders, 64")),
+                row(
+                        "a route's cap on streams larger than its backend's",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { mode: stream, max-concurrent-calls: 300 }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.max-concurrent-calls",
+                                "300",
+                                "expected: at most the max-streams of backend orders, 256")),
+                row(
+                        "an attempt longer than the route's deadline",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { deadline: 1s, retry: { attempt-timeout: 1500ms } }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.retry.attempt-timeout",
+                                "1500ms",
+                                "expected: at most the deadline, 1s")),
+                row(
+                        "a wait between attempts longer than the deadline",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { retry: { backoff: 5s } }
+                        """,
+                        problem(8, "weir.routes.orders.retry.backoff", "5s", "expected: at most the deadline, 2s")),
+                row(
+                        "a mode that does not exist",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { mode: streaming }
+                        """,
+                        problem(8, "weir.routes.orders.mode", "streaming", "expected: request or stream", "stream")),
+                row(
+                        "a fallback to a backend that does not exist",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { fallback: { backend: user } }
+                        """,
+                        problem(8, "weir.routes.orders.fallback.backend", "user", "unknown backend", "users")),
+                row(
+                        "a fallback to the route's own backend",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { fallback: { backend: orders } }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.fallback.backend",
+                                "orders",
+                                "expected: another backend than the route's own")),
+                row(
+                        "a fallback that is static and another backend",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders:
+                              fallback:
+                                backend: users
+                                status: 200
+                                headers: { X-Fallback: "yes" }
+                        """,
+                        problem(
+                                11,
+                                "weir.routes.orders.fallback.status",
+                                "200",
+                                "expected: a static answer or another backend, not both"),
+                        problem(
+                                12,
+                                "weir.routes.orders.fallback.headers.X-Fallback",
+                                null,
+                                "expected: a static answer or another backend, not both")),
+                row(
+                        "a reason that does not exist",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { fallback: { reasons: [circuit-opened] } }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.fallback.reasons[0]",
+                                "circuit-opened",
+                                "expected: circuit-open, bulkhead-full, queue-timeout, gateway-overloaded, shutting-down, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
+                                "circuit-open")),
+                row(
+                        "a reason for which there can be no fallback",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { fallback: { reasons: [no-route] } }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.fallback.reasons",
+                                "no-route",
+                                "no fallback is possible for this reason")),
+                row(
+                        "a body where there can be none",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { fallback: { status: 204, body: "gone" } }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.fallback.body",
+                                "gone",
+                                "expected: nothing, since an answer with status 204 has no body")),
+                row(
+                        "a type of content that cannot be",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                          routes:
+                            orders: { fallback: { content-type: "text/plain\\r\\nX: 1" } }
+                        """,
+                        problem(
+                                7,
+                                "weir.routes.orders.fallback.content-type",
+                                "text/plain X: 1",
+                                "expected: text without control characters")),
+                row(
+                        "headers that cannot be",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders:
+                              fallback:
+                                headers:
+                                  "[X Y]": 1
+                                  Content-Type: text/plain
+                                  Content-Length: 3
+                        """,
+                        problem(11, "weir.routes.orders.fallback.headers.X Y", null, "not the name of a header field"),
+                        problem(
+                                12,
+                                "weir.routes.orders.fallback.headers.Content-Type",
+                                null,
+                                "use fallback.content-type"),
+                        problem(
+                                13,
+                                "weir.routes.orders.fallback.headers.Content-Length",
+                                null,
+                                "the gateway sets this field")),
+                row(
+                        "properties of a route that does not exist",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            order: { deadline: 1s }
+                        """,
+                        problem(8, "weir.routes.order", null, "no route has this id", "orders")),
+                row(
+                        "properties of a route that Weir has no hand in",
+                        """
+                        weir:
+                          routes:
+                            old: { deadline: 1s }
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: old, uri: "no://op", predicates: ["Path=/old"], filters: ["RedirectTo=302,/new"] }
+                        """,
+                        problem(
+                                3,
+                                "weir.routes.old",
+                                null,
+                                "without effect: the route in %s:5 is not a backend:// route")),
+                row(
+                        "an id with a dot, without brackets",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders.v1, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends.orders.uri: http://orders:8080
+                          routes:
+                            orders.v1: { deadline: 1s }
+                        """,
+                        problem(6, "weir.routes.orders", null, "no route has this id", "\"[orders.v1]\""),
+                        problem(6, "weir.routes.orders.v1", null, "unknown property")),
+                row(
+                        "an id that Spring Boot would cut",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: "orders:v1", uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080" }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            "orders:v1": { deadline: 1s }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders:v1",
+                                null,
+                                "Spring Boot reads the name as ordersv1; write \"[orders:v1]\"")),
+                row(
+                        "Resilience4j's properties for a backend",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                        resilience4j:
+                          circuitbreaker.instances:
+                            orders: { failure-rate-threshold: 10 }
+                          timelimiter.instances:
+                            orders: { timeout-duration: 1s }
+                            other: { timeout-duration: 1s }
+                        """,
+                        problem(
+                                7,
+                                "resilience4j.circuitbreaker.instances.orders",
+                                null,
+                                "without effect on a Weir backend; use weir.backends.orders.circuit-breaker"),
+                        problem(
+                                9,
+                                "resilience4j.timelimiter.instances.orders",
+                                null,
+                                "without effect on a Weir backend; use weir.backends.orders.deadline")));
+    }
+}

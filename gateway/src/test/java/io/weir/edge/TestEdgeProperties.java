@@ -1,0 +1,41 @@
+package io.weir.edge;
+
+import java.time.Duration;
+import java.util.List;
+import org.springframework.util.unit.DataSize;
+
+/** Builds edge properties for tests: the defaults, except for the fields that a test sets. */
+final class TestEdgeProperties {
+
+    int maxConnections = 20_000;
+    int maxUriLength = 8 * 1024;
+    int maxHeaderSize = 16 * 1024;
+    int maxHeaderCount = 100;
+    int maxConcurrentStreams = 100;
+    Duration headTimeout = Duration.ofSeconds(10);
+    Duration keepAliveTimeout = Duration.ofSeconds(75);
+    List<String> trustedProxies = List.of();
+
+    static EdgeProperties trusting(String... networks) {
+        TestEdgeProperties edge = new TestEdgeProperties();
+        edge.trustedProxies = List.of(networks);
+        return edge.properties();
+    }
+
+    EdgeProperties properties() {
+        return new EdgeProperties(
+                maxConnections,
+                DataSize.ofBytes(maxUriLength),
+                DataSize.ofBytes(maxHeaderSize),
+                maxHeaderCount,
+                DataSize.ofGigabytes(10),
+                maxConcurrentStreams,
+                headTimeout,
+                Duration.ofSeconds(15),
+                Duration.ofSeconds(15),
+                keepAliveTimeout,
+                trustedProxies,
+                false,
+                false);
+    }
+}

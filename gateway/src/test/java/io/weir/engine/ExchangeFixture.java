@@ -1,0 +1,413 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.weir.drain.Drain;
+import io.weir.fallback.Fallback;
+import io.weir.fallback.FallbackProperties;
+import io.weir.health.Breaker;
+import io.weir.health.RecoveryProperties;
+import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Pool;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.outcome.Reason;
+import io.weir.overload.OverloadGuard;
+import io.weir.overload.OverloadProperties;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.retry.RetryPolicy;
+import io.weir.retry.RetryProperties;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.resources.LoopResources;
+
+/**
+ * An exchange between a simulated caller and simulated backends, on an event loop whose time the test
+ * advances. The backend has one permit and one place in its queue. {@link #assertEndedCleanly} checks that
+ * every resource was released.
+ */
+final class ExchangeFixture {
+
+    static final Duration DEADLINE = Duration.ofSeconds(2);
+    static final Duration MAX_WAIT = Duration.ofMillis(100);
+    static final Duration CONNECT_TIMEOUT = Duration.ofMillis(250);
+    static final Duration SLOW = Duration.ofMillis(500);
+    static final Duration STREAM_IDLE = Duration.ofSeconds(30);
+    static final Duration BODY_IDLE = Duration.ofSeconds(1);
+    static final Duration READ_IDLE = Duration.ofSeconds(20);
+    static final Duration BACKOFF = Duration.ofMillis(10);
+    static final long MAX_BODY_BYTES = 1000;
+
+    /** Unused: no attempt acquires a connection. */
+    private static final Pool POOL = new Pool(
+            "orders",
+            URI.create("http://orders:8080"),
+            UpstreamProtocol.HTTP1,
+            new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+            1,
+            null,
+            LoopResources.create("fixture", 1, true));
+
+    final EmbeddedChannel channel = new StoppableChannel();
+    final FakeCaller caller = new FakeCaller(channel);
+    final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 1);
+    final QueueingBulkhead streams = new QueueingBulkhead(1, 0);
+    final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
+    final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
+    final List<FakeAttempt> attempts = new ArrayList<>();
+    final List<ExchangeRecord> ended = new ArrayList<>();
+    final RecordingObserver observer = new RecordingObserver();
+    final InFlightCounter inFlight = new InFlightCounter();
+    final Drain drain = new Drain();
+    final Engine engine;
+    final Breaker breaker;
+    final ServiceTimeEstimate serviceTime;
+
+    private final Breaker otherBreaker;
+    private final BitSet failures = BackendSettings.bits(Set.of(500, 501, 502, 503, 504));
+    private Mode mode = Mode.REQUEST;
+    private Enforcement enforcement = Enforcement.FULL;
+    private @Nullable RetryPolicy retry;
+    private @Nullable Fallback fallback;
+    private @Nullable Exchange exchange;
+    private boolean permitTaken;
+    private @Nullable RuntimeException startFailure;
+
+    ExchangeFixture() {
+        channel.freezeTime();
+        engine = new Engine(
+                this::now,
+                () -> 0.5,
+                drain,
+                new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
+                new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
+                (created, admission, permission, now) -> {
+                    FakeAttempt attempt = new FakeAttempt(created, admission, permission, now);
+                    attempt.startFailure = startFailure;
+                    attempts.add(attempt);
+                    return attempt;
+                });
+        breaker = breaker();
+        otherBreaker = breaker();
+        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), breaker, this::now);
+    }
+
+    private Breaker breaker() {
+        CircuitBreakerConfig config = CircuitBreakerConfig.custom()
+                .slowCallDurationThreshold(SLOW)
+                .minimumNumberOfCalls(100)
+                .build();
+        return new Breaker(
+                CircuitBreaker.of("orders", config),
+                new RecoveryProperties(Duration.ofMillis(200), 5, null),
+                this::now,
+                () -> 0.5);
+    }
+
+    // ---------------------------------------------------------------- setup
+
+    ExchangeFixture withStreamRoute() {
+        mode = Mode.STREAM;
+        return this;
+    }
+
+    ExchangeFixture withWebSocket() {
+        caller.webSocket = true;
+        return this;
+    }
+
+    ExchangeFixture withRequestBody() {
+        caller.hasBody = true;
+        return this;
+    }
+
+    ExchangeFixture withRetry() {
+        retry = new RetryPolicy(new RetryProperties(2, null, BACKOFF, Set.of(503)));
+        return this;
+    }
+
+    ExchangeFixture withRetry(Duration attemptTimeout) {
+        retry = new RetryPolicy(new RetryProperties(2, attemptTimeout, BACKOFF, Set.of(503)));
+        return this;
+    }
+
+    /** Answers with this status are not recorded as failures. */
+    ExchangeFixture withoutFailure(int status) {
+        failures.clear(status);
+        return this;
+    }
+
+    /** The start of every attempt fails. */
+    ExchangeFixture withFailingStart() {
+        startFailure = new IllegalArgumentException("no such variable");
+        return this;
+    }
+
+    ExchangeFixture withStaticFallback() {
+        fallback = fallback(null);
+        return this;
+    }
+
+    ExchangeFixture withOtherBackend() {
+        fallback = fallback("other");
+        return this;
+    }
+
+    /** No protection is enforced; every refusal is counted. */
+    ExchangeFixture withoutEnforcement() {
+        enforcement = new Enforcement(false, false, false);
+        return this;
+    }
+
+    private static Fallback fallback(@Nullable String other) {
+        return new Fallback(new FallbackProperties(
+                other, 200, "text/plain", "instead", Map.of(), Set.of(Reason.CONNECT_FAILED, Reason.BULKHEAD_FULL), 1));
+    }
+
+    // ---------------------------------------------------------------- events
+
+    ExchangeFixture start() {
+        if (exchange == null) {
+            create();
+        }
+        exchange().start();
+        return this;
+    }
+
+    /** Creates the exchange without starting it. */
+    ExchangeFixture create() {
+        exchange = new Exchange(engine, route(), caller, now());
+        return this;
+    }
+
+    private Route route() {
+        return new Route(
+                "orders",
+                backend("orders", bulkhead, breaker),
+                DEADLINE.toNanos(),
+                mode,
+                routeLimit,
+                retry,
+                fallback,
+                backend("other", otherBulkhead, otherBreaker),
+                ended::add,
+                inFlight);
+    }
+
+    private Backend backend(String name, QueueingBulkhead calls, Breaker usedBreaker) {
+        BackendSettings settings = new BackendSettings(
+                name,
+                URI.create("http://orders:8080"),
+                "orders:8080",
+                DEADLINE.toNanos(),
+                MAX_WAIT.toNanos(),
+                CONNECT_TIMEOUT.toNanos(),
+                STREAM_IDLE.toNanos(),
+                failures,
+                BackendSettings.bits(Set.of(14)),
+                enforcement);
+        QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
+        RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 10), now());
+        return new Backend(
+                settings, calls, streams, dryRunBulkhead, usedBreaker, POOL, retryBudget, serviceTime, observer);
+    }
+
+    Exchange exchange() {
+        Exchange current = exchange;
+        if (current == null) {
+            throw new IllegalStateException("no exchange is created");
+        }
+        return current;
+    }
+
+    /** The facts of the exchange. */
+    ExchangeRecord record() {
+        return exchange().record();
+    }
+
+    Fallback fallback() {
+        Fallback given = fallback;
+        if (given == null) {
+            throw new IllegalStateException("no fallback");
+        }
+        return given;
+    }
+
+    /** The last attempt. */
+    FakeAttempt attempt() {
+        return attempts.getLast();
+    }
+
+    long now() {
+        return channel.eventLoop().ticker().nanoTime();
+    }
+
+    void advance(Duration time) {
+        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
+        channel.runPendingTasks();
+    }
+
+    /**
+     * Records enough calls of this duration for an estimate of the service time.
+     *
+     * @return the estimate
+     */
+    Duration learnServiceTime(Duration actual) {
+        for (int i = 0; i < 100; i++) {
+            serviceTime.recordServed(actual.toNanos());
+        }
+        channel.advanceTimeBy(1, TimeUnit.SECONDS);
+        Duration estimate = Duration.ofNanos(serviceTime.uncongestedNanos());
+        assertThat(estimate).isCloseTo(actual, actual.dividedBy(30));
+        return estimate;
+    }
+
+    /** Takes the backend's only permit. */
+    ExchangeFixture takePermit() {
+        permitTaken = bulkhead.tryAcquire();
+        return this;
+    }
+
+    void freePermit() {
+        if (permitTaken) {
+            permitTaken = false;
+            bulkhead.release();
+        }
+    }
+
+    /** From now on the event loop rejects tasks. */
+    void stopLoop() {
+        ((StoppableChannel) channel).stopped = true;
+    }
+
+    /** Like {@link #advance}, but the timer fires before the tasks that are already queued. */
+    void advanceBeforeTasks(Duration time) {
+        channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
+        exchange().timePassed();
+    }
+
+    /** Completes the exchange if it has not ended: the backend answers, and the caller reads the answer. */
+    void finish() {
+        channel.runPendingTasks();
+        if (caller.webSocket) {
+            exchange().tunnelClosed();
+        } else if (!attempts.isEmpty()) {
+            attempt().answers();
+        }
+        exchange().flushed();
+        channel.runPendingTasks();
+        freePermit();
+    }
+
+    /** The exchange has ended exactly once and has released everything. */
+    void assertEndedCleanly() {
+        assertThat(ended).as("ended").containsExactly(record());
+        assertThat(bulkhead.inUse()).as("permits in use").isZero();
+        assertThat(bulkhead.queued()).as("queued calls").isZero();
+        assertThat(streams.inUse()).as("permits of streams in use").isZero();
+        assertThat(otherBulkhead.inUse())
+                .as("permits of the fallback backend in use")
+                .isZero();
+        assertThat(routeLimit.inUse()).as("permits of the route in use").isZero();
+        Fallback other = fallback;
+        if (other != null) {
+            assertThat(other.limit().inUse())
+                    .as("permits of the fallback in use")
+                    .isZero();
+        }
+        assertThat(breaker.overdue()).as("overdue calls").isZero();
+        assertThat(breaker.probesUnderWay()).as("probes").isZero();
+        assertThat(engine.inFlight()).as("in flight").isZero();
+        assertThat(engine.streams()).as("streams in flight").isZero();
+        assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
+        assertThat(channel.runScheduledPendingTasks())
+                .as("time to the next timer")
+                .isEqualTo(-1);
+        assertThat(attempts)
+                .allSatisfy(attempt ->
+                        assertThat(attempt.cancelled).as("times cancelled").isLessThanOrEqualTo(1));
+    }
+
+    /** The calls that the breaker recorded: succeeded/failed. */
+    String breakerCounts() {
+        CircuitBreaker.Metrics metrics = breaker.resilience4j().getMetrics();
+        return metrics.getNumberOfSuccessfulCalls() + "/" + metrics.getNumberOfFailedCalls();
+    }
+
+    /** The recorded reason and status. */
+    String outcome() {
+        Reason reason = record().reason();
+        return (reason == null ? "" : reason.word() + " ") + record().status();
+    }
+
+    /** Keeps the measurements of the backends. */
+    static final class RecordingObserver implements BackendObserver {
+
+        final List<Reason> wouldRefuse = new ArrayList<>();
+        final List<Duration> served = new ArrayList<>();
+
+        @Override
+        public void dispatched(long queueNanos, long leftNanos) {}
+
+        @Override
+        public void served(long backendNanos) {
+            served.add(Duration.ofNanos(backendNanos));
+        }
+
+        @Override
+        public void retried(boolean allowed) {}
+
+        @Override
+        public void wouldRefuse(Reason reason) {
+            wouldRefuse.add(reason);
+        }
+    }
+
+    /**
+     * A channel whose event loop can stop. The event loop is a proxy, since Netty's class is not accessible.
+     */
+    private static final class StoppableChannel extends EmbeddedChannel {
+
+        private final EventLoop stoppable;
+        private boolean stopped;
+
+        StoppableChannel() {
+            EventLoop loop = super.eventLoop();
+            InvocationHandler handler = (proxy, method, arguments) -> {
+                if (stopped && method.getName().equals("execute")) {
+                    throw new RejectedExecutionException("event executor terminated");
+                }
+                try {
+                    return method.invoke(loop, arguments);
+                } catch (InvocationTargetException e) {
+                    throw e.getCause();
+                }
+            };
+            stoppable = (EventLoop) Proxy.newProxyInstance(
+                    ExchangeFixture.class.getClassLoader(), new Class<?>[] {EventLoop.class}, handler);
+        }
+
+        @Override
+        @SuppressWarnings("ConstantValue") // Null while the superclass is constructed.
+        public EventLoop eventLoop() {
+            return stoppable == null ? super.eventLoop() : stoppable;
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package io.weir.engine;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import io.netty.channel.EventLoop;
+import io.weir.health.Breaker;
+import io.weir.health.RecoveryProperties;
+import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Pool;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.testing.TestBackend;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.resources.LoopResources;
+
+/** A backend on a real socket; its connections have their own event loop. */
+final class SocketBackend implements AutoCloseable {
+
+    static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
+
+    final LoopResources loops = LoopResources.create("socket-backend", 1, true);
+    final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
+    final Breaker breaker;
+    final Pool pool;
+    final Backend backend;
+
+    /**
+     * A backend of this server.
+     *
+     * @param healthPath as in {@link RecoveryProperties}
+     */
+    SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
+        breaker = new Breaker(
+                CircuitBreaker.of(
+                        "orders",
+                        CircuitBreakerConfig.custom()
+                                .waitDurationInOpenState(Duration.ofMinutes(10))
+                                .build()),
+                new RecoveryProperties(Duration.ofMillis(10), 5, healthPath),
+                System::nanoTime,
+                () -> 0.5);
+        pool = new Pool(
+                "orders",
+                URI.create(server.uri()),
+                UpstreamProtocol.HTTP1,
+                new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+                20,
+                null,
+                loops);
+        BackendSettings settings = new BackendSettings(
+                "orders",
+                URI.create(server.uri()),
+                "orders",
+                deadline.toNanos(),
+                0,
+                CONNECT_TIMEOUT.toNanos(),
+                deadline.toNanos(),
+                BackendSettings.bits(Set.of(503)),
+                BackendSettings.bits(Set.of()),
+                Enforcement.FULL);
+        backend = new Backend(
+                settings,
+                bulkhead,
+                new QueueingBulkhead(1, 0),
+                null,
+                breaker,
+                pool,
+                new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
+                new ServiceTimeEstimate(
+                        new LittlesLawProperties(Duration.ofSeconds(10), 1.5), breaker, System::nanoTime),
+                BackendObserver.NONE);
+    }
+
+    /** The event loop of the connections. */
+    EventLoop loop() {
+        return loops.onClient(true).next();
+    }
+
+    @Override
+    public void close() {
+        pool.close().block();
+        loops.disposeLater(Duration.ZERO, Duration.ofSeconds(1)).block();
+    }
+}

@@ -1,0 +1,64 @@
+package io.weir.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.jar.JarFile;
+import java.util.regex.Pattern;
+import java.util.zip.ZipEntry;
+import org.junit.jupiter.api.Test;
+
+/** The libraries in the packaged jar. */
+class JarIT {
+
+    private static final Path JAR = Path.of("target", "weir-gateway.jar");
+    private static final String LIBRARIES = "BOOT-INF/lib/";
+    private static final Pattern VERSION = Pattern.compile("-\\d[\\w.]*(?=-|\\.jar$)");
+    private static final Pattern NATIVE = Pattern.compile(".*-(linux|osx|windows)-.*");
+    /** A tenth above the size when this test was written. */
+    private static final long SIZE_MAX_BYTES = 39_000_000;
+
+    /** The names of the libraries without their versions. */
+    private static List<String> libraries() throws IOException {
+        try (JarFile jar = new JarFile(JAR.toFile())) {
+            return jar.stream()
+                    .map(ZipEntry::getName)
+                    .filter(name -> name.startsWith(LIBRARIES) && name.endsWith(".jar"))
+                    .map(name ->
+                            VERSION.matcher(name.substring(LIBRARIES.length())).replaceFirst(""))
+                    .toList();
+        }
+    }
+
+    @Test
+    void containsTheNativeTransportOfBothLinuxProcessors() throws IOException {
+        assertThat(libraries())
+                .contains(
+                        "netty-transport-native-epoll-linux-x86_64.jar",
+                        "netty-transport-native-epoll-linux-aarch_64.jar");
+    }
+
+    @Test
+    void containsNoNativeLibraryThatTheGatewayDoesNotLoad() throws IOException {
+        assertThat(libraries())
+                .filteredOn(NATIVE.asMatchPredicate())
+                .containsExactlyInAnyOrder(
+                        "netty-transport-native-epoll-linux-x86_64.jar",
+                        "netty-transport-native-epoll-linux-aarch_64.jar",
+                        // Reactor Netty's, for a Mac's resolver.
+                        "netty-resolver-dns-native-macos-osx-x86_64.jar");
+    }
+
+    @Test
+    void containsNoLibraryThatNothingUses() throws IOException {
+        assertThat(libraries())
+                .contains("spring-core.jar")
+                .noneMatch(name -> name.contains("native-quic") || name.startsWith("bcprov"))
+                .noneMatch(name -> name.startsWith("kotlin") || name.startsWith("jsr305"))
+                .noneMatch(name -> name.startsWith("junit") || name.startsWith("wiremock"));
+        assertThat(Files.size(JAR)).isLessThan(SIZE_MAX_BYTES);
+    }
+}

@@ -1,0 +1,103 @@
+package io.weir.perf.simulation;
+
+import static io.gatling.javaapi.core.CoreDsl.atOnceUsers;
+import static io.gatling.javaapi.core.CoreDsl.constantUsersPerSec;
+import static io.gatling.javaapi.core.CoreDsl.nothingFor;
+import static io.gatling.javaapi.core.CoreDsl.rampUsersPerSec;
+import static io.gatling.javaapi.core.CoreDsl.scenario;
+
+import io.gatling.javaapi.core.OpenInjectionStep;
+import io.gatling.javaapi.core.PopulationBuilder;
+import io.gatling.javaapi.core.Simulation;
+import io.weir.perf.simulation.LoadPlan.LoadPhase;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Callers arrive at a fixed rate, phase by phase; in {@code overload} at {@code weir.NAME.overload-rate}.
+ * Gatling's report and the assertions name requests {@code NAME: PHASE}.
+ */
+public final class OpenModel extends Simulation {
+
+    private static final String WARM_UP = "warm-up";
+    private static final String OVERLOAD = "overload";
+
+    /**
+     * The clock's delay; shorter than any warm-up. Gatling needs some tenths of a second to start, so a
+     * caller without a request announces the begin of the schedule after it.
+     */
+    private static final Duration CLOCK_DELAY = Duration.ofSeconds(1);
+
+    private final List<LoadPhase> phases = LoadPlan.phases();
+    private final Callers callers = new Callers();
+
+    /** For Gatling. */
+    public OpenModel() {
+        List<PopulationBuilder> populations =
+                new ArrayList<>(LoadPlan.list("callers").map(this::population).toList());
+        populations.addFirst(
+                scenario("clock").exec(callers.begin(CLOCK_DELAY)).injectOpen(nothingFor(CLOCK_DELAY), atOnceUsers(1)));
+        setUp(populations).protocols(Callers.protocol()).assertions(LoadPlan.assertions());
+    }
+
+    private PopulationBuilder population(String name) {
+        double rate = LoadPlan.number(name + ".rate");
+        double overloadRate = LoadPlan.number(name + ".overload-rate");
+        return scenario(name)
+                .exec(callers.request(
+                        name, LoadPlan.text(name + ".path"), since -> name + ": " + phaseAt(phases, since)))
+                .injectOpen(users(rate, overloadRate));
+    }
+
+    /** The phase at a time since the begin of the load; the last one after its end. */
+    private static String phaseAt(List<LoadPhase> phases, Duration since) {
+        Duration end = Duration.ZERO;
+        for (LoadPhase phase : phases) {
+            end = end.plus(phase.length());
+            if (since.compareTo(end) < 0) {
+                return phase.name();
+            }
+        }
+        return phases.getLast().name();
+    }
+
+    /** Ramps up in the warm-up. Phases of the same rate are one step: a boundary would disturb the rate. */
+    private List<OpenInjectionStep> users(double rate, double overloadRate) {
+        List<OpenInjectionStep> steps = new ArrayList<>();
+        Duration steady = Duration.ZERO;
+        double steadyRate = rate;
+        for (LoadPhase phase : phases) {
+            if (phase.name().equals(WARM_UP)) {
+                callers.plan(plannedRequests((1 + rate) / 2, phase.length()));
+                steps.add(rampUsersPerSec(1).to(rate).during(phase.length()));
+                continue;
+            }
+            double phaseRate = phase.name().equals(OVERLOAD) ? overloadRate : rate;
+            callers.plan(plannedRequests(phaseRate, phase.length()));
+            if (phaseRate != steadyRate) {
+                steps.add(constantUsersPerSec(steadyRate).during(steady));
+                steady = Duration.ZERO;
+                steadyRate = phaseRate;
+            }
+            steady = steady.plus(phase.length());
+        }
+        steps.add(constantUsersPerSec(steadyRate).during(steady));
+        return steps;
+    }
+
+    /** A lower bound: Gatling rounds, too. */
+    static long plannedRequests(double rate, Duration length) {
+        return Math.max(0, (long) Math.floor(rate * length.toMillis() / 1000) - 1);
+    }
+
+    @Override
+    public void before() {
+        callers.start();
+    }
+
+    @Override
+    public void after() {
+        callers.end();
+    }
+}

@@ -1,0 +1,218 @@
+package io.weir.perf.bench;
+
+import io.weir.perf.result.Latencies;
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.HttpControl;
+import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.Processes;
+import io.weir.perf.run.RunFailure;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
+import io.weir.perf.run.Wrk;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+/** {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. */
+public final class SpeedBenchmark {
+
+    private static final int MEASURED_CORE = 0;
+    private static final int LOAD_CORE = 1;
+
+    /** The CPU usage of a peer below which the load was the limit. */
+    private static final double MIN_BUSY_PERCENT = 90;
+
+    private static final int MAX_WARM_UPS = 8;
+    private static final int CONNECTIONS = 32;
+
+    private final Processes processes;
+    private final List<MeasuredServer> subjects = new ArrayList<>();
+
+    /** A measured URL. */
+    private record MeasuredServer(
+            String name, ManagedProcess server, String uri, boolean refuses, List<Double> rates, List<Double> busy) {
+
+        boolean isExpected(Wrk result) {
+            return result.requests() > 0 && result.refused() == (refuses ? result.requests() : 0);
+        }
+
+        void check(Wrk result) {
+            if (!isExpected(result)) {
+                String expected = refuses ? "refused" : "answered";
+                throw new RunFailure(name + ": " + result + " (expected: all " + expected + ")");
+            }
+        }
+
+        String line() {
+            StringBuilder line = new StringBuilder(String.format(Locale.ROOT, "%-44s", name));
+            rates.forEach(rate -> line.append(String.format(Locale.ROOT, "%9.0f", rate)));
+            return line + String.format(Locale.ROOT, "%10.0f%8.0f %%", Latencies.median(rates), Latencies.median(busy));
+        }
+    }
+
+    private SpeedBenchmark(Processes processes) {
+        this.processes = processes;
+    }
+
+    /** The exit code is 0 if all ratios hold, 1 if not, 2 without a measurement. */
+    public static void main(String[] args) throws InterruptedException {
+        System.exit(run(args));
+    }
+
+    static int run(String... args) throws InterruptedException {
+        Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 5, "--warm-up", 15));
+        boolean valid = args.length >= 3 && args.length % 2 == 1;
+        for (int i = 3; i < args.length && valid; i += 2) {
+            valid = options.containsKey(args[i]) && args[i + 1].matches("[1-9]\\d{0,3}");
+            if (valid) {
+                options.put(args[i], Integer.parseInt(args[i + 1]));
+            }
+        }
+        if (!valid) {
+            System.err.println(
+                    "bench: " + String.join(" ", args) + " (expected: [--rounds N] [--seconds N] [--warm-up N])");
+            return 2;
+        }
+        if (Runtime.getRuntime().availableProcessors() < 2) {
+            System.err.println("bench: one core (expected: two, one for the measured server and one for the load)");
+            return 2;
+        }
+        try (Processes processes = Processes.unlimited()) {
+            SpeedBenchmark benchmark = new SpeedBenchmark(processes);
+            benchmark.start(args[0], args[1], args[2]);
+            return benchmark.measure(
+                    options.getOrDefault("--rounds", 0),
+                    Duration.ofSeconds(options.getOrDefault("--seconds", 0)),
+                    Duration.ofSeconds(options.getOrDefault("--warm-up", 0)));
+        } catch (RunFailure | Wrk.UnansweredException e) {
+            System.err.println("bench: " + e.getMessage());
+            return 2;
+        }
+    }
+
+    private void start(String jar, String configuration, String peers) throws InterruptedException {
+        int backendPort = Host.freePort();
+        String backend = "http://127.0.0.1:" + backendPort;
+        int barePort = Host.freePort();
+        int plainPort = Host.freePort();
+        startPeer(LOAD_CORE, peers, "backend", backendPort);
+        ManagedProcess bare = startPeer(MEASURED_CORE, peers, "bare", barePort, backend, backend, backend);
+        ManagedProcess plain = startPeer(MEASURED_CORE, peers, "plain", plainPort, backend);
+        RunningServer weir = TestServers.gateway(
+                processes, java(MEASURED_CORE), jar, Map.of("BACKEND_PORT", backendPort), List.of(configuration));
+        TestServers.awaitReadiness(processes, weir);
+        weir.operate("refused", "{\"breaker\": \"open\"}");
+        ManagedProcess gateway = weir.process().orElseThrow();
+        add("bare Reactor Netty proxy", bare, "http://127.0.0.1:" + barePort + "/1", false);
+        add("Weir, compiled route", gateway, weir.url() + "/compiled/1", false);
+        add("Weir, compiled route, refused", gateway, weir.url() + "/refused/1", true);
+        add("Spring Cloud Gateway with CircuitBreaker", plain, "http://127.0.0.1:" + plainPort + "/1", false);
+        add("Weir, general route", gateway, weir.url() + "/general/1", false);
+    }
+
+    private void add(String name, ManagedProcess server, String uri, boolean refuses) {
+        subjects.add(new MeasuredServer(name, server, uri, refuses, new ArrayList<>(), new ArrayList<>()));
+    }
+
+    /** All servers have the same heap and options. */
+    private static List<String> java(int core) {
+        return List.of(
+                "taskset",
+                "-c",
+                Integer.toString(core),
+                Host.java(),
+                "-Xms512m",
+                "-Xmx512m",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow");
+    }
+
+    private ManagedProcess startPeer(int core, String peers, String name, int port, String... backends)
+            throws InterruptedException {
+        List<String> command = new ArrayList<>(java(core));
+        command.addAll(List.of(
+                "-cp", peers, "org.springframework.boot.loader.launch.JarLauncher", name, Integer.toString(port)));
+        command.addAll(List.of(backends));
+        ManagedProcess peer = processes.start(name, command, Map.of());
+        processes.await(name + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/1"));
+        return peer;
+    }
+
+    private int measure(int rounds, Duration time, Duration warmUp) throws InterruptedException {
+        for (MeasuredServer subject : subjects) {
+            System.out.println("warming up: " + subject.name());
+            warmUp(subject, warmUp);
+        }
+        for (int i = 0; i < rounds; i++) {
+            System.out.printf(Locale.ROOT, "round %d of %d:", i + 1, rounds);
+            for (MeasuredServer subject : subjects) {
+                System.out.printf(Locale.ROOT, " %.0f", measure(subject, time));
+            }
+            System.out.println();
+        }
+        System.out.printf(
+                Locale.ROOT,
+                "%nrequests/s of each round of %d s, %d connections, one core for the measured server%n",
+                time.toSeconds(),
+                CONNECTIONS);
+        System.out.printf(Locale.ROOT, "%-" + (44 + 9 * rounds) + "s%10s%10s%n", "", "median", "of core");
+        subjects.forEach(subject -> System.out.println(subject.line()));
+        PromiseTable ratios = new PromiseTable();
+        addRatio(ratios, subjects.get(1), subjects.get(0), 0.75);
+        addRatio(ratios, subjects.get(2), subjects.get(0), 2);
+        addRatio(ratios, subjects.get(4), subjects.get(3), 1.3);
+        System.out.print(ratios);
+        for (MeasuredServer peer : List.of(subjects.get(0), subjects.get(3))) {
+            if (Latencies.median(peer.busy()) < MIN_BUSY_PERCENT) {
+                System.err.printf(Locale.ROOT, "%s: the load was the limit, not its core%n", peer.name());
+                return 2;
+            }
+        }
+        return ratios.allHold() ? 0 : 1;
+    }
+
+    /**
+     * Repeats the load until all answers are as expected: a breaker stays open after the slow calls of a cold
+     * JVM.
+     */
+    private void warmUp(MeasuredServer subject, Duration time) throws InterruptedException {
+        Wrk result = load(subject, time);
+        for (int i = 1; i < MAX_WARM_UPS && !subject.isExpected(result); i++) {
+            result = load(subject, time);
+        }
+        subject.check(result);
+    }
+
+    private double measure(MeasuredServer subject, Duration time) throws InterruptedException {
+        long began = System.nanoTime();
+        Duration before = subject.server().cpuTime();
+        Wrk result = load(subject, time);
+        Duration used = subject.server().cpuTime().minus(before);
+        subject.check(result);
+        subject.rates().add(result.perSecond());
+        subject.busy().add(100.0 * used.toNanos() / (System.nanoTime() - began));
+        return result.perSecond();
+    }
+
+    private Wrk load(MeasuredServer subject, Duration time) throws InterruptedException {
+        List<String> pinned = List.of("taskset", "-c", Integer.toString(LOAD_CORE));
+        return Wrk.run(processes, pinned, CONNECTIONS, time, subject.uri());
+    }
+
+    /** The median of the ratios of the rounds. */
+    private static void addRatio(PromiseTable ratios, MeasuredServer subject, MeasuredServer peer, double promised) {
+        double measured = Latencies.median(IntStream.range(0, subject.rates().size())
+                .mapToObj(i -> subject.rates().get(i) / peer.rates().get(i))
+                .toList());
+        ratios.add(
+                subject.name() + " / " + peer.name(),
+                String.format(Locale.ROOT, "at least %.2f times", promised),
+                String.format(Locale.ROOT, "%.2f times", measured),
+                measured >= promised);
+    }
+}

@@ -1,0 +1,51 @@
+package io.weir.perf.result;
+
+import java.util.Collection;
+import java.util.function.Predicate;
+
+/**
+ * A completed request, as its caller saw it.
+ *
+ * @param step the step in which it was sent; empty: outside of all steps
+ * @param atMillis when it was sent
+ * @param micros from sending to completion
+ * @param name the kind of request
+ * @param outcome {@code success} for status 200, the gateway's reason, {@code status-500}, or {@code
+ *     timeout}, {@code reset} and the like if there was no answer
+ */
+public record Request(String step, long atMillis, long micros, String name, String outcome) {
+
+    /** The outcome of a request that was answered with 200. */
+    public static final String SUCCESS = "success";
+
+    /** Whether it was answered with 200. */
+    public boolean succeeded() {
+        return outcome.equals(SUCCESS);
+    }
+
+    /** The same request in a step. */
+    public Request in(String otherStep) {
+        return new Request(otherStep, atMillis, micros, name, outcome);
+    }
+
+    public double endMillis() {
+        return atMillis + micros / 1000.0;
+    }
+
+    /** The share of the requests that match, in percent; 0 if there are no requests. */
+    public static double percent(Collection<Request> requests, Predicate<Request> matches) {
+        return requests.isEmpty()
+                ? 0
+                : 100.0 * requests.stream().filter(matches).count() / requests.size();
+    }
+
+    /** The share of the successful requests, in percent; 0 if there are no requests. */
+    public static double successPercent(Collection<Request> requests) {
+        return percent(requests, Request::succeeded);
+    }
+
+    /** A percentile of the latencies of all requests, in milliseconds; 0 if there are no requests. */
+    public static double percentile(Collection<Request> requests, double percent) {
+        return requests.isEmpty() ? 0 : Latencies.of(requests).percentile(percent);
+    }
+}

@@ -1,0 +1,123 @@
+package io.weir.perf.result;
+
+import io.weir.perf.result.RunResult.ProcessSample;
+import io.weir.perf.result.RunResult.Step;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+
+/**
+ * All figures of a run by name: the figures of each step, computed from the raw files, and the facts. The
+ * figures of a step exclude requests and samples before its start and after its end.
+ *
+ * <table><caption>Names</caption>
+ * <tr><td>{@code STEP/FIGURE}, {@code STEP/FIGURE/REQUEST}</td><td>{@code requests}, {@code took-seconds} (first
+ * request sent to last one completed), {@code throughput} (successes per second), {@code success-percent},
+ * {@code OUTCOME-percent}; of successes: {@code mean-ms}, {@code p50-ms}, {@code p90-ms}, {@code p95-ms},
+ * {@code p99-ms}, {@code max-ms}</td></tr>
+ * <tr><td>{@code STEP/FIGURE/PROCESS}</td><td>{@code cpu-percent} (of one core), {@code cpu-micros-per-request};
+ * maxima: {@code rss-mb}, {@code threads}, {@code connections}; {@code rss-kb-per-request} (memory per
+ * request per second)</td></tr>
+ * <tr><td>{@code NAME}</td><td>a fact</td></tr>
+ * </table>
+ */
+public final class RunFigures {
+
+    private final Map<String, Double> values = new LinkedHashMap<>();
+
+    private RunFigures() {}
+
+    /** Computes the figures of a run. */
+    public static RunFigures of(RunResult run) {
+        RunFigures figures = new RunFigures();
+        Map<String, List<Request>> requests = run.requests().stream().collect(Collectors.groupingBy(Request::step));
+        Map<String, List<ProcessSample>> samples =
+                run.processes().stream().collect(Collectors.groupingBy(ProcessSample::step));
+        TreeSet<String> outcomes =
+                run.requests().stream().map(Request::outcome).collect(Collectors.toCollection(TreeSet::new));
+        for (Step step : run.steps()) {
+            List<Request> sent = requests.getOrDefault(step.id(), List.of()).stream()
+                    .filter(request -> step.contains(request.atMillis()))
+                    .toList();
+            figures.addRequests(step, sent, outcomes, "");
+            sent.stream()
+                    .collect(Collectors.groupingBy(Request::name, TreeMap::new, Collectors.toList()))
+                    .forEach((name, named) -> figures.addRequests(step, named, outcomes, "/" + name));
+            samples.getOrDefault(step.id(), List.of()).stream()
+                    .filter(sample -> step.contains(sample.atMillis()))
+                    .sorted(Comparator.comparingLong(ProcessSample::atMillis))
+                    .collect(Collectors.groupingBy(ProcessSample::process, TreeMap::new, Collectors.toList()))
+                    .forEach((process, ofProcess) -> figures.addProcess(step, process, ofProcess, sent.size()));
+        }
+        run.facts().forEach(fact -> figures.values.put(fact.name(), fact.value()));
+        return figures;
+    }
+
+    /** A figure by its full name; empty if it was not measured. */
+    public OptionalDouble get(String name) {
+        Double value = values.get(name);
+        return value == null || value.isNaN() ? OptionalDouble.empty() : OptionalDouble.of(value);
+    }
+
+    /** A figure of a step; NaN if it was not measured. */
+    public double get(Step step, String figure) {
+        return values.getOrDefault(step.name() + '/' + figure, Double.NaN);
+    }
+
+    private void addRequests(Step step, List<Request> requests, Collection<String> outcomes, String suffix) {
+        put(step, "requests" + suffix, requests.size());
+        if (requests.isEmpty()) {
+            return;
+        }
+        double began = requests.stream().mapToDouble(Request::atMillis).min().orElseThrow();
+        double ended = requests.stream().mapToDouble(Request::endMillis).max().orElseThrow();
+        long successes = requests.stream().filter(Request::succeeded).count();
+        put(step, "took-seconds" + suffix, (ended - began) / 1000);
+        put(step, "throughput" + suffix, successes / step.seconds());
+        Map<String, Long> counts =
+                requests.stream().collect(Collectors.groupingBy(Request::outcome, Collectors.counting()));
+        for (String outcome : outcomes) {
+            put(step, outcome + "-percent" + suffix, 100.0 * counts.getOrDefault(outcome, 0L) / requests.size());
+        }
+        put(step, Request.SUCCESS + "-percent" + suffix, 100.0 * successes / requests.size());
+        Latencies latencies = Latencies.ofSuccesses(requests);
+        put(step, "mean-ms" + suffix, latencies.mean());
+        for (int percent : new int[] {50, 90, 95, 99}) {
+            put(step, "p" + percent + "-ms" + suffix, latencies.percentile(percent));
+        }
+        put(step, "max-ms" + suffix, latencies.percentile(100));
+    }
+
+    private void addProcess(Step step, String process, List<ProcessSample> samples, int requests) {
+        ProcessSample first = samples.getFirst();
+        ProcessSample last = samples.getLast();
+        if (last.atMillis() > first.atMillis()) {
+            double cores = (last.cpuMicros() - first.cpuMicros()) / 1000.0 / (last.atMillis() - first.atMillis());
+            put(step, "cpu-percent/" + process, 100 * cores);
+            put(step, "cpu-micros-per-request/" + process, cores * step.seconds() * 1e6 / requests);
+        }
+        double rssBytes = max(samples, ProcessSample::rssBytes);
+        put(step, "rss-mb/" + process, rssBytes / 1e6);
+        put(step, "rss-kb-per-request/" + process, rssBytes / 1e3 / (requests / step.seconds()));
+        put(step, "threads/" + process, max(samples, ProcessSample::threads));
+        put(step, "connections/" + process, max(samples, ProcessSample::connections));
+    }
+
+    private static double max(List<ProcessSample> samples, ToLongFunction<ProcessSample> value) {
+        return samples.stream().mapToLong(value).max().orElse(0);
+    }
+
+    /** Drops figures that are not finite, such as those per request in a step without requests. */
+    private void put(Step step, String figure, double value) {
+        if (Double.isFinite(value)) {
+            values.put(step.name() + '/' + figure, value);
+        }
+    }
+}

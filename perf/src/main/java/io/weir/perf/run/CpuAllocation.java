@@ -1,0 +1,126 @@
+package io.weir.perf.run;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+
+/**
+ * The cores of each process.
+ *
+ * <ul>
+ *   <li>The host has enough cores: each process under test and the generator have their own.
+ *   <li>The host has more cores than one process is to have, but not enough for all: the generator keeps some. The
+ *       processes under test share the rest; a quota limits each, or, without cgroups, overlapping ranges of cores.
+ *   <li>The host has no more cores than one process is to have: all processes share all cores. With cgroups, those
+ *       under test have equal weights, and the generator has priority, because a late generator measures itself.
+ * </ul>
+ *
+ * @param asked requested cores per process
+ * @param granted the maximum of cores per process
+ * @param host all cores
+ * @param generatorHasOwnCores whether the generator has cores that no other process uses
+ * @param processes the cores of each process under test; an empty list: all
+ * @param generator the cores of the generator; an empty list: all
+ * @param quota whether each process has a cgroup with a quota of the granted cores
+ */
+record CpuAllocation(
+        int asked,
+        int granted,
+        int host,
+        Method method,
+        boolean generatorHasOwnCores,
+        List<List<Integer>> processes,
+        List<Integer> generator,
+        boolean quota) {
+
+    /** How processes are limited. */
+    enum Method {
+        AFFINITY,
+        QUOTA,
+        NONE
+    }
+
+    /**
+     * Divides the cores of the host.
+     *
+     * @param asked cores per process under test
+     * @param processes the number of processes under test at a time
+     * @param affinity whether processes can be bound to cores
+     * @param cgroups whether processes can have cgroups
+     */
+    static CpuAllocation divide(List<Integer> cores, int asked, int processes, boolean affinity, boolean cgroups) {
+        int host = cores.size();
+        if (affinity && host > asked * processes) {
+            List<List<Integer>> own = IntStream.range(0, processes)
+                    .mapToObj(i -> cores.subList(i * asked, (i + 1) * asked))
+                    .toList();
+            List<Integer> rest = cores.subList(asked * processes, host);
+            return new CpuAllocation(asked, asked, host, Method.AFFINITY, true, own, rest, false);
+        }
+        Method shared = cgroups ? Method.QUOTA : affinity && host > asked ? Method.AFFINITY : Method.NONE;
+        if (affinity && host > asked) {
+            int generators = Math.max(1, host / 4);
+            List<Integer> rest = cores.subList(0, host - generators);
+            int granted = Math.min(asked, rest.size());
+            List<List<Integer>> ranges = IntStream.range(0, processes)
+                    .mapToObj(i -> cgroups ? rest : window(rest, i * rest.size() / processes, granted))
+                    .toList();
+            List<Integer> generator = cores.subList(host - generators, host);
+            return new CpuAllocation(asked, granted, host, shared, true, ranges, generator, cgroups);
+        }
+        List<List<Integer>> all = Collections.nCopies(processes, List.of());
+        return new CpuAllocation(asked, Math.min(asked, host), host, shared, false, all, List.of(), cgroups);
+    }
+
+    /** All cores for the generator: the processes under test run elsewhere. */
+    static CpuAllocation generatorOnly(List<Integer> cores) {
+        return new CpuAllocation(0, 0, cores.size(), Method.NONE, true, List.of(), cores, false);
+    }
+
+    private static List<Integer> window(List<Integer> cores, int from, int length) {
+        return IntStream.range(from, from + length)
+                .mapToObj(i -> cores.get(i % cores.size()))
+                .toList();
+    }
+
+    int generatorCores() {
+        return generatorHasOwnCores ? generator.size() : host;
+    }
+
+    /** What the allocation means for the figures. */
+    String sentence() {
+        if (processes.isEmpty()) {
+            return "The gateway and its backends ran elsewhere with unknown limits; the generator had the "
+                    + cores(host) + " of this host. All times include the network in between.";
+        }
+        if (generatorHasOwnCores && !quota && granted * processes.size() < host) {
+            return "Each process under test had %s of its own, and the generator the other %d of the host's %d."
+                    .formatted(cores(granted), generator.size(), host);
+        }
+        if (generatorHasOwnCores) {
+            return String.format(
+                    Locale.ROOT,
+                    "The host has %d cores, too few for %d processes with %d each: limited to %d cores' worth each, they"
+                            + " shared %d, and the generator had %d of its own. Times under load depend on all of them.",
+                    host,
+                    processes.size(),
+                    asked,
+                    granted,
+                    host - generator.size(),
+                    generator.size());
+        }
+        return String.format(
+                Locale.ROOT,
+                "The host has %d cores, where %d were asked for each process: the %s under test and the generator shared"
+                        + " them all%s. Times and throughput depend on all of them; compare only within this run.",
+                host,
+                asked,
+                processes.size() == 1 ? "process" : processes.size() + " processes",
+                quota ? ", the generator with priority, the others with equal weights" : "");
+    }
+
+    private static String cores(int count) {
+        return count == 1 ? "one core" : count + " cores";
+    }
+}

@@ -1,0 +1,325 @@
+package io.weir.perf.run;
+
+import io.weir.perf.result.ResultWriter;
+import io.weir.perf.result.RunResult;
+import io.weir.perf.result.RunResult.Assertion;
+import io.weir.perf.result.RunResult.Fact;
+import io.weir.perf.result.RunResult.ProcessSample;
+import io.weir.perf.result.RunResult.ShadedSpan;
+import io.weir.perf.result.RunResult.Step;
+import io.weir.perf.run.Processes.Role;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToLongFunction;
+
+/**
+ * The tools of a running experiment: processes, loads, steps and results.
+ *
+ * <p>Concurrency: one thread runs the experiment. A shutdown hook may call {@link #abort} at any time.
+ */
+public final class ExperimentContext implements AutoCloseable {
+
+    private static final Duration ABORT_TIMEOUT = Duration.ofSeconds(10);
+
+    private static final Step NO_STEP = new Step("0", "", "", 0, 0, "");
+
+    private final Path root;
+    private final boolean quick;
+    private final Optional<RemoteTarget> target;
+    private final List<String> jvmOptions;
+    private final ResultWriter results;
+    private final CpuAllocation allocation;
+    private final RunValidity validity;
+    private final Progress progress;
+    private final Sampler sampler;
+    private final Processes processes;
+    private final List<String> notes = new ArrayList<>();
+    private final List<Step> endedSteps = new ArrayList<>();
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile boolean aborted;
+    private boolean stopped;
+    private int stepCount;
+
+    /** The step in progress; its label is empty if there is none. The sampler reads the id. */
+    private volatile Step step = NO_STEP;
+
+    ExperimentContext(
+            Path root,
+            boolean quick,
+            Optional<RemoteTarget> target,
+            List<String> jvmOptions,
+            ResultWriter results,
+            CpuAllocation allocation,
+            Cgroups cgroups,
+            Progress progress) {
+        this.root = root;
+        this.quick = quick;
+        this.target = target;
+        this.jvmOptions = List.copyOf(jvmOptions);
+        this.results = results;
+        this.allocation = allocation;
+        this.progress = progress;
+        this.sampler = new Sampler(results, () -> step.id());
+        this.validity = new RunValidity(results);
+        this.processes = new Processes(
+                Processes.temporaryDirectory(), results.logs(), allocation, cgroups, new Processes.Observer() {
+                    @Override
+                    public void started(Role role, ManagedProcess process) {
+                        if (role == Role.UNDER_TEST || role == Role.GENERATOR) {
+                            sampler.watch(process.name(), process.pid());
+                        }
+                    }
+
+                    @Override
+                    public void ended(ManagedProcess process) {
+                        sampler.forget(process.name());
+                    }
+
+                    @Override
+                    public void waiting() {
+                        progress.tick();
+                    }
+                });
+    }
+
+    /** Whether the run is to take minutes; otherwise it has the duration that figures are claimed for. */
+    public boolean quick() {
+        return quick;
+    }
+
+    /** The gateway that runs elsewhere. */
+    public Optional<RunningServer> targetGateway() {
+        return target.map(RemoteTarget::gatewayServer);
+    }
+
+    /** The simulator behind the gateway that runs elsewhere. */
+    public RunningServer targetSimulator() {
+        return target.orElseThrow().simulator();
+    }
+
+    /** The root of the repository. */
+    public Path root() {
+        return root;
+    }
+
+    /** A directory that is deleted at the end of the run. */
+    public Path temporary() {
+        return processes.directory();
+    }
+
+    public Processes processes() {
+        return processes;
+    }
+
+    ResultWriter results() {
+        return results;
+    }
+
+    RunValidity validity() {
+        return validity;
+    }
+
+    long beganEpochMillis() {
+        return results.beganEpochMillis();
+    }
+
+    /** Milliseconds since the start of the run. */
+    public long nowMillis() {
+        return results.nowMillis();
+    }
+
+    /** Begins a step now and ends the previous one. */
+    public void beginStep(String label) {
+        beginStep(nowMillis(), label, "");
+    }
+
+    /**
+     * Begins a step at a time and ends the previous one.
+     *
+     * @param x the number that the step is plotted over, such as the concurrency; empty: none
+     */
+    public void beginStep(long atMillis, String label, String x) {
+        endStep(atMillis);
+        step = new Step(Integer.toString(++stepCount), label, x, atMillis, atMillis, label);
+        progress.step(stepCount, label);
+    }
+
+    /** Ends the step in progress. */
+    public void endStep() {
+        endStep(nowMillis());
+    }
+
+    private void endStep(long atMillis) {
+        Step ended = step;
+        if (!ended.label().isEmpty()) {
+            step = NO_STEP;
+            ended = new Step(ended.id(), ended.label(), ended.x(), ended.beganMillis(), atMillis, ended.name());
+            results.add(ended);
+            endedSteps.add(ended);
+        }
+    }
+
+    /** The id of the ended step at that time; empty if there was none. */
+    String stepAt(long atMillis) {
+        return endedSteps.stream()
+                .filter(one -> atMillis >= one.beganMillis() && atMillis < one.endedMillis())
+                .map(Step::id)
+                .findFirst()
+                .orElse("");
+    }
+
+    /** A period of the step in progress that plots shade. */
+    public void span(String label, long fromMillis, long toMillis) {
+        results.add(new ShadedSpan(step.id(), label, fromMillis, toMillis));
+    }
+
+    /** Sets a property of the result, such as {@code x}, the unit of a series. */
+    public void property(String name, String value) {
+        results.property(name, value);
+    }
+
+    /** A computed figure. A note replaces a value that is not a number. */
+    public void fact(String name, double value, String unit) {
+        if (Double.isFinite(value)) {
+            results.add(new Fact(name, value, unit));
+        } else {
+            note(name + ": no figure.");
+        }
+    }
+
+    /** A sentence that readers of the figures need. */
+    public void note(String sentence) {
+        notes.add(sentence);
+        results.property("notes", String.join(" ", notes));
+    }
+
+    /** A condition besides Gatling's assertions. The run fails if it does not hold, and goes on. */
+    public void require(String condition, boolean holds, String measured) {
+        validity.add(new Assertion("", condition, holds, measured));
+    }
+
+    /** Marks the run as not valid. */
+    public void invalidate(String reason) {
+        validity.invalidate(reason);
+    }
+
+    /** Checks the generator in its busiest step: an average over all steps would hide it. */
+    void checkGenerator(String load, String process, GatlingLoad.Result result) {
+        OptionalDouble busyCores = endedSteps.stream()
+                .filter(one -> !one.label().equals(RunResult.WARM_UP))
+                .map(one -> sampler.busyCores(process, one.id()))
+                .flatMapToDouble(OptionalDouble::stream)
+                .max();
+        validity.checkGenerator(load, result, busyCores, generatorCores());
+    }
+
+    /** The mean of the samples of a process in a step. */
+    public double mean(String process, int stepNumber, ToLongFunction<ProcessSample> value) {
+        return sampler.mean(process, Integer.toString(stepNumber), value);
+    }
+
+    /** Tells the progress that the experiment goes on at least until then. */
+    public void goesOnUntil(long atMillis) {
+        progress.atLeast(Duration.ofMillis(Math.max(0, atMillis - nowMillis())));
+    }
+
+    /** Waits until that time, in milliseconds since the start of the run. */
+    public void sleepUntil(long atMillis) throws InterruptedException {
+        while (nowMillis() < atMillis) {
+            processes.check();
+            progress.tick();
+            Thread.sleep(Math.clamp(atMillis - nowMillis(), 1, 100));
+        }
+    }
+
+    /** Shows an activity before the first step or between steps. */
+    public void progress(String activity) {
+        progress.activity(activity);
+    }
+
+    /**
+     * The command of a JVM under test, up to its class path: with the heap and the number of granted cores.
+     */
+    public List<String> java(String heap) {
+        List<String> command = new ArrayList<>(List.of(
+                Host.java(),
+                "-Xmx" + heap,
+                "-XX:ActiveProcessorCount=" + allocation.granted(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-Djava.io.tmpdir=" + temporary()));
+        command.addAll(jvmOptions);
+        return List.copyOf(command);
+    }
+
+    int generatorCores() {
+        return allocation.generatorCores();
+    }
+
+    /** The cores that a process under test really has. */
+    public int cores() {
+        return allocation.granted();
+    }
+
+    /** Starts a process under test. */
+    public ManagedProcess start(String name, List<String> command) {
+        return processes.start(Role.UNDER_TEST, name, command, Map.of());
+    }
+
+    /** Samples a process that was not started here, and its descendants. */
+    void watch(String name, long pid) {
+        sampler.watch(name, pid);
+    }
+
+    void sampleMeters(RunningServer gateway) {
+        sampler.sampleMeters(gateway);
+    }
+
+    /** Stops servers of this machine, all at the same time. */
+    public void stop(RunningServer... servers) {
+        processes.stop(List.of(servers).stream()
+                .flatMap(server -> server.process().stream())
+                .toArray(ManagedProcess[]::new));
+    }
+
+    /** Starts a load. */
+    public GatlingLoad load(GatlingLoad.GatlingPlan plan) {
+        progress.activity(plan.label() + " warms up");
+        return new GatlingLoad(this, plan);
+    }
+
+    /** Stops the experiment from another thread; returns when nothing runs and the raw files are complete. */
+    void abort() throws InterruptedException {
+        aborted = true;
+        stopAll();
+        if (!closed.await(ABORT_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
+            throw new RunFailure("the experiment does not stop; its raw files may be incomplete");
+        }
+    }
+
+    /** Heals the remote target and ends all processes; only the first call does anything. */
+    synchronized void stopAll() {
+        if (!stopped) {
+            stopped = true;
+            target.ifPresent(RemoteTarget::heal);
+            processes.close();
+        }
+    }
+
+    @Override
+    public void close() {
+        endStep();
+        sampler.close();
+        stopAll();
+        validity.write(aborted);
+        results.close();
+        progress.clear();
+        closed.countDown();
+    }
+}

@@ -1,0 +1,188 @@
+package io.weir.perf.run;
+
+import io.weir.perf.result.CsvTable;
+import io.weir.perf.result.Request;
+import io.weir.perf.result.RunResult.Assertion;
+import io.weir.perf.result.RunResult.MeterSample;
+import io.weir.perf.run.Processes.Role;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A simulation that runs in its own process with its own class path. */
+public final class GatlingLoad {
+
+    private static final Pattern BEGIN = Pattern.compile("^weir: load begins (\\d+)$", Pattern.MULTILINE);
+    private static final Pattern ASSERTION =
+            Pattern.compile("^(.+) : (true|false) \\(actual : (.*)\\)$", Pattern.MULTILINE);
+    private static final Pattern PLANNED = Pattern.compile("^weir: (\\d+) requests planned$", Pattern.MULTILINE);
+    private static final int ASSERTIONS_FAILED = 2;
+
+    /** The outcome of rows that are wake-ups of the generator, not requests. */
+    private static final String DELAY = "generator-delay";
+
+    /** Gatling's report of millions of requests takes minutes. */
+    private static final Duration REPORT_TIMEOUT = Duration.ofMinutes(15);
+
+    private final ExperimentContext context;
+    private final GatlingPlan plan;
+    private final ManagedProcess process;
+    private final Path report;
+
+    /**
+     * The plan of a load.
+     *
+     * @param simulation the simple name of the simulation's class
+     * @param label names the load in the report
+     * @param settings the system properties of the simulation, without the prefix {@code weir.}
+     * @param assertions by request name, in the form of {@link LoadAssertion#text}
+     * @param binding whether a failed assertion fails the run
+     */
+    public record GatlingPlan(
+            String simulation, String label, Map<String, String> settings, List<String> assertions, boolean binding) {}
+
+    /**
+     * The result of a load.
+     *
+     * @param requests all requests, in the order of completion
+     * @param failedAssertions the number of assertions that do not hold
+     * @param missing planned requests that were not sent; 0 in the closed model, which plans none
+     * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps; NaN if there is
+     *     none
+     */
+    public record Result(List<Request> requests, int failedAssertions, long missing, double delayMillis) {}
+
+    GatlingLoad(ExperimentContext context, GatlingPlan plan) {
+        this.context = context;
+        this.plan = plan;
+        this.report = context.temporary().resolve("gatling-" + plan.label);
+        Path home = context.root().resolve("perf/simulations/target");
+        List<String> command = new ArrayList<>(List.of(
+                Host.java(),
+                "-Xms256m",
+                "-Xmx768m",
+                "-XX:ActiveProcessorCount=" + context.generatorCores(),
+                "--add-opens=java.base/java.lang=ALL-UNNAMED",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-cp",
+                home.resolve("weir-perf-simulations.jar") + ":" + home.resolve("lib") + "/*"));
+        Map<String, String> settings = new TreeMap<>(plan.settings);
+        settings.put(
+                "rows",
+                context.temporary().resolve("rows-" + plan.label + ".csv").toString());
+        settings.put("began", Long.toString(context.beganEpochMillis()));
+        settings.put("assertions", String.join(";", plan.assertions));
+        settings.forEach((name, value) -> command.add("-Dweir." + name + "=" + value));
+        String simulation = "io.weir.perf.simulation." + plan.simulation;
+        command.addAll(List.of("io.gatling.app.Gatling", "-s", simulation, "-rf", report.toString()));
+        this.process = context.processes().start(Role.GENERATOR, "gatling-" + plan.label, command, Map.of());
+    }
+
+    /** Waits until the load begins; returns the time, in milliseconds since the start of the run. */
+    public long awaitBegin() throws InterruptedException {
+        context.processes()
+                .await("Gatling begins", () -> BEGIN.matcher(process.output()).find());
+        Matcher matcher = BEGIN.matcher(process.output());
+        if (!matcher.find()) {
+            throw new IllegalStateException("no begin in the log");
+        }
+        return Long.parseLong(matcher.group(1)) - context.beganEpochMillis();
+    }
+
+    /** From now on the load may end: its callers may finish before the step ends. */
+    public void mayEnd() {
+        process.mayEnd();
+    }
+
+    /** Waits until all requests are complete; records requests, assertions and the generator's delays. */
+    public Result awaitEnd() throws InterruptedException {
+        process.mayEnd();
+        context.processes().await("Gatling ends", REPORT_TIMEOUT, () -> !process.isAlive());
+        context.processes().forget(process);
+        if (process.exitValue() != 0 && process.exitValue() != ASSERTIONS_FAILED) {
+            throw new RunFailure("Gatling ended with status " + process.exitValue() + ":\n    " + process.lastLines());
+        }
+        int failed = readAssertions();
+        if ((failed > 0) != (process.exitValue() == ASSERTIONS_FAILED)) {
+            throw new RunFailure("The log of " + process.name() + " does not show Gatling's assertions as expected");
+        }
+        keepReport();
+        Result result = readRows(failed);
+        context.checkGenerator(plan.label, process.name(), result);
+        return result;
+    }
+
+    private int readAssertions() {
+        int failed = 0;
+        Matcher matcher = ASSERTION.matcher(process.output());
+        while (matcher.find()) {
+            boolean holds = Boolean.parseBoolean(matcher.group(2));
+            failed += holds ? 0 : 1;
+            if (plan.binding) {
+                context.validity().add(new Assertion(plan.label, matcher.group(1), holds, matcher.group(3)));
+            }
+        }
+        return failed;
+    }
+
+    private Result readRows(int failedAssertions) {
+        List<String> columns = List.of("step", "at_ms", "micros", "request", "outcome");
+        List<Request> rows = new CsvTable<>(
+                        "rows-" + plan.label + ".csv",
+                        Request.class,
+                        columns,
+                        (row, request) -> request.in(context.stepAt(request.atMillis())))
+                .read(context.temporary());
+        List<Request> delays = new ArrayList<>();
+        List<Request> requests = new ArrayList<>();
+        Map<Long, Long> maxDelayMicros = new TreeMap<>();
+        for (Request row : rows) {
+            boolean inStep = !row.step().isEmpty();
+            if (row.outcome().equals(DELAY)) {
+                maxDelayMicros.merge(row.atMillis() / 1000, row.micros(), Math::max);
+                if (inStep) {
+                    delays.add(row);
+                }
+            } else {
+                requests.add(row);
+                if (inStep) {
+                    context.results().add(row);
+                }
+            }
+        }
+        maxDelayMicros.forEach((second, micros) -> context.results()
+                .add(new MeterSample(
+                        context.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6)));
+        double delayMillis = delays.isEmpty() ? Double.NaN : Request.percentile(delays, 99);
+        return new Result(requests, failedAssertions, missing(process.output(), requests.size()), delayMillis);
+    }
+
+    /** How many requests fewer than planned were sent. */
+    static long missing(String output, long sent) {
+        Matcher planned = PLANNED.matcher(output);
+        return planned.find() ? Math.max(0, Long.parseLong(planned.group(1)) - sent) : 0;
+    }
+
+    /** Gatling writes its report into a directory with the time in its name. */
+    private void keepReport() {
+        try (DirectoryStream<Path> reports = Files.newDirectoryStream(report)) {
+            Path kept = context.results().directory().resolve("gatling");
+            Files.createDirectories(kept);
+            for (Path one : reports) {
+                Files.move(one, kept.resolve(plan.label));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

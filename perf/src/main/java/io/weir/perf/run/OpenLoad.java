@@ -1,0 +1,102 @@
+package io.weir.perf.run;
+
+import io.netty.buffer.Unpooled;
+import io.weir.perf.result.Request;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.client.HttpClient;
+import reactor.netty.resources.ConnectionProvider;
+
+/**
+ * The load client of measurements in this process: requests at a fixed rate, independent of the answers. A
+ * latency counts from the time when the request was due, so that a stall of the client is part of it.
+ */
+public final class OpenLoad {
+
+    private static final long ORIGIN = System.nanoTime();
+
+    private final HttpClient client;
+    private final List<String> paths;
+    private final Duration timeout;
+    private final int answerBytes;
+
+    /**
+     * A load on a server of this machine.
+     *
+     * @param paths requested in turn; they also name the requests
+     * @param timeout a request without an answer within this time fails
+     * @param answerBytes the length of the backend's answer; a shorter one fails
+     */
+    public OpenLoad(int port, List<String> paths, int connections, Duration timeout, int answerBytes) {
+        this.client = HttpClient.create(ConnectionProvider.builder("load")
+                        .maxConnections(connections)
+                        .pendingAcquireMaxCount(-1)
+                        .build())
+                .baseUrl("http://127.0.0.1:" + port);
+        this.paths = List.copyOf(paths);
+        this.timeout = timeout;
+        this.answerBytes = answerBytes;
+    }
+
+    /** The time that {@link Request#atMillis} of these loads counts in. */
+    public static long nowMillis() {
+        return millis(System.nanoTime());
+    }
+
+    private static long millis(long nanos) {
+        return TimeUnit.NANOSECONDS.toMillis(nanos - ORIGIN);
+    }
+
+    /** Sends on a thread of its own; the result is complete when all requests are. */
+    public CompletableFuture<List<Request>> send(int perSecond, Duration time) {
+        CompletableFuture<List<Request>> result = new CompletableFuture<>();
+        Thread.ofPlatform().daemon().name("load").start(() -> {
+            int count = Math.toIntExact(perSecond * time.toMillis() / 1000);
+            Queue<Request> completed = new ConcurrentLinkedQueue<>();
+            AtomicInteger left = new AtomicInteger(count);
+            long start = System.nanoTime();
+            for (int i = 0; i < count; i++) {
+                long due = start + i * (TimeUnit.SECONDS.toNanos(1) / perSecond);
+                for (long early = due - System.nanoTime(); early > 0; early = due - System.nanoTime()) {
+                    LockSupport.parkNanos(early);
+                }
+                send(due, paths.get(i % paths.size())).subscribe(request -> {
+                    completed.add(request);
+                    if (left.decrementAndGet() == 0) {
+                        result.complete(List.copyOf(completed));
+                    }
+                });
+            }
+        });
+        return result;
+    }
+
+    private Mono<Request> send(long due, String path) {
+        return client.get()
+                .uri(path)
+                .responseSingle((head, body) -> body.defaultIfEmpty(Unpooled.EMPTY_BUFFER)
+                        .map(bytes -> outcome(
+                                head.status().code(),
+                                head.responseHeaders().get("Proxy-Status", ""),
+                                bytes.readableBytes())))
+                .timeout(timeout)
+                .onErrorResume(e -> Mono.just(e instanceof TimeoutException ? "timeout" : "reset"))
+                .map(outcome -> new Request("", millis(due), (System.nanoTime() - due) / 1000, path, outcome));
+    }
+
+    private String outcome(int status, String proxyStatus, int bytes) {
+        if (status == 200) {
+            return bytes == answerBytes ? Request.SUCCESS : "truncated";
+        }
+        int at = proxyStatus.indexOf("details=\"");
+        return at < 0 ? "status-" + status : proxyStatus.substring(at + 9, proxyStatus.indexOf('"', at + 9));
+    }
+}

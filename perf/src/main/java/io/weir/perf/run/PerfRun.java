@@ -1,0 +1,196 @@
+package io.weir.perf.run;
+
+import io.weir.perf.report.PerfReport;
+import io.weir.perf.result.ResultWriter;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** {@code perf/run}: measures the named experiments and writes their pages. */
+public final class PerfRun {
+
+    private static final String REMOTE_NOTE = "The gateway ran elsewhere: its CPU time, memory, threads, connections"
+            + " and meters cannot be sampled from here, and are missing.";
+
+    private PerfRun() {}
+
+    /** Runs in the working directory, which is the root of the repository; returns the exit code. */
+    public static int run(List<Experiment> known, String... args) {
+        return run(known, System.getenv(), Path.of("").toAbsolutePath(), args);
+    }
+
+    static int run(List<Experiment> known, Map<String, String> environment, Path root, String... args) {
+        PrintStream out = System.out;
+        try {
+            RunOptions options = RunOptions.parse(known, args);
+            if (options.list()) {
+                for (Experiment one : known) {
+                    out.printf(Locale.ROOT, "%-16s %s%n", one.name(), one.question());
+                    one.missingTools().forEach(tool -> out.printf(Locale.ROOT, "%-16s - %s%n", "", tool));
+                }
+                return 0;
+            }
+            RunOptions.checkPorts(environment);
+            options.target().ifPresent(RemoteTarget::check);
+            boolean holds = true;
+            for (int i = 0; i < options.experiments().size(); i++) {
+                holds &= measureAndReport(options, i, root, out);
+            }
+            return holds ? 0 : 1;
+        } catch (IllegalArgumentException e) {
+            System.err.println("perf/run: " + e.getMessage());
+            return 2;
+        } catch (RunFailure | IOException | UncheckedIOException e) {
+            System.err.println("perf/run: " + e.getMessage());
+            return 1;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return 1;
+        }
+    }
+
+    private static boolean measureAndReport(RunOptions options, int index, Path root, PrintStream out)
+            throws IOException, InterruptedException {
+        Experiment experiment = options.experiments().get(index);
+        Duration following = options.experiments().stream()
+                .skip(index + 1L)
+                .map(one -> one.estimate(options.quick(), options.target().isPresent())
+                        .duration())
+                .reduce(Duration.ZERO, Duration::plus);
+        Path results = root.resolve("perf/results");
+        Path directory = results.resolve(options.resultName(experiment)).resolve(options.mode());
+        // It links the page that is deleted now.
+        Files.deleteIfExists(results.resolve("index.html"));
+        boolean holds;
+        try {
+            RunOutcome outcome = measure(experiment, options, root, directory, following, out);
+            outcome.print(options.resultName(experiment), directory, out);
+            holds = outcome.holds();
+        } catch (RunFailure | UncheckedIOException e) {
+            try {
+                report(results, out);
+            } catch (RunFailure also) {
+                e.addSuppressed(also);
+            }
+            throw e;
+        }
+        report(results, out);
+        return holds;
+    }
+
+    private static void report(Path results, PrintStream out) {
+        try {
+            List<String> errors = PerfReport.write(results);
+            if (!errors.isEmpty()) {
+                throw new RunFailure(String.join("\n", errors));
+            }
+            out.println("report: " + results.resolve("index.html"));
+        } catch (IOException e) {
+            throw new RunFailure("the report cannot be written: " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * The outcome of a run.
+     *
+     * @param failures assertions that do not hold
+     * @param invalid why the run is not a valid result
+     */
+    public record RunOutcome(List<String> failures, List<String> invalid) {
+
+        public boolean holds() {
+            return failures.isEmpty() && invalid.isEmpty();
+        }
+
+        void print(String name, Path directory, PrintStream out) {
+            ResultTables.print(directory, out);
+            failures.forEach(failure -> out.println("does not hold: " + failure));
+            invalid.forEach(reason -> out.println("not a valid result: " + reason));
+            String text = !failures.isEmpty() ? "FAILED" : invalid.isEmpty() ? "holds" : "NOT A VALID RESULT";
+            Path relative = Path.of("").toAbsolutePath().relativize(directory);
+            out.printf(Locale.ROOT, "%s: %s; raw files in %s%n", name, text, relative);
+        }
+    }
+
+    /**
+     * Measures one experiment and stops everything that it started.
+     *
+     * @param root the root of the repository
+     * @param directory the directory of the raw files; its content is deleted
+     * @param following the estimated duration of the experiments after this one
+     * @throws RunFailure if the measurement is not possible
+     */
+    public static RunOutcome measure(
+            Experiment experiment, RunOptions options, Path root, Path directory, Duration following, PrintStream out)
+            throws IOException, InterruptedException {
+        RunEnvironment.checkJars(root);
+        ResultWriter results = new ResultWriter(directory);
+        Cgroups cgroups = new Cgroups();
+        boolean remote = options.target().isPresent();
+        int cpus = options.cpus() > 0 ? options.cpus() : experiment.cpus();
+        CpuAllocation allocation = remote
+                ? CpuAllocation.generatorOnly(Host.cores())
+                : CpuAllocation.divide(
+                        Host.cores(), cpus, experiment.processes(), Host.has("taskset"), cgroups.available());
+        RunEnvironment.describe(results, experiment, options, allocation, root);
+        out.println(allocation.sentence());
+        Progress progress =
+                new Progress(out, experiment.name(), experiment.estimate(options.quick(), remote), following);
+        ExperimentContext context = new ExperimentContext(
+                root,
+                options.quick(),
+                options.target(),
+                experiment.jvmOptions(),
+                results,
+                allocation,
+                cgroups,
+                progress);
+        if (remote) {
+            context.note(REMOTE_NOTE);
+        }
+        // Ctrl-C and SIGTERM leave nothing behind.
+        Thread hook = new Thread(() -> abort(context));
+        Runtime.getRuntime().addShutdownHook(hook);
+        try (context) {
+            run(experiment, context);
+        } finally {
+            removeHook(hook);
+        }
+        return new RunOutcome(context.validity().failures(), context.validity().reasons());
+    }
+
+    private static void run(Experiment experiment, ExperimentContext context) throws InterruptedException {
+        try {
+            experiment.run(context);
+            context.validity().complete();
+        } catch (RunFailure | UncheckedIOException e) {
+            // The page of the run shows the reason.
+            context.invalidate(String.valueOf(e.getMessage()));
+            throw e;
+        }
+    }
+
+    private static void abort(ExperimentContext context) {
+        try {
+            context.abort();
+        } catch (RunFailure e) {
+            System.err.println("perf/run: " + e.getMessage());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void removeHook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            // The hook runs: the JVM ends with it.
+        }
+    }
+}

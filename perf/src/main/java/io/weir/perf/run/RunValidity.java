@@ -1,0 +1,117 @@
+package io.weir.perf.run;
+
+import io.weir.perf.result.ResultWriter;
+import io.weir.perf.result.RunResult.Assertion;
+import io.weir.perf.result.RunResult.Fact;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalDouble;
+
+/**
+ * The failed assertions of a run, and the reasons why it is not a valid result. The raw files say from the
+ * start that the run is not complete, so that the rest of a killed run does not look valid.
+ */
+final class RunValidity {
+
+    /**
+     * The limit for the 99th percentile of the generator's wake-up delays: a late generator measures itself.
+     */
+    private static final double MAX_DELAY_MILLIS = 50;
+
+    /** The limit for the generator's share of its cores: a busier one cannot send bursts in time. */
+    private static final double MAX_BUSY_SHARE = 0.8;
+
+    private static final String NOT_COMPLETED = "the run was not completed";
+
+    private final ResultWriter results;
+    private final List<String> failures = new ArrayList<>();
+    private final List<String> reasons = new ArrayList<>();
+    private boolean completed;
+
+    RunValidity(ResultWriter results) {
+        this.results = results;
+        write(NOT_COMPLETED);
+        results.writeProperties();
+    }
+
+    /** Records an assertion. */
+    void add(Assertion assertion) {
+        results.add(assertion);
+        if (!assertion.holds()) {
+            String load = assertion.run().isEmpty() ? "" : assertion.run() + ": ";
+            failures.add(load + assertion.text() + " (measured: " + assertion.actual() + ")");
+        }
+    }
+
+    void invalidate(String reason) {
+        reasons.add(reason);
+    }
+
+    List<String> failures() {
+        return List.copyOf(failures);
+    }
+
+    List<String> reasons() {
+        return List.copyOf(reasons);
+    }
+
+    /**
+     * Checks the load generator.
+     *
+     * @param busyCores of the generator in its busiest step; empty: unknown
+     */
+    void checkGenerator(String load, GatlingLoad.Result result, OptionalDouble busyCores, int cores) {
+        if (result.missing() > 0) {
+            invalidate(load + ": the generator sent " + result.missing() + " requests fewer than planned, and "
+                    + result.requests().size() + " in all");
+        }
+        if (busyCores.isEmpty()) {
+            invalidate(load + ": no sample of the generator, so it is unknown whether it was saturated");
+        } else {
+            double busy = busyCores.getAsDouble();
+            results.add(new Fact("generator." + load + ".cores", busy, "busy, of " + cores + ", in its busiest step"));
+            if (busy > MAX_BUSY_SHARE * cores) {
+                invalidate(String.format(
+                        Locale.ROOT,
+                        "%s: the generator was saturated, %.1f of its %d cores were busy in a step (expected: at most"
+                                + " %.0f %%)",
+                        load,
+                        busy,
+                        cores,
+                        100 * MAX_BUSY_SHARE));
+            }
+        }
+        double delay = result.delayMillis();
+        if (Double.isNaN(delay)) {
+            invalidate(load + ": no wake-up of the generator was recorded, so it is unknown whether it was late");
+        } else {
+            results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
+            if (delay > MAX_DELAY_MILLIS) {
+                invalidate(String.format(
+                        Locale.ROOT,
+                        "%s: the generator was late, p99 %.0f ms (expected: at most %.0f ms)",
+                        load,
+                        delay,
+                        MAX_DELAY_MILLIS));
+            }
+        }
+    }
+
+    void complete() {
+        completed = true;
+    }
+
+    /** Sets the final properties. */
+    void write(boolean stopped) {
+        if (!completed || stopped) {
+            reasons.addFirst(NOT_COMPLETED);
+        }
+        write(String.join("; ", reasons));
+    }
+
+    private void write(String reason) {
+        results.property("valid", reason.isEmpty());
+        results.property("invalid.why", reason);
+    }
+}

@@ -1,0 +1,80 @@
+package io.weir.perf.run;
+
+import java.io.IOException;
+import java.net.URI;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.stream.DoubleStream;
+
+/**
+ * A front or a backend.
+ *
+ * @param process empty if it runs elsewhere
+ * @param service the base URL for callers
+ * @param management the base URL for meters, faults and operators
+ */
+public record RunningServer(String name, Optional<ManagedProcess> process, URI service, URI management) {
+
+    /** A server on this machine. */
+    public static RunningServer local(ManagedProcess process, int port, int managementPort) {
+        String host = "http://127.0.0.1:";
+        return new RunningServer(
+                process.name(), Optional.of(process), URI.create(host + port), URI.create(host + managementPort));
+    }
+
+    public String url() {
+        return service.toString();
+    }
+
+    public int port() {
+        return service.getPort();
+    }
+
+    /** Sets a fault of a simulated backend. */
+    public void setFault(String json) {
+        HttpControl.change(name, "PUT", URI.create(management + "/faults"), json);
+    }
+
+    /** Removes all faults of a simulated backend. */
+    public void heal() {
+        HttpControl.change(name, "DELETE", URI.create(management + "/faults"), "");
+    }
+
+    /** Changes a backend's limit at a gateway. */
+    public void setLimit(String backend, int calls) {
+        operate(backend, "{\"max-concurrent-calls\": " + calls + "}");
+    }
+
+    /** Changes a backend at a gateway, as an operator does. */
+    public void operate(String backend, String json) {
+        HttpControl.change(name, "POST", URI.create(management + "/actuator/weir/" + backend), json);
+    }
+
+    /**
+     * The sum of a meter over all lines with these labels.
+     *
+     * @throws RunFailure if there is no such line
+     */
+    public double metric(String meter, String... labels) {
+        return findMetric(meter, labels)
+                .orElseThrow(() ->
+                        new RunFailure(name + " has no meter " + (meter + ' ' + String.join(" ", labels)).strip()));
+    }
+
+    /** The same; empty if there is no such line. */
+    public OptionalDouble findMetric(String meter, String... labels) {
+        try {
+            double[] values = HttpControl.metrics(management).stream()
+                    .filter(line -> line.name().equals(meter))
+                    .filter(line -> List.of(labels).stream().allMatch(line.labels()::contains))
+                    .mapToDouble(HttpControl.Metric::value)
+                    .toArray();
+            return values.length == 0
+                    ? OptionalDouble.empty()
+                    : OptionalDouble.of(DoubleStream.of(values).sum());
+        } catch (IOException e) {
+            throw new RunFailure(name + " does not report meters: " + e, e);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package io.weir.perf.scenario;
+
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.Request;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.HttpControl;
+import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.Processes;
+import io.weir.perf.run.RunningServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+import reactor.netty.DisposableServer;
+
+/**
+ * A backend with a capacity of 200 requests per second gets four times as many. It completes all requests,
+ * also those whose callers have left. During the overload it must reach its capacity, and after it all
+ * callers must be served.
+ */
+final class OverloadScenario {
+
+    private static final int WORKERS = 10;
+    private static final Duration SERVICE_TIME = Duration.ofMillis(50);
+    private static final double CAPACITY = 200;
+    private static final int RATE = 150;
+    private static final int OVERLOAD_RATE = 800;
+    private static final long IN_TIME_MICROS = 1_000_000;
+
+    private final Scenario.Options options;
+
+    OverloadScenario(Scenario.Options options) {
+        this.options = options;
+    }
+
+    PromiseTable run() throws Exception {
+        boolean quick = options.quick();
+        ExecutorService workers = Executors.newFixedThreadPool(WORKERS);
+        Scheduler scheduler = Schedulers.fromExecutorService(workers);
+        DisposableServer backend = Scenario.backend(
+                () -> Mono.<Void>fromRunnable(OverloadScenario::work).subscribeOn(scheduler));
+        List<String> properties =
+                new ArrayList<>(List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS));
+        properties.addAll(options.disable("mvc"));
+        try (Processes processes = Processes.unlimited()) {
+            RunningServer gateway = options.startGateway(processes, backend.port(), backend.port(), properties);
+            System.out.println("overload");
+            Answers answers = load(gateway.port(), backend.port());
+            PromiseTable promises = new PromiseTable();
+            double promised = quick ? 60 : 98;
+            if (!quick && Host.has("haproxy")) {
+                System.out.println("the same through HAProxy");
+                double haProxy = capacityPercent(load(startHaProxy(processes, backend.port()), backend.port()));
+                promised = Math.min(promised, haProxy - 1);
+                String measured = String.format(Locale.ROOT, "%.2f %%", haProxy);
+                promises.add("(HAProxy with the same limits, on this machine now)", "", measured, true);
+            }
+            promises.atLeast(
+                    "overload: answered 200 within 1 s, of the backend's capacity", promised, capacityPercent(answers));
+            promises.atLeast("after it: answered 200", quick ? 85 : 99.5, Request.successPercent(answers.after()));
+            double open = gateway.findMetric("weir_requests_seconds_count", "outcome=\"circuit-open\"")
+                            .orElse(0)
+                    + gateway.findMetric("weir_breaker_state", "backend=\"mvc\"", "state=\"open\"")
+                            .orElse(0);
+            promises.add("a full bulkhead opens no breaker", "0 refused", String.valueOf((long) open), open == 0);
+            return promises;
+        } finally {
+            backend.disposeNow();
+            workers.shutdownNow();
+            workers.awaitTermination(10, TimeUnit.SECONDS);
+        }
+    }
+
+    private static void work() {
+        try {
+            Thread.sleep(SERVICE_TIME);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Starts HAProxy with the limits of the gateway: concurrent calls, wait for a permit, deadline. */
+    private static int startHaProxy(Processes processes, int backendPort) throws Exception {
+        int port = Host.freePort();
+        String configuration = """
+                defaults
+                    mode http
+                    timeout connect 500ms
+                    timeout client 30s
+                    timeout queue 100ms
+                    timeout server 800ms
+                listen overload
+                    bind 127.0.0.1:%d
+                    server backend 127.0.0.1:%d maxconn %d
+                """.formatted(port, backendPort, WORKERS);
+        Path file = Files.writeString(processes.directory().resolve("haproxy.cfg"), configuration);
+        processes.start("haproxy", List.of("haproxy", "-db", "-q", "-f", file.toString()), Map.of());
+        processes.await("HAProxy answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/"));
+        return port;
+    }
+
+    /** The requests during the overload and after it. */
+    private record Answers(List<Request> overload, List<Request> after) {}
+
+    /** The same for the gateway and HAProxy, so that both have equally warm callers and backends. */
+    private Answers load(int port, int backendPort) {
+        // A breaker would count the first, slow calls of a cold JVM.
+        Scenario.load(backendPort, "/").send(RATE, Duration.ofSeconds(3)).join();
+        OpenLoad load = Scenario.load(port, "/mvc/1");
+        load.send(RATE, options.seconds(2, 10)).join();
+        load.send(OVERLOAD_RATE, options.seconds(2, 10)).join();
+        load.send(RATE, options.seconds(4, 10)).join();
+        List<Request> overload = load.send(OVERLOAD_RATE, overloadTime()).join();
+        // Starts at once: the queue of the overload delays these requests.
+        return new Answers(overload, load.send(RATE, options.seconds(4, 10)).join());
+    }
+
+    private Duration overloadTime() {
+        return options.seconds(6, 15);
+    }
+
+    /** Answers in time, in percent of the backend's capacity. */
+    private double capacityPercent(Answers answers) {
+        long inTime = answers.overload().stream()
+                .filter(one -> one.succeeded() && one.micros() <= IN_TIME_MICROS)
+                .count();
+        return 100 * inTime / (CAPACITY * overloadTime().toSeconds());
+    }
+}

@@ -1,0 +1,87 @@
+package io.weir.perf.experiment;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.perf.run.Host;
+import io.weir.perf.run.PerfRun;
+import io.weir.perf.run.RunOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * One peer for seconds: all kinds of figures are recorded, and all processes are stopped. With {@code
+ * -Plong}.
+ */
+@Timeout(300)
+@EnabledIfSystemProperty(named = "peers", matches = "true")
+class PeerComparisonIT {
+
+    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    private static final RunOptions OPTIONS = new RunOptions(List.of(), false, true, 1, Optional.empty());
+
+    /** The peer without protection: its behaviour does not depend on a busy machine. */
+    private static final class Brief extends PeerComparison {
+
+        @Override
+        ComparisonExtent extent(boolean quick) {
+            return new ComparisonExtent(
+                    List.of(PeerProxy.BARE),
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(1),
+                    1,
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(2),
+                    Duration.ofSeconds(1),
+                    10,
+                    10,
+                    20,
+                    100,
+                    0,
+                    0);
+        }
+
+        @Override
+        public List<String> jvmOptions() {
+            return List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+        }
+    }
+
+    @Test
+    void recordsAllKindsOfFigures(@TempDir Path raw) throws Exception {
+        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO, System.out);
+
+        assertThat(outcome.failures()).isEmpty();
+        List<String> facts = rows(raw, "facts");
+        assertThat(facts)
+                .anyMatch(row -> row.startsWith("bare.hang.neighbour.success,"))
+                .anyMatch(row -> row.startsWith("bare.hang.sick.p50,"))
+                .anyMatch(row -> row.startsWith("bare.overload.goodput,"));
+        if (Host.has("wrk")) {
+            String notes = Files.readString(raw.resolve("run.properties"));
+            // On a busy machine a request may not be answered in time: a note replaces the figure.
+            for (String figure : List.of("bare.forward", "bare.refuse", "bare.memory")) {
+                assertThat(facts.stream().anyMatch(row -> row.startsWith(figure))
+                                || notes.contains(figure + ": no figure"))
+                        .as(figure)
+                        .isTrue();
+            }
+        }
+        assertThat(rows(raw, "spans")).anyMatch(row -> row.contains(",hang,"));
+        assertThat(Files.readAllLines(raw.resolve("run.properties"))).contains("compare=bare");
+        assertThat(ProcessHandle.current().descendants().filter(ProcessHandle::isAlive))
+                .as("processes that were not stopped")
+                .noneMatch(process -> process.info().commandLine().orElse("").contains("weir-perf.jar"));
+    }
+
+    private static List<String> rows(Path raw, String file) throws IOException {
+        return Files.readAllLines(raw.resolve(file + ".csv")).stream().skip(1).toList();
+    }
+}

@@ -1,0 +1,277 @@
+package io.weir.perf.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.perf.result.OutcomeKind;
+import io.weir.perf.result.SampleRun;
+import java.awt.image.BufferedImage;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PerfReportTest {
+
+    private static final Pattern REFERENCE = Pattern.compile("(?:href|src)=\"([^\"]*)\"");
+
+    @TempDir
+    Path results;
+
+    @Test
+    void plotsRunOverTime() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(plots(run))
+                .containsExactlyInAnyOrder(
+                        "requests-GET-orders.png",
+                        "latency-GET-orders.png",
+                        "in-flight.png",
+                        "breaker.png",
+                        "weir_permits_used.png",
+                        "cpu.png",
+                        "memory.png",
+                        "connections.png",
+                        "threads.png");
+        assertThat(colours(run.resolve("plots/requests-GET-orders.png")))
+                .contains(OutcomeKind.ANSWERED.colour().getRGB());
+    }
+
+    @Test
+    void shadesFaultWithTheNameOfAnOutcome() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick"))
+                .with("spans.csv", "step,label,from_ms,to_ms", "2,bulkhead-full,2200,3200")
+                .directory();
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(plots(run)).contains("requests-GET-orders.png", "latency-GET-orders.png");
+    }
+
+    @Test
+    void comparesProductsSideBySide() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick"))
+                .with("facts.csv", "name,value,unit", "one.rate,25,1/s", "other.rate,50,1/s", "seed,7,")
+                .directory();
+        Files.writeString(
+                run.resolve("run.properties"),
+                Files.readString(run.resolve("run.properties")) + "\ncompare=one,other\nnotes=A third is <missing>.\n");
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(run.resolve("index.html"))
+                .content()
+                .contains(
+                        "<tr><th>figure</th><th>one</th><th>other</th><th>unit</th></tr>",
+                        "<td><code>rate</code></td><td class=\"number\">25</td><td class=\"number\">50</td><td>1/s</td>",
+                        "<code>seed</code>",
+                        "A third is &lt;missing&gt;.")
+                .doesNotContain("<code>one.rate</code>");
+        assertThat(plots(run)).contains("side-by-side-rate.png");
+    }
+
+    @Test
+    void comparesStepsOfRunWithoutFaults() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        Files.delete(run.resolve("spans.csv"));
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(plots(run))
+                .contains("outcomes-by-step.png", "latency-by-step.png", "throughput-by-step.png", "cpu-by-step.png");
+        assertThat(colours(run.resolve("plots/outcomes-by-step.png")))
+                .contains(
+                        OutcomeKind.ANSWERED.colour().getRGB(),
+                        OutcomeKind.SHED.colour().getRGB());
+    }
+
+    @Test
+    void plotsSeriesOverItsNumber() throws IOException {
+        Path run = SampleRun.overX(results.resolve("made-up/quick")).directory();
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(plots(run))
+                .containsExactlyInAnyOrder(
+                        "throughput.png", "p50-ms.png", "p90-ms.png", "p99-ms.png", "success-percent.png");
+    }
+
+    @Test
+    void showsRequestsByNameAndProcess() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick"))
+                .with(
+                        "requests.csv",
+                        "step,at_ms,micros,request,outcome",
+                        "1,100,4000,neighbour,success",
+                        "1,200,900000,sick,timeout")
+                .directory();
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(run.resolve("index.html"))
+                .content()
+                .contains(
+                        "<td>calm, neighbour</td><td class=\"number\">1</td>",
+                        "<td>calm, sick</td><td class=\"number\">1</td>",
+                        "<td>calm, gateway</td><td class=\"number\">50</td><td class=\"number\">500000</td>",
+                        "<td>fault</td><td class=\"number\">0</td>");
+    }
+
+    @Test
+    void showsTheLimitsFirstAndEscapesText() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        String page = Files.readString(run.resolve("index.html"));
+        assertThat(page.substring(page.indexOf("<body>") + 6).strip())
+                .startsWith("<p class=\"limit\">Made up: no process had any limit.</p>");
+        assertThat(page).contains("Is this &lt;made up&gt;?", "<code>perf/run made-up</code>", "cpus.granted");
+    }
+
+    @Test
+    void comparesNothingOfInvalidRun() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        Files.writeString(
+                run.resolve("run.properties"),
+                Files.readString(run.resolve("run.properties"))
+                        + "\nvalid=false\ninvalid.why=the generator was late\n");
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        assertThat(run.resolve("index.html"))
+                .content()
+                .contains("This run is not a valid result:</strong> the generator was late");
+        assertThat(results.resolve("index.html")).content().contains("not a valid result: the generator was late");
+    }
+
+    @Test
+    void keepsOnlySmallFiles() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        Files.createDirectories(run.resolve("gatling/hang"));
+        Files.writeString(run.resolve("gatling/hang/index.html"), "Gatling's own");
+        Path kept = results.resolve("2026-01-01-made-up");
+        Files.createDirectories(kept.resolve("made-up"));
+        Files.writeString(kept.resolve("made-up/of-an-earlier-run.csv"), "old");
+
+        assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
+                .isZero();
+
+        try (Stream<Path> files = Files.list(kept.resolve("made-up"))) {
+            assertThat(files.map(file -> file.getFileName().toString()))
+                    .containsExactlyInAnyOrder(
+                            "index.html",
+                            "plots",
+                            "made-with.properties",
+                            "steps.csv",
+                            "spans.csv",
+                            "facts.csv",
+                            "assertions.csv");
+        }
+        assertThat(kept.resolve("index.html")).content().contains("made-up/index.html");
+        assertThat(kept.resolve("made-up/index.html"))
+                .content()
+                .contains("Is this &lt;made up&gt;?")
+                .doesNotContain("gatling/", "requests.csv", "weir_permits_used.png");
+        assertThat(kept.resolve("README.md"))
+                .content()
+                .contains("## made-up (quick)", "Is this <made up>?", "Assertions that hold: 1 of 2.");
+        // A kept run has no page to write.
+        assertThat(PerfReport.write(kept)).isEmpty();
+    }
+
+    @Test
+    void keepsNoInvalidRun() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        Files.writeString(
+                run.resolve("run.properties"),
+                Files.readString(run.resolve("run.properties"))
+                        + "\nvalid=false\ninvalid.why=the generator was late\n");
+        Path kept = Files.createDirectories(results.resolve("2026-01-01-made-up"));
+
+        assertThat(PerfReport.run("--keep", kept.toString(), results.toString()))
+                .isEqualTo(1);
+
+        assertThat(kept.resolve("made-up")).doesNotExist();
+    }
+
+    @Test
+    void linksOnlyExistingFiles() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        Files.createDirectories(run.resolve("gatling/hang 1"));
+        Files.writeString(run.resolve("gatling/hang 1/index.html"), "Gatling's own");
+
+        assertThat(PerfReport.write(results)).isEmpty();
+
+        for (Path page : new Path[] {results.resolve("index.html"), run.resolve("index.html")}) {
+            Set<String> references = new TreeSet<>();
+            Matcher reference = REFERENCE.matcher(Files.readString(page));
+            while (reference.find()) {
+                references.add(reference.group(1));
+            }
+            assertThat(references).anyMatch(one -> one.endsWith("gatling/hang%201/index.html"));
+            assertThat(references)
+                    .allSatisfy(one -> assertThat(page.resolveSibling(one.replace("%20", " ")))
+                            .exists());
+        }
+    }
+
+    @Test
+    void writesTheOtherPagesIfOneRunIsInvalid() throws IOException {
+        SampleRun wrong = SampleRun.overTime(results.resolve("wrong/quick")).with("steps.csv", "step,label,x,began_ms");
+        Path right = SampleRun.overTime(results.resolve("right/quick")).directory();
+
+        assertThat(PerfReport.write(results)).singleElement().asString().contains("wrong/quick/steps.csv:1: ");
+
+        assertThat(right.resolve("index.html")).exists();
+        assertThat(wrong.directory().resolve("index.html")).doesNotExist();
+    }
+
+    @Test
+    void writesTheSamePageFromTheSameFiles() throws IOException {
+        Path run = SampleRun.overTime(results.resolve("made-up/quick")).directory();
+        PerfReport.write(results);
+        String page = Files.readString(run.resolve("index.html"));
+        byte[] plot = Files.readAllBytes(run.resolve("plots/in-flight.png"));
+
+        PerfReport.write(results);
+
+        assertThat(run.resolve("index.html")).hasContent(page);
+        assertThat(run.resolve("plots/in-flight.png")).hasBinaryContent(plot);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "1, 1", "0.98, 0.980", "109.4, 109", "34.63, 34.6", "0.00012, 0.000120", "12345.6, 12346"})
+    void showsThreeSignificantDigits(double value, String text) {
+        assertThat(ReportPages.number(java.util.OptionalDouble.of(value))).isEqualTo(text);
+    }
+
+    @Test
+    void refusesInvalidArguments() throws IOException {
+        assertThat(PerfReport.run(results.resolve("nowhere").toString())).isEqualTo(2);
+        assertThat(PerfReport.run(results.toString(), "more")).isEqualTo(2);
+    }
+
+    private static Set<String> plots(Path run) throws IOException {
+        try (Stream<Path> files = Files.list(run.resolve("plots"))) {
+            return files.map(file -> file.getFileName().toString()).collect(Collectors.toSet());
+        }
+    }
+
+    private static Set<Integer> colours(Path file) throws IOException {
+        BufferedImage image = ImageIO.read(file.toFile());
+        int[] pixels = image.getRGB(0, 0, image.getWidth(), image.getHeight(), null, 0, image.getWidth());
+        return java.util.Arrays.stream(pixels).boxed().collect(Collectors.toSet());
+    }
+}

@@ -1,0 +1,148 @@
+package io.weir.perf.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.perf.run.Experiment.ExperimentName;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PerfRunTest {
+
+    /** Must not be run. */
+    @ExperimentName("empty")
+    private static class Empty extends Experiment {
+
+        @Override
+        public Estimate estimate(boolean quick, boolean remote) {
+            return new Estimate(1, Duration.ZERO);
+        }
+
+        @Override
+        public int processes() {
+            return 1;
+        }
+
+        @Override
+        public void run(ExperimentContext context) {
+            throw new AssertionError("must not be run");
+        }
+    }
+
+    /** Fails after some steps. */
+    @ExperimentName("failing")
+    private static final class Failing extends Empty {
+
+        private final int steps;
+
+        Failing(int steps) {
+            this.steps = steps;
+        }
+
+        @Override
+        public void run(ExperimentContext context) {
+            IntStream.range(0, steps).forEach(step -> context.beginStep("step " + step));
+            throw new RunFailure("no answer");
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "unknown",
+                "",
+                "empty --cpus",
+                "empty --cpus 0",
+                "empty --loud",
+                "empty --target",
+                "empty --target http://127.0.0.1:1",
+                "empty --target http://127.0.0.1:1 --faults http://127.0.0.1:1"
+            })
+    void refusesInvalidArguments(String line) {
+        assertThat(PerfRun.run(List.of(new Empty()), line.isEmpty() ? new String[0] : line.split(" ", -1)))
+                .isEqualTo(2);
+    }
+
+    @Test
+    void reportsPortInUse() throws Exception {
+        PrintStream err = System.err;
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        try (ServerSocket taken = new ServerSocket(0)) {
+            System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+            String port = Integer.toString(taken.getLocalPort());
+
+            assertThat(PerfRun.run(List.of(new Empty()), Map.of("GATEWAY_PORT", port), Path.of(""), "empty"))
+                    .isEqualTo(2);
+
+            assertThat(said.toString(StandardCharsets.UTF_8).lines())
+                    .containsExactly("perf/run: port " + port
+                            + " is in use: stop the process that listens there, or choose another GATEWAY_PORT");
+        } finally {
+            System.setErr(err);
+        }
+    }
+
+    /** The previous run left a page and an index. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void linksThePageOfFailedRun(int steps, @TempDir Path root) throws Exception {
+        for (String jar : List.of(
+                "gateway/target/weir-gateway.jar",
+                "backends-sim/target/weir-backends-sim.jar",
+                "perf/simulations/target/weir-perf-simulations.jar",
+                "perf/thread-front/target/weir-perf-thread-front.jar")) {
+            Files.createDirectories(root.resolve(jar).getParent());
+            Files.createFile(root.resolve(jar));
+        }
+        Path results = root.resolve("perf/results");
+        Files.createDirectories(results.resolve("failing/quick"));
+        Files.writeString(results.resolve("failing/quick/index.html"), "of before");
+        Files.writeString(results.resolve("index.html"), "<a href=\"failing/quick/index.html\">");
+
+        assertThat(PerfRun.run(List.of(new Failing(steps)), Map.of(), root, "failing"))
+                .isEqualTo(1);
+
+        assertThat(results.resolve("index.html"))
+                .content()
+                .contains("failing/quick/index.html", "not a valid result: the run was not completed; no answer");
+        assertThat(results.resolve("failing/quick/index.html"))
+                .content()
+                .contains("This run is not a valid result:</strong> the run was not completed; no answer")
+                .doesNotContain("of before");
+    }
+
+    @Test
+    void refusesCpusWithTarget() {
+        PrintStream err = System.err;
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        try {
+            System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+            String url = "http://127.0.0.1:1";
+
+            assertThat(PerfRun.run(List.of(new Empty()), "empty", "--cpus", "2", "--target", url, "--faults", url))
+                    .isEqualTo(2);
+
+            assertThat(said.toString(StandardCharsets.UTF_8).lines())
+                    .containsExactly(
+                            "perf/run: --cpus with --target (expected: one of them; a gateway elsewhere is not limited)");
+        } finally {
+            System.setErr(err);
+        }
+    }
+
+    @Test
+    void lists() {
+        assertThat(PerfRun.run(List.of(new Empty()), "--list")).isZero();
+    }
+}
