@@ -32,8 +32,8 @@ public final class TrailingFields extends ChannelOutboundHandlerAdapter {
     }
 
     /** Sets the trailers. */
-    public void set(HttpHeaders given) {
-        fields = given;
+    public void set(HttpHeaders trailers) {
+        fields = trailers;
     }
 
     @Override
@@ -42,12 +42,12 @@ public final class TrailingFields extends ChannelOutboundHandlerAdapter {
             context.write(message, promise);
             return;
         }
-        HttpHeaders given = fields;
+        HttpHeaders trailers = fields;
         context.pipeline().remove(this);
-        if (given == null || last != LastHttpContent.EMPTY_LAST_CONTENT) {
+        if (trailers == null || last != LastHttpContent.EMPTY_LAST_CONTENT) {
             context.write(message, promise);
         } else {
-            context.write(new DefaultLastHttpContent(Unpooled.EMPTY_BUFFER, given), promise);
+            context.write(new DefaultLastHttpContent(Unpooled.EMPTY_BUFFER, trailers), promise);
         }
     }
 }

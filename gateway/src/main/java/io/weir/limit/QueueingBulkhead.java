@@ -84,7 +84,7 @@ import org.jspecify.annotations.Nullable;
 // continues.
 public final class QueueingBulkhead {
 
-    /** The largest value of either limit: what the packed word can count. */
+    /** The largest value of either limit. The packed word cannot count more. */
     public static final int LARGEST = 1_000_000;
 
     private static final int REVISION_BITS = 23;

@@ -114,7 +114,7 @@ public final class BackendFactory {
      * @param permits as for {@link #create}
      * @param plan receives the steps that undo the creation
      */
-    ManagedBackend succeed(ManagedBackend before, BackendProperties properties, int permits, BackendPlan plan) {
+    ManagedBackend createSuccessor(ManagedBackend before, BackendProperties properties, int permits, BackendPlan plan) {
         Backend old = before.backend();
         String name = old.name();
         Pool pool = PoolFactory.isReusable(before.properties(), properties) ? old.pool() : pool(name, properties, plan);

@@ -67,7 +67,7 @@ public final class LiveBackends {
         if (before.properties().equals(next)) {
             return before;
         }
-        return factory.succeed(before, next, share(next.bulkhead()).permits(), plan);
+        return factory.createSuccessor(before, next, share(next.bulkhead()).permits(), plan);
     }
 
     /**

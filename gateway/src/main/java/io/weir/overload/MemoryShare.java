@@ -41,7 +41,7 @@ public final class MemoryShare {
     private final long directLimit;
 
     /**
-     * The shares of given pools.
+     * The shares of these pools.
      *
      * @param heap the pools of the heap in which objects stay
      * @param directUsed the bytes of direct memory in use

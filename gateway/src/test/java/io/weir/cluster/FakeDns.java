@@ -87,8 +87,9 @@ public final class FakeDns implements AutoCloseable {
                 return;
             }
             DnsQuestion question = query.recordAt(DnsSection.QUESTION);
-            DatagramDnsResponse answer = new DatagramDnsResponse(
-                    /* sender= */ query.recipient(), /* recipient= */ query.sender(), query.id());
+            InetSocketAddress server = query.recipient();
+            InetSocketAddress client = query.sender();
+            DatagramDnsResponse answer = new DatagramDnsResponse(server, client, query.id());
             answer.addRecord(DnsSection.QUESTION, new DefaultDnsQuestion(question.name(), question.type()));
             if (gateways == 0 || !question.name().equals(NAME)) {
                 answer.setCode(DnsResponseCode.NXDOMAIN);

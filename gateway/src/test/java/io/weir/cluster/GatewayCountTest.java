@@ -23,7 +23,7 @@ class GatewayCountTest {
 
     private static final Duration REFRESH = Duration.ofSeconds(2);
 
-    private final List<Integer> told = new CopyOnWriteArrayList<>();
+    private final List<Integer> counts = new CopyOnWriteArrayList<>();
 
     @Test
     void countsAtStartAndFollowsDns() {
@@ -33,7 +33,7 @@ class GatewayCountTest {
 
             dns.gateways(5);
             // The number changes just before the listener is notified.
-            await().untilAsserted(() -> assertThat(told).containsExactly(2, 5));
+            await().untilAsserted(() -> assertThat(counts).containsExactly(2, 5));
             assertThat(count.gateways()).isEqualTo(5);
         }
     }
@@ -49,7 +49,7 @@ class GatewayCountTest {
             await().until(() -> count.failures() > before);
 
             assertThat(count.gateways()).isEqualTo(4);
-            assertThat(told).containsExactly(4);
+            assertThat(counts).containsExactly(4);
         }
     }
 
@@ -69,29 +69,29 @@ class GatewayCountTest {
                 GatewayCount count = count(dns)) {
             assertThat(count.gateways()).isZero();
             assertThat(count.failures()).isPositive();
-            assertThat(told).isEmpty();
+            assertThat(counts).isEmpty();
         }
     }
 
     @Test
     void followsAChangeAtTheNextRefresh() {
         VirtualDns dns = new VirtualDns(2);
-        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
+        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, counts::add, dns)) {
             dns.advance(Duration.ZERO);
-            assertThat(told).containsExactly(2);
+            assertThat(counts).containsExactly(2);
 
             dns.gateways = 5;
             dns.advance(REFRESH.minusNanos(1));
-            assertThat(told).containsExactly(2);
+            assertThat(counts).containsExactly(2);
             dns.advance(Duration.ofNanos(1));
-            assertThat(told).containsExactly(2, 5);
+            assertThat(counts).containsExactly(2, 5);
             assertThat(count.gateways()).isEqualTo(5);
 
             dns.gateways = 1;
             dns.advance(REFRESH);
-            assertThat(told).containsExactly(2, 5, 1);
+            assertThat(counts).containsExactly(2, 5, 1);
             dns.advance(REFRESH);
-            assertThat(told).containsExactly(2, 5, 1);
+            assertThat(counts).containsExactly(2, 5, 1);
             assertThat(dns.asked).isEqualTo(4);
         }
     }
@@ -100,13 +100,13 @@ class GatewayCountTest {
     void looksUpAgainOneRefreshIntervalAfterALateAnswer() {
         VirtualDns dns = new VirtualDns(2);
         dns.isLate = true;
-        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
+        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, counts::add, dns)) {
             dns.advance(REFRESH.multipliedBy(10));
             assertThat(dns.asked).isEqualTo(1);
             assertThat(count.gateways()).isZero();
 
             dns.answer();
-            assertThat(told).containsExactly(2);
+            assertThat(counts).containsExactly(2);
             dns.advance(REFRESH.minusNanos(1));
             assertThat(dns.asked).isEqualTo(1);
             dns.advance(Duration.ofNanos(1));
@@ -122,7 +122,7 @@ class GatewayCountTest {
                 FakeDns.NAME,
                 REFRESH,
                 gateways -> {
-                    told.add(gateways);
+                    counts.add(gateways);
                     if (!isTaken.get()) {
                         throw new IllegalStateException("not taken");
                     }
@@ -132,17 +132,17 @@ class GatewayCountTest {
             isTaken.set(false);
             dns.gateways = 3;
             dns.advance(REFRESH);
-            assertThat(told).containsExactly(2, 3);
+            assertThat(counts).containsExactly(2, 3);
             assertThat(count.gateways()).isEqualTo(3);
             assertThat(count.failures()).isEqualTo(1);
 
             isTaken.set(true);
             dns.advance(REFRESH);
-            assertThat(told).containsExactly(2, 3, 3);
+            assertThat(counts).containsExactly(2, 3, 3);
             dns.gateways = 4;
             dns.advance(REFRESH);
             dns.advance(REFRESH);
-            assertThat(told).containsExactly(2, 3, 3, 4);
+            assertThat(counts).containsExactly(2, 3, 3, 4);
             assertThat(count.failures()).isEqualTo(1);
         }
     }
@@ -151,13 +151,13 @@ class GatewayCountTest {
     void continuesAfterARejectedLookup() {
         VirtualDns dns = new VirtualDns(2);
         dns.isUnable = true;
-        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, told::add, dns)) {
+        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, counts::add, dns)) {
             dns.advance(Duration.ZERO);
             assertThat(count.failures()).isEqualTo(1);
 
             dns.isUnable = false;
             dns.advance(REFRESH);
-            assertThat(told).containsExactly(2);
+            assertThat(counts).containsExactly(2);
         }
     }
 
@@ -167,7 +167,7 @@ class GatewayCountTest {
         String name = "g".repeat(64) + ".test.";
         try (FakeDns dns = new FakeDns(1);
                 GatewayCount count = new GatewayCount(
-                        name, new ClusterProperties(name, dns.address(), Duration.ofMillis(100)), told::add)) {
+                        name, new ClusterProperties(name, dns.address(), Duration.ofMillis(100)), counts::add)) {
             await().until(() -> count.failures() >= 2);
             assertThat(count.gateways()).isZero();
         }
@@ -248,6 +248,6 @@ class GatewayCountTest {
 
     private GatewayCount count(FakeDns dns) {
         return new GatewayCount(
-                FakeDns.NAME, new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100)), told::add);
+                FakeDns.NAME, new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100)), counts::add);
     }
 }
