@@ -46,7 +46,7 @@ public final class SimulatorProcess implements AutoCloseable {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         // These options shorten the start; the process runs only briefly.
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xshare:auto"));
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Xshare:auto"));
         command.addAll(target);
         command.addAll(List.of("--server.port=0", "--management.server.port=0", "--sim.database.pool-minimum=1"));
         command.addAll(List.of(arguments));
