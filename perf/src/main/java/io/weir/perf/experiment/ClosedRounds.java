@@ -76,13 +76,15 @@ final class ClosedRounds {
         return then(RequestMode.REPEAT, RunResult.WARM_UP, path, callers, length);
     }
 
-    ClosedRounds then(RequestMode mode, String label, String path, int callers, Duration length, LoadAssertion... required) {
+    ClosedRounds then(
+            RequestMode mode, String label, String path, int callers, Duration length, LoadAssertion... required) {
         return then(new CallersRound(label, "", path, callers, length, mode), required);
     }
 
     /** A round of a series over the number of callers; all its requests must succeed. */
     ClosedRounds thenInSeries(String label, String path, int callers, Duration length) {
-        CallersRound round = new CallersRound(label, Integer.toString(callers), path, callers, length, RequestMode.REPEAT);
+        CallersRound round =
+                new CallersRound(label, Integer.toString(callers), path, callers, length, RequestMode.REPEAT);
         return then(round, LoadAssertion.ALL_SUCCEED);
     }
 

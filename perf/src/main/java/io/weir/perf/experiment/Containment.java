@@ -195,11 +195,14 @@ class Containment extends Experiment {
                 .require(PhasedLoad::isFault, SICK, extent.sickRequired().toArray(LoadAssertion[]::new))
                 .require(PhasedLoad::isAfter, SICK, extent.healedRequired().toArray(LoadAssertion[]::new))
                 .binding(extent.containing().contains(front));
-        GatlingLoad.Result result = load.runFaults(front.label() + ": ", fault -> {
-            if (FAULTS.containsKey(fault)) {
-            sick.setFault(FAULTS.getOrDefault(fault, ""));
-            }
-        }, sick::heal);
+        GatlingLoad.Result result = load.runFaults(
+                front.label() + ": ",
+                fault -> {
+                    if (FAULTS.containsKey(fault)) {
+                        sick.setFault(FAULTS.getOrDefault(fault, ""));
+                    }
+                },
+                sick::heal);
         context.fact(front.label() + ".assertions.failed", result.failedAssertions(), "");
         for (int phase = 1; phase < phases.size(); phase += 3) {
             String prefix = front.label() + "." + phases.name(phase + 1) + ".";

@@ -277,7 +277,12 @@ class PeerComparison extends Experiment {
 
     /** Records the median rate of the rounds; no figure if a request was not answered. */
     private static void measureRate(
-            String fact, ManagedProcess process, String uri, boolean refused, ComparisonExtent extent, ExperimentContext context)
+            String fact,
+            ManagedProcess process,
+            String uri,
+            boolean refused,
+            ComparisonExtent extent,
+            ExperimentContext context)
             throws InterruptedException {
         List<Double> rates = new ArrayList<>();
         Duration before = process.cpuTime();
@@ -321,11 +326,14 @@ class PeerComparison extends Experiment {
             load.require(PhasedLoad::isFault, NEIGHBOUR, LoadAssertion.successPercent(extent.containedPercent()))
                     .require(PhasedLoad::isAfter, SICK, LoadAssertion.successPercent(extent.healedPercent()));
         }
-        load.runFaults(peer.label() + ": ", fault -> {
-            if (fault.equals(HANG)) {
-            sick.setFault("{\"kind\": \"hang\"}");
-            }
-        }, sick::heal);
+        load.runFaults(
+                peer.label() + ": ",
+                fault -> {
+                    if (fault.equals(HANG)) {
+                        sick.setFault("{\"kind\": \"hang\"}");
+                    }
+                },
+                sick::heal);
         Containment.recordFault(load, 1, peer.label() + ".hang.", context);
         String prefix = peer.label() + ".overload.";
         double inTime = load.requests(5, SICK).stream()

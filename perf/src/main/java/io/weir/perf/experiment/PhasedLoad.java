@@ -120,8 +120,7 @@ final class PhasedLoad {
     /**
      * Runs all phases. Each calm phase begins a step with the label of the next fault; each fault is a span.
      */
-    GatlingLoad.Result runFaults(String stepPrefix, Consumer<String> begin, Runnable end)
-            throws InterruptedException {
+    GatlingLoad.Result runFaults(String stepPrefix, Consumer<String> begin, Runnable end) throws InterruptedException {
         return run((phase, name, at) -> {
             if (name.equals(CALM)) {
                 context.beginStep(at, stepPrefix + phases.name(phase + 1), "");

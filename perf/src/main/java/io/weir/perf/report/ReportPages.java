@@ -2,8 +2,8 @@ package io.weir.perf.report;
 
 import com.samskivert.mustache.Mustache;
 import com.samskivert.mustache.Template;
-import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Assertion;
 import io.weir.perf.result.RunResult.ProcessSample;

@@ -2,9 +2,9 @@ package io.weir.perf.report;
 
 import io.weir.perf.report.Charts.Point;
 import io.weir.perf.result.Comparison;
-import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.Step;
@@ -116,7 +116,8 @@ final class StepPlots {
     /** One plot for each unit with at most as many figures as there are colours. */
     private void compareProducts(Comparison comparison) throws IOException {
         Map<String, List<Comparison.ComparedFigure>> byUnit = comparison.rows().stream()
-                .collect(Collectors.groupingBy(Comparison.ComparedFigure::unit, LinkedHashMap::new, Collectors.toList()));
+                .collect(Collectors.groupingBy(
+                        Comparison.ComparedFigure::unit, LinkedHashMap::new, Collectors.toList()));
         for (Map.Entry<String, List<Comparison.ComparedFigure>> unit : byUnit.entrySet()) {
             List<Comparison.ComparedFigure> rows = unit.getValue();
             if (rows.size() <= Charts.MAX_SERIES) {

@@ -143,7 +143,8 @@ public record RunResult(
     static final CsvTable<MeterSample> METERS =
             new CsvTable<>("meters.csv", MeterSample.class, "step", "at_ms", "meter!", "labels", "value");
 
-    static final CsvTable<ShadedSpan> SPANS = new CsvTable<>("spans.csv", ShadedSpan.class, "step", "label", "from_ms", "to_ms");
+    static final CsvTable<ShadedSpan> SPANS =
+            new CsvTable<>("spans.csv", ShadedSpan.class, "step", "label", "from_ms", "to_ms");
 
     static final CsvTable<Fact> FACTS = new CsvTable<>("facts.csv", Fact.class, "name!", "value%", "unit");
 

@@ -89,8 +89,7 @@ record ProcessStats(long cpuMicros, long rssBytes, int threads, int connections)
                     .map(one -> of(home(one)))
                     .reduce(
                             new Memory(0, 0),
-                            (one, other) ->
-                                    new Memory(one.rssBytes + other.rssBytes, one.pssBytes + other.pssBytes));
+                            (one, other) -> new Memory(one.rssBytes + other.rssBytes, one.pssBytes + other.pssBytes));
         }
 
         private static Memory of(Path home) {

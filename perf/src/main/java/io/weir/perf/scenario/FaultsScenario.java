@@ -53,7 +53,8 @@ final class FaultsScenario {
      * @param outcome in metrics and log
      * @param ofBackend whether the breaker counts it
      */
-    private record ExpectedFault(String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
+    private record ExpectedFault(
+            String name, String path, Behaviour caller, String status, String outcome, boolean ofBackend) {
 
         ExpectedFault(String name, String path, String status, String outcome) {
             this(name, path, Behaviour.NORMAL, status, outcome, true);

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.InvalidFileException;
+import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.SampleRun;
 import java.io.IOException;
