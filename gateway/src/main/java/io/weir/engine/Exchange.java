@@ -6,7 +6,7 @@ import io.weir.engine.Decision.BreakOff;
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
-import io.weir.engine.ExchangePhase.Unheld;
+import io.weir.engine.ExchangePhase.EmptyPhase;
 import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
@@ -55,7 +55,7 @@ public final class Exchange {
     @Nullable
     Exchange next;
 
-    private ExchangePhase phase = Unheld.CREATED;
+    private ExchangePhase phase = EmptyPhase.CREATED;
     /** The fallback in use; at most one per exchange. */
     private @Nullable ActiveFallback fallback;
 
@@ -76,8 +76,8 @@ public final class Exchange {
 
     /** Starts the exchange. Called once, on the exchange's event loop. */
     public void start() {
-        boolean cancelled = phase == Unheld.CANCELLED_BEFORE_START;
-        phase = Unheld.STARTED;
+        boolean cancelled = phase == EmptyPhase.CANCELLED_BEFORE_START;
+        phase = EmptyPhase.STARTED;
         record.route().inFlight().begin();
         record.trace = record.route().observer().began(record);
         Refuse refused = engine.register(this);
@@ -246,8 +246,8 @@ public final class Exchange {
 
     /** Nothing more is sent to the caller. */
     private void cancel(@Nullable Reason why, int status) {
-        if (phase == Unheld.CREATED) {
-            phase = Unheld.CANCELLED_BEFORE_START;
+        if (phase == EmptyPhase.CREATED) {
+            phase = EmptyPhase.CANCELLED_BEFORE_START;
         } else if (isStarted()) {
             phase.endedByCaller(now());
             end(why, null, status);
@@ -334,7 +334,7 @@ public final class Exchange {
     private Decision refuse(Refuse refuse) {
         long now = now();
         ExchangePhase left = phase;
-        phase = Unheld.STARTED;
+        phase = EmptyPhase.STARTED;
         left.release(refuse.reason(), now);
         ActiveFallback active = fallback;
         if (active != null) {
@@ -366,13 +366,13 @@ public final class Exchange {
     }
 
     private void end(@Nullable Reason why, @Nullable String detail, int status) {
-        if (phase == Unheld.DONE) {
+        if (phase == EmptyPhase.DONE) {
             throw new IllegalStateException("the exchange has ended already (expected: one end)");
         }
         long now = now();
         ExchangePhase left = phase;
         // Before the release: closing a tunnel calls back into the exchange through the door.
-        phase = Unheld.DONE;
+        phase = EmptyPhase.DONE;
         left.release(why, now);
         record.end(why, detail, status, now);
         ActiveFallback active = fallback;
@@ -406,11 +406,11 @@ public final class Exchange {
      * loop.
      */
     public boolean isOver() {
-        return phase == Unheld.DONE;
+        return phase == EmptyPhase.DONE;
     }
 
     private boolean isStarted() {
-        return phase != Unheld.CREATED && phase != Unheld.CANCELLED_BEFORE_START && phase != Unheld.DONE;
+        return phase != EmptyPhase.CREATED && phase != EmptyPhase.CANCELLED_BEFORE_START && phase != EmptyPhase.DONE;
     }
 
     /** Time with backends so far, the current one included. */

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * and gives it back by {@link #release}. A later phase takes over the objects of the phase before it:
  *
  * <pre>
- *  Unheld      nothing
+ *  EmptyPhase  nothing
  *  Admission   the route's permit, and the backend's permit or a place in its queue
  *  Attempt     the admission; the breaker's permission; the connection
  *  Backoff     the admission
@@ -18,13 +18,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All methods are called on the exchange's event loop.
  */
-sealed interface ExchangePhase permits ExchangePhase.Unheld, Admission, Attempt, Backoff, Answering, Flushing {
+sealed interface ExchangePhase permits ExchangePhase.EmptyPhase, Admission, Attempt, Backoff, Answering, Flushing {
 
     /** A time that is never due. */
     long NEVER = Long.MAX_VALUE;
 
     /** The phases in which an exchange holds nothing. */
-    enum Unheld implements ExchangePhase {
+    enum EmptyPhase implements ExchangePhase {
         /** Not started; the engine does not know the exchange yet. */
         CREATED,
         /** Not started, but the caller has left or the door has given up: the start ends it at once. */

@@ -28,9 +28,6 @@ final class FakeAttempt extends Attempt {
     boolean isHeldUp;
     int cancelled;
 
-    @Nullable
-    Reason closedFor;
-
     /** Thrown by {@link #start}; null: the attempt starts. */
     @Nullable
     RuntimeException startFailure;
@@ -155,7 +152,6 @@ final class FakeAttempt extends Attempt {
 
     @Override
     public boolean closesCallerSide(Reason why) {
-        closedFor = why;
         return exchange.isWebSocket();
     }
 
