@@ -177,7 +177,7 @@ class ArchitectureTest {
     void theClockIsHandedIn() {
         noClasses()
                 .that()
-                .resideOutsideOfPackages("io.weir", "io.weir.live")
+                .resideOutsideOfPackage("io.weir")
                 .should(accessTargetWhere(calls("nanoTime", System.class.getName())))
                 .check(all);
     }

@@ -80,7 +80,9 @@ public final class TestCollector implements AutoCloseable {
     @Nullable
     String header(String name) {
         HttpHeaders last = headers;
-        return last == null || !last.getHeader(name).isPresent() ? null : last.getHeader(name).firstValue();
+        return last == null || !last.getHeader(name).isPresent()
+                ? null
+                : last.getHeader(name).firstValue();
     }
 
     /** The resource attributes of the last export. */

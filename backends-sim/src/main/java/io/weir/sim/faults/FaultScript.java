@@ -14,7 +14,9 @@ record FaultScript(@Nullable Long seed, @Nullable List<FaultDefinition> script) 
 
     private static final int SCRIPT_MAX = 100;
 
-    /** The validated faults in order. {@code location} is the document's place, such as {@code sim.faults.}. */
+    /**
+     * The validated faults in order. {@code location} is the document's place, such as {@code sim.faults.}.
+     */
     List<Fault> validate(String location) {
         if (script == null) {
             throw new InvalidFaultException(

@@ -16,7 +16,9 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.future.await
 import kotlinx.coroutines.future.future
 
-/** No thread waits, although coroutines read like blocking code. If one call fails, the others are cancelled. */
+/**
+ * No thread waits, although coroutines read like blocking code. If one call fails, the others are cancelled.
+ */
 class CoroutineFanOut(private val client: HttpClient, private val timeout: Duration) : FanOut, AutoCloseable {
 
     private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)

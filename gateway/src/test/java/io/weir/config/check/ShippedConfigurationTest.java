@@ -35,7 +35,9 @@ class ShippedConfigurationTest {
     /** Replaces the environment variable. */
     private static final String TOKEN = "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef";
 
-    /** A disabled setting: a name directly after {@code #}, or the continuation of its list after two spaces. */
+    /**
+     * A disabled setting: a name directly after {@code #}, or the continuation of its list after two spaces.
+     */
     private static final Pattern DISABLED = Pattern.compile("^( *)#(?=[a-z][a-z.-]*:)|^( +)#(?=  )", Pattern.MULTILINE);
 
     /** The line break in a list. */
