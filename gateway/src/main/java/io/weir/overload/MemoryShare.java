@@ -13,10 +13,15 @@ import java.util.function.LongSupplier;
 /**
  * The share of memory in use: of direct memory, through which bodies pass, and of the heap.
  *
- * <p>Of the heap only the bytes that survived a garbage collection count, since garbage makes any heap look
- * full. They are known for the old generation after each collection of it, and count for {@value
- * #VALID_SECONDS} seconds: a heap that is really full is collected all the time. Without that time limit, a
- * gateway that sheds all requests would allocate little, not collect, and consider itself full for ever.
+ * <p>Of the heap only the bytes that survived garbage collections count, summed over its pools and compared
+ * with the whole heap. Garbage makes any heap look full. So does a single pool: a young collection fills a
+ * survivor space, and a full collection of the serial and the parallel collector packs all live objects into
+ * the old generation, although the young generation is empty then.
+ *
+ * <p>A pool counts with the lower of its last two collections: after a concurrent collection, it still holds
+ * the garbage that was allocated meanwhile. It counts for {@value #VALID_SECONDS} seconds after the last one:
+ * a heap that is really full is collected all the time. Without that time limit, a gateway that sheds all
+ * requests would allocate little, not collect, and consider itself full for ever.
  *
  * <p>Not thread-safe: for the sampler's thread.
  */
@@ -27,38 +32,38 @@ public final class MemoryShare {
     private static final double PERCENT = 100;
 
     /** A memory pool of the heap. */
+    @FunctionalInterface
     interface HeapPool {
 
         /** The bytes in use after the last collection; negative while unknown. */
         long survivingBytes();
-
-        /** The pool's limit in bytes; 0 or negative: none. */
-        long limitBytes();
     }
 
     private final List<WatchedPool> heap;
+    private final long heapLimit;
     private final LongSupplier directUsed;
     private final long directLimit;
 
     /**
      * The shares of these pools.
      *
-     * @param heap the pools of the heap in which objects stay
+     * @param heap the pools of the heap
+     * @param heapLimit the limit of the whole heap in bytes
      * @param directUsed the bytes of direct memory in use
      * @param directLimit the limit of direct memory in bytes; 0 or negative: none
      */
-    public MemoryShare(List<HeapPool> heap, LongSupplier directUsed, long directLimit) {
+    public MemoryShare(List<HeapPool> heap, long heapLimit, LongSupplier directUsed, long directLimit) {
         this.heap = heap.stream().map(WatchedPool::new).toList();
+        this.heapLimit = heapLimit;
         this.directUsed = directUsed;
         this.directLimit = directLimit;
     }
 
     /** The shares of this JVM. */
     static MemoryShare ofThisJvm() {
-        List<HeapPool> old = ManagementFactory.getMemoryPoolMXBeans().stream()
-                // Pools in which objects stay support this threshold; eden and survivor spaces do not.
-                .filter(pool -> pool.getType() == MemoryType.HEAP && pool.isCollectionUsageThresholdSupported())
-                .<HeapPool>map(OldGeneration::new)
+        List<HeapPool> heap = ManagementFactory.getMemoryPoolMXBeans().stream()
+                .filter(pool -> pool.getType() == MemoryType.HEAP)
+                .map(MemoryShare::survivors)
                 .toList();
         List<BufferPoolMXBean> buffers = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
                 .filter(pool -> pool.getName().equals("direct"))
@@ -68,7 +73,14 @@ public final class MemoryShare {
         LongSupplier used = () -> Math.max(
                 PlatformDependent.usedDirectMemory(),
                 buffers.stream().mapToLong(BufferPoolMXBean::getMemoryUsed).sum());
-        return new MemoryShare(old, used, PlatformDependent.maxDirectMemory());
+        return new MemoryShare(heap, Runtime.getRuntime().maxMemory(), used, PlatformDependent.maxDirectMemory());
+    }
+
+    private static HeapPool survivors(MemoryPoolMXBean pool) {
+        return () -> {
+            MemoryUsage usage = pool.getCollectionUsage();
+            return usage == null ? -1 : usage.getUsed();
+        };
     }
 
     /** Direct memory in use, in percent. */
@@ -76,23 +88,24 @@ public final class MemoryShare {
         return percent(directUsed.getAsLong(), directLimit);
     }
 
-    /** The heap that survived a collection, in percent; 0 if there was no collection recently. */
+    /** The heap that survived collections, in percent; 0 if there were none recently. */
     int heapPercent(long nowNanos) {
-        int fullest = 0;
+        long surviving = 0;
         for (WatchedPool pool : heap) {
-            fullest = Math.max(fullest, pool.percent(nowNanos));
+            surviving += pool.survivingBytes(nowNanos);
         }
-        return fullest;
+        return percent(surviving, heapLimit);
     }
 
     private static int percent(long used, long limit) {
         return limit <= 0 ? 0 : (int) Math.ceil(PERCENT * Math.max(0, used) / limit);
     }
 
-    /** A pool and the time at which its last collection was observed. */
+    /** A pool, its last two collections, and the time at which the last one was observed. */
     private static final class WatchedPool {
 
         private final HeapPool pool;
+        private long survivedBefore;
         private long survived;
         private boolean isValid;
         private long observedAtNanos;
@@ -102,33 +115,19 @@ public final class MemoryShare {
             this.survived = pool.survivingBytes();
         }
 
-        int percent(long nowNanos) {
+        /** The lower of the last two collections; 0 if the last one is too old. */
+        long survivingBytes(long nowNanos) {
             long now = pool.survivingBytes();
             if (now != survived) {
                 // Two collections practically never leave the same number of bytes.
+                survivedBefore = survived;
                 survived = now;
                 isValid = true;
                 observedAtNanos = nowNanos;
             } else if (nowNanos - observedAtNanos >= TimeUnit.SECONDS.toNanos(VALID_SECONDS)) {
                 isValid = false;
             }
-            return isValid ? MemoryShare.percent(now, pool.limitBytes()) : 0;
-        }
-    }
-
-    private record OldGeneration(MemoryPoolMXBean bean) implements HeapPool {
-
-        @Override
-        public long survivingBytes() {
-            MemoryUsage usage = bean.getCollectionUsage();
-            return usage == null ? -1 : usage.getUsed();
-        }
-
-        @Override
-        public long limitBytes() {
-            MemoryUsage usage = bean.getCollectionUsage();
-            long max = usage == null ? -1 : usage.getMax();
-            return max > 0 ? max : Runtime.getRuntime().maxMemory();
+            return isValid ? Math.max(0, Math.min(survivedBefore, survived)) : 0;
         }
     }
 }

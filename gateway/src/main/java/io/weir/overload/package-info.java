@@ -14,8 +14,9 @@
  * <ul>
  *   <li>{@link io.weir.overload.LoopDelay}: a standing delay of an event loop, the lower of two consecutive
  *       measurements. A single pause, such as a garbage collection, is no overload.
- *   <li>{@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived a garbage
- *       collection. Garbage is no overload.
+ *   <li>{@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived two garbage
+ *       collections, over all its pools. Garbage is no overload, and neither is a single full pool: with half
+ *       of the heap live, the old generation alone read 100 % with the serial and the parallel collector.
  * </ul>
  *
  * <p>Shedding load because of a pause or of garbage would refuse requests that the gateway could serve.
@@ -23,7 +24,7 @@
  * <p>Concurrency: the sampler's thread writes volatile fields of the guard, and requests read them. Each of
  * them may be up to one sample old.
  *
- * <p>Limitations: the heap figure needs a collection of the old generation. Until the first one, and some
+ * <p>Limitations: the heap figure needs two collections of the old generation. Until then, and some
  * seconds after each, it is 0, so a heap that fills without being collected is not noticed.
  */
 @NullMarked

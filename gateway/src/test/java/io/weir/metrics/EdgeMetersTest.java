@@ -39,7 +39,7 @@ class EdgeMetersTest {
     private final ObservedGateway fixture = new ObservedGateway();
     private final AtomicLong direct = new AtomicLong();
     private final OverloadSampler sampler = new OverloadSampler(
-            List.of(), new MemoryShare(List.of(), direct::get, 200), fixture.guard, fixture.clock::get);
+            List.of(), new MemoryShare(List.of(), 1_000, direct::get, 200), fixture.guard, fixture.clock::get);
 
     @AfterEach
     void close() {

@@ -14,22 +14,13 @@ class MemoryShareTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
-    private record FakePool(AtomicLong bytes, long limitBytes) implements MemoryShare.HeapPool {
-
-        @Override
-        public long survivingBytes() {
-            return bytes.get();
-        }
-    }
-
     private final AtomicLong direct = new AtomicLong();
-    private final AtomicLong old = new AtomicLong(700);
-    private final AtomicLong large = new AtomicLong(10);
-    private final MemoryShare share =
-            new MemoryShare(List.of(new FakePool(old, 1_000), new FakePool(large, 10_000)), direct::get, 400);
+    private final AtomicLong old = new AtomicLong(-1);
+    private final AtomicLong young = new AtomicLong(-1);
+    private final MemoryShare share = new MemoryShare(List.of(old::get, young::get), 1_000, direct::get, 400);
 
     @Test
-    void reportsDirectMemoryInPercent() {
+    void returnsTheShareOfDirectMemory() {
         assertThat(share.directPercent()).isZero();
         direct.set(361);
         assertThat(share.directPercent()).isEqualTo(91);
@@ -38,47 +29,57 @@ class MemoryShareTest {
     }
 
     @Test
-    void reportsZeroWithoutALimitOfDirectMemory() {
-        assertThat(new MemoryShare(List.of(), () -> 1_000, 0).directPercent()).isZero();
+    void returnsZeroForDirectMemoryWithoutALimit() {
+        assertThat(new MemoryShare(List.of(), 1_000, () -> 1_000, 0).directPercent())
+                .isZero();
     }
 
     @Test
-    void ignoresTheHeapBeforeTheFirstObservedCollection() {
+    void returnsZeroBeforeTheFirstCollection() {
         assertThat(share.heapPercent(0)).isZero();
     }
 
     @Test
-    void reportsBytesThatSurvivedTheLastCollection() {
-        old.set(950);
+    void countsTheLowerOfTheLastTwoCollections() {
+        collect(old, 950, SECOND);
+        assertThat(share.heapPercent(SECOND)).isZero();
 
-        assertThat(share.heapPercent(SECOND)).isEqualTo(95);
+        collect(old, 960, 2 * SECOND);
         assertThat(share.heapPercent(2 * SECOND)).isEqualTo(95);
 
-        old.set(300);
+        collect(old, 300, 3 * SECOND);
         assertThat(share.heapPercent(3 * SECOND)).isEqualTo(30);
     }
 
     @Test
-    void reportsTheFullestPool() {
-        old.set(500);
-        large.set(6_000);
+    void comparesTheSumOfThePoolsWithTheWholeHeap() {
+        collect(old, 500, SECOND);
+        collect(old, 501, SECOND);
+        collect(young, 99, SECOND);
+        collect(young, 100, SECOND);
 
         assertThat(share.heapPercent(SECOND)).isEqualTo(60);
     }
 
     @Test
-    void forgetsACollectionAfterItsValidity() {
-        old.set(950);
-        share.heapPercent(SECOND);
+    void forgetsACollectionThatNoOtherFollows() {
+        collect(old, 950, SECOND);
+        collect(old, 951, SECOND);
 
         assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND - 1))
                 .isEqualTo(95);
-        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND)).isZero();
-        // It remains forgotten until the next collection, whatever the clock shows.
+        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND))
+                .isZero();
+        // Also if the clock jumps back.
         assertThat(share.heapPercent(SECOND)).isZero();
 
-        old.set(951);
+        collect(old, 952, 20 * SECOND);
         assertThat(share.heapPercent(20 * SECOND)).isEqualTo(96);
+    }
+
+    private void collect(AtomicLong pool, long survivedBytes, long nowNanos) {
+        pool.set(survivedBytes);
+        share.heapPercent(nowNanos);
     }
 
     @Test
@@ -97,10 +98,13 @@ class MemoryShareTest {
     }
 
     @Test
-    void reportsTheSurvivingHeapOfThisJvm() {
+    void findsTheHeapThatSurvivesInThisJvm() {
         MemoryShare ofThisJvm = MemoryShare.ofThisJvm();
 
-        System.gc();
+        for (int i = 0; i < 3; i++) {
+            System.gc();
+            ofThisJvm.heapPercent(0);
+        }
 
         assertThat(ofThisJvm.heapPercent(0)).isBetween(1, 90);
     }

@@ -28,7 +28,7 @@ class OverloadSamplerTest {
     private final Queue<Runnable> healthy = new ArrayDeque<>();
     private final Queue<Runnable> stuck = new ArrayDeque<>();
     private final OverloadSampler sampler = new OverloadSampler(
-            List.of(healthy::add, stuck::add), new MemoryShare(List.of(), direct::get, 100), guard, clock::get);
+            List.of(healthy::add, stuck::add), new MemoryShare(List.of(), 1_000, direct::get, 100), guard, clock::get);
 
     @AfterEach
     void close() {
