@@ -21,9 +21,9 @@ import java.util.Map;
  *
  * <ul>
  *   <li>{@code protected}: the gateway with {@code config/local.yml}. It must contain every fault.
- *   <li>{@code unprotected}: the same gateway with {@code config/unprotected.yml} and one pool for all requests: the
- *       callers' connections, as many as the third front has threads. Reactor Netty's pools cannot be shared, because
- *       each belongs to one address.
+ *   <li>{@code unprotected}: the same gateway with {@code config/unprotected.yml} and one pool for all
+ *       requests: the callers' connections, as many as the third front has threads. Reactor Netty's pools
+ *       cannot be shared, because each belongs to one address.
  *   <li>{@code threads}: Spring MVC with 200 threads.
  *   <li>{@code target}: a gateway that runs elsewhere. It is measured alone, and must contain every fault.
  * </ul>

@@ -200,7 +200,10 @@ final class ReportPages {
                 .toList();
     }
 
-    /** Formats a figure with three significant digits, and without decimals from a hundred on; – without a value. */
+    /**
+     * Formats a figure with three significant digits, and without decimals from a hundred on; – without a
+     * value.
+     */
     static String number(OptionalDouble measured) {
         double value = measured.orElse(Double.NaN);
         if (Double.isNaN(value)) {

@@ -18,13 +18,13 @@ import java.util.stream.Collectors;
  * figures of a step exclude requests and samples before its start and after its end.
  *
  * <table><caption>Names</caption>
- * <tr><td>{@code STEP/FIGURE}, {@code STEP/FIGURE/REQUEST}</td><td>{@code requests}, {@code took-seconds} (first
- * request sent to last one completed), {@code throughput} (successes per second), {@code success-percent},
- * {@code OUTCOME-percent}; of successes: {@code mean-ms}, {@code p50-ms}, {@code p90-ms}, {@code p95-ms},
- * {@code p99-ms}, {@code max-ms}</td></tr>
- * <tr><td>{@code STEP/FIGURE/PROCESS}</td><td>{@code cpu-percent} (of one core), {@code cpu-micros-per-request};
- * maxima: {@code rss-mb}, {@code threads}, {@code connections}; {@code rss-kb-per-request} (memory per
- * request per second)</td></tr>
+ * <tr><td>{@code STEP/FIGURE}, {@code STEP/FIGURE/REQUEST}</td><td>{@code requests}, {@code took-seconds}
+ * (first request sent to last one completed), {@code throughput} (successes per second), {@code
+ * success-percent}, {@code OUTCOME-percent}; of successes: {@code mean-ms}, {@code p50-ms}, {@code p90-ms},
+ * {@code p95-ms}, {@code p99-ms}, {@code max-ms}</td></tr>
+ * <tr><td>{@code STEP/FIGURE/PROCESS}</td><td>{@code cpu-percent} (of one core), {@code
+ * cpu-micros-per-request}; maxima: {@code rss-mb}, {@code threads}, {@code connections}; {@code
+ * rss-kb-per-request} (memory per request per second)</td></tr>
  * <tr><td>{@code NAME}</td><td>a fact</td></tr>
  * </table>
  */

@@ -10,15 +10,17 @@
  * limit.sentence}; {@code question}: what the experiment asks; {@code x}: the unit of a series' steps; {@code
  * valid} and {@code invalid.why}: an invalid run is compared with nothing; the environment of the
  * run</td></tr>
- * <tr><td>{@code steps.csv}</td><td>{@code step,label,x,began_ms,ended_ms}: steps of the same label with an {@code x}
- * form a line in a plot</td></tr>
- * <tr><td>{@code requests.csv}</td><td>{@code step,at_ms,micros,request,outcome}: each completed request at the time
- * when it was sent</td></tr>
- * <tr><td>{@code processes.csv}</td><td>{@code step,at_ms,process,cpu_micros,rss_bytes,threads,connections}</td></tr>
+ * <tr><td>{@code steps.csv}</td><td>{@code step,label,x,began_ms,ended_ms}: steps of the same label with an
+ * {@code x} form a line in a plot</td></tr>
+ * <tr><td>{@code requests.csv}</td><td>{@code step,at_ms,micros,request,outcome}: each completed request at
+ * the time when it was sent</td></tr>
+ * <tr><td>{@code processes.csv}</td><td>{@code
+ * step,at_ms,process,cpu_micros,rss_bytes,threads,connections}</td></tr>
  * <tr><td>{@code meters.csv}</td><td>{@code step,at_ms,meter,labels,value}</td></tr>
  * <tr><td>{@code spans.csv}</td><td>{@code step,label,from_ms,to_ms}: periods that plots shade</td></tr>
  * <tr><td>{@code facts.csv}</td><td>{@code name,value,unit}: figures that the experiment computed</td></tr>
- * <tr><td>{@code assertions.csv}</td><td>{@code run,assertion,holds,actual}: conditions that must hold</td></tr>
+ * <tr><td>{@code assertions.csv}</td><td>{@code run,assertion,holds,actual}: conditions that must
+ * hold</td></tr>
  * <tr><td>{@code gatling/}, {@code logs/}</td><td>Gatling's own reports, the processes' output</td></tr>
  * </table>
  *

@@ -10,10 +10,12 @@ import java.util.stream.IntStream;
  *
  * <ul>
  *   <li>The host has enough cores: each process under test and the generator have their own.
- *   <li>The host has more cores than one process is to have, but not enough for all: the generator keeps some. The
- *       processes under test share the rest; a quota limits each, or, without cgroups, overlapping ranges of cores.
- *   <li>The host has no more cores than one process is to have: all processes share all cores. With cgroups, those
- *       under test have equal weights, and the generator has priority, because a late generator measures itself.
+ *   <li>The host has more cores than one process is to have, but not enough for all: the generator keeps
+ *       some. The processes under test share the rest; a quota limits each, or, without cgroups, overlapping
+ *       ranges of cores.
+ *   <li>The host has no more cores than one process is to have: all processes share all cores. With cgroups,
+ *       those under test have equal weights, and the generator has priority, because a late generator
+ *       measures itself.
  * </ul>
  *
  * @param asked requested cores per process

@@ -13,16 +13,17 @@
  *
  * <h2>Parts</h2>
  * <ul>
- *   <li>{@link io.weir.perf.run.Processes} is the only process runner, also of scenarios and benchmarks. A {@link
- *       io.weir.perf.run.CpuAllocation} gives each process its cores and states in a sentence what that means for the
- *       figures. {@code taskset} binds cores; a cgroup sets a quota where cores are shared; a JVM is told the number of
- *       its cores, because it would size its pools by the host's.
- *   <li>Loads: {@link io.weir.perf.run.GatlingLoad} for experiments, {@link io.weir.perf.run.OpenLoad} in this JVM for
- *       scenarios and benchmarks, {@link io.weir.perf.run.Wrk} for maximum rates. {@link
+ *   <li>{@link io.weir.perf.run.Processes} is the only process runner, also of scenarios and benchmarks. A
+ *       {@link io.weir.perf.run.CpuAllocation} gives each process its cores and states in a sentence what
+ *       that means for the figures. {@code taskset} binds cores; a cgroup sets a quota where cores are
+ *       shared; a JVM is told the number of its cores, because it would size its pools by the host's.
+ *   <li>Loads: {@link io.weir.perf.run.GatlingLoad} for experiments, {@link io.weir.perf.run.OpenLoad} in
+ *       this JVM for scenarios and benchmarks, {@link io.weir.perf.run.Wrk} for maximum rates. {@link
  *       io.weir.perf.run.HttpControl} is the only control client.
- *   <li>{@link io.weir.perf.run.Sampler} reads CPU time, memory, threads and connections from {@code /proc} and the
- *       gateway's meters, once a second.
- *   <li>An {@link io.weir.perf.run.Experiment} gets an {@link io.weir.perf.run.ExperimentContext} with all of these.
+ *   <li>{@link io.weir.perf.run.Sampler} reads CPU time, memory, threads and connections from {@code /proc}
+ *       and the gateway's meters, once a second.
+ *   <li>An {@link io.weir.perf.run.Experiment} gets an {@link io.weir.perf.run.ExperimentContext} with all of
+ *       these.
  * </ul>
  *
  * <h2>A gateway elsewhere</h2>

@@ -21,7 +21,9 @@ final class RowFile implements AutoCloseable {
         }
     }
 
-    /** Adds a row without a step; returns false if the file is closed. Names contain no comma and no quote. */
+    /**
+     * Adds a row without a step; returns false if the file is closed. Names contain no comma and no quote.
+     */
     boolean add(long atMillis, long micros, String request, String outcome) {
         String row = "," + atMillis + "," + micros + "," + request + "," + outcome + "\n";
         try {
