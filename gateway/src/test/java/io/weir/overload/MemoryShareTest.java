@@ -68,8 +68,7 @@ class MemoryShareTest {
 
         assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND - 1))
                 .isEqualTo(95);
-        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND))
-                .isZero();
+        assertThat(share.heapPercent((MemoryShare.VALID_SECONDS + 1) * SECOND)).isZero();
         // Also if the clock jumps back.
         assertThat(share.heapPercent(SECOND)).isZero();
 

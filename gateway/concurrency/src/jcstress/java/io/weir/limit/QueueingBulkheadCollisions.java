@@ -111,7 +111,10 @@ public final class QueueingBulkheadCollisions {
     @JCStressTest
     @Outcome(id = "true, 0, 1, 1[+]0", expect = ACCEPTABLE, desc = "Left in time: the permit went to the second.")
     @Outcome(id = "false, 1, 0, 1[+]1", expect = ACCEPTABLE, desc = "Granted in time: the second waits for it.")
-    @Outcome(id = "true, 0, 0, .*", expect = FORBIDDEN, desc = "The leaving waiter kept the permit: the second is stuck.")
+    @Outcome(
+            id = "true, 0, 0, .*",
+            expect = FORBIDDEN,
+            desc = "The leaving waiter kept the permit: the second is stuck.")
     @Outcome(id = "false, 1, 1, .*", expect = FORBIDDEN, desc = "One permit for two calls.")
     @Outcome(id = "true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: the permit is lost.")
     @Outcome(id = "false, 0, .*", expect = FORBIDDEN, desc = "Neither left nor granted.")
@@ -153,9 +156,15 @@ public final class QueueingBulkheadCollisions {
             id = "QUEUED, true, 0, 1[+]0 0[+]0",
             expect = ACCEPTABLE,
             desc = "Left before, while or after it was linked.")
-    @Outcome(id = ".*, true, 0, 1[+]1 .*", expect = FORBIDDEN, desc = "The waiter has left, and its place is still occupied.")
+    @Outcome(
+            id = ".*, true, 0, 1[+]1 .*",
+            expect = FORBIDDEN,
+            desc = "The waiter has left, and its place is still occupied.")
     @Outcome(id = ".*, true, 0, .* 1[+]0", expect = FORBIDDEN, desc = "Permit lost: granted to a waiter that had left.")
-    @Outcome(id = ".*, true, 1, .*", expect = FORBIDDEN, desc = "Granted a permit after it had left: the permit is lost.")
+    @Outcome(
+            id = ".*, true, 1, .*",
+            expect = FORBIDDEN,
+            desc = "Granted a permit after it had left: the permit is lost.")
     @Outcome(id = ".*, false, .*", expect = FORBIDDEN, desc = "leave() reports a permit that was never granted.")
     @State
     public static class LeaveMeetsEnter {
@@ -368,10 +377,7 @@ public final class QueueingBulkheadCollisions {
     @Outcome(id = "GRANTED, 0, 2[+]0", expect = ACCEPTABLE, desc = "Grown first: a permit was free.")
     @Outcome(id = "QUEUED, 1, 2[+]0", expect = ACCEPTABLE, desc = "Entered first: the growth granted a permit.")
     @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "The call waits although a permit is free.")
-    @Outcome(
-            id = "FULL, .*",
-            expect = FORBIDDEN,
-            desc = "Refused although a place was free before and a permit after.")
+    @Outcome(id = "FULL, .*", expect = FORBIDDEN, desc = "Refused although a place was free before and a permit after.")
     @State
     public static class GrowthMeetsEnter {
         private final QueueingBulkhead bulkhead = full(1, 1);
@@ -463,7 +469,10 @@ public final class QueueingBulkheadCollisions {
      * change.
      */
     @JCStressTest
-    @Outcome(id = "QUEUED, 1, 2[+]0", expect = ACCEPTABLE, desc = "Entered before: it waited, and the growth granted a permit.")
+    @Outcome(
+            id = "QUEUED, 1, 2[+]0",
+            expect = ACCEPTABLE,
+            desc = "Entered before: it waited, and the growth granted a permit.")
     @Outcome(id = "GRANTED, 0, 2[+]0", expect = ACCEPTABLE, desc = "Entered after the resize.")
     @Outcome(id = "FULL, .*", expect = FORBIDDEN, desc = "Saw the new capacity with the old limit.")
     @Outcome(id = "QUEUED, 0, .*", expect = FORBIDDEN, desc = "The call waits although a permit is free.")
