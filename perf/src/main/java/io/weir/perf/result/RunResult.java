@@ -71,7 +71,7 @@ public record RunResult(
         }
     }
 
-    /** What the kernel reports of a process. {@code cpuMicros} counts from the start of the process. */
+    /** The kernel's figures of a process. {@code cpuMicros} counts from the start of the process. */
     public record ProcessSample(
             String step,
             long atMillis,

@@ -104,7 +104,7 @@ final class Cgroups implements AutoCloseable {
             try {
                 Files.deleteIfExists(group);
             } catch (IOException e) {
-                // A process of somebody else uses the group; an unused one is harmless.
+                // Another process uses the group; a group that stays is harmless.
             }
         }
         created.clear();

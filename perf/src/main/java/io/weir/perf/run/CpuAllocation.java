@@ -90,7 +90,7 @@ record CpuAllocation(
         return generatorHasOwnCores ? generator.size() : host;
     }
 
-    /** What the allocation means for the figures. */
+    /** States the effect of the allocation on the figures. */
     String sentence() {
         if (processes.isEmpty()) {
             return "The gateway and its backends ran elsewhere with unknown limits; the generator had the "

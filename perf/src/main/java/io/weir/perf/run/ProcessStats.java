@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * What {@code /proc} reports of a process.
+ * The figures of a process in {@code /proc}.
  *
  * @param cpuMicros CPU time since its start
  * @param rssBytes resident memory, including shared pages

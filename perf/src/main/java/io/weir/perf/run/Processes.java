@@ -23,7 +23,7 @@ public final class Processes implements AutoCloseable {
 
     private static final Duration START = Duration.ofMinutes(2);
 
-    /** What a process is for; decides on its cores. */
+    /** The purpose of a process; decides on its cores. */
     public enum Role {
         UNDER_TEST,
         /** Serves those under test, has the same limits, is not sampled. */

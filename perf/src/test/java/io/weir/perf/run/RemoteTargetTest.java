@@ -70,15 +70,15 @@ class RemoteTargetTest {
         try (Socket closed = new Socket()) {
             // Bound without listening.
             closed.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            String nobody = "http://127.0.0.1:" + closed.getLocalPort();
+            String absent = "http://127.0.0.1:" + closed.getLocalPort();
 
-            assertThatThrownBy(() -> RemoteTarget.parse(nobody, nobody).check())
+            assertThatThrownBy(() -> RemoteTarget.parse(absent, absent).check())
                     .isInstanceOf(RunFailure.class)
-                    .hasMessageStartingWith("--target " + nobody + " does not answer: ConnectException");
+                    .hasMessageStartingWith("--target " + absent + " does not answer: ConnectException");
             String gateway = server(200, "ok");
-            assertThatThrownBy(() -> RemoteTarget.parse(gateway, nobody).check())
+            assertThatThrownBy(() -> RemoteTarget.parse(gateway, absent).check())
                     .isInstanceOf(RunFailure.class)
-                    .hasMessageStartingWith("--faults " + nobody + "/faults does not answer: ConnectException");
+                    .hasMessageStartingWith("--faults " + absent + "/faults does not answer: ConnectException");
         }
     }
 

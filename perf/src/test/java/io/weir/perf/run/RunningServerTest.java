@@ -52,8 +52,8 @@ class RunningServerTest {
 
     @Test
     void reportsServerThatDoesNotAnswer() {
-        URI nobody = URI.create("http://127.0.0.1:" + Host.freePort());
-        RunningServer gateway = new RunningServer("gateway", Optional.empty(), nobody, nobody);
+        URI absent = URI.create("http://127.0.0.1:" + Host.freePort());
+        RunningServer gateway = new RunningServer("gateway", Optional.empty(), absent, absent);
 
         assertThatThrownBy(() -> gateway.metric("weir_inflight"))
                 .isInstanceOf(RunFailure.class)
