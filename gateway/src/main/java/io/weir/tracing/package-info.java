@@ -56,7 +56,8 @@
  *   <li>OpenTelemetry's {@code BatchSpanProcessor}: it reports dropped spans only to a {@code MeterProvider}
  *       of OpenTelemetry's, so counting and bounding would need a second queue counter around it. It wakes
  *       its thread through an {@code ArrayBlockingQueue}, whose lock event loops take. Its shutdown cannot be
- *       cut off after two seconds while a collector hangs.
+ *       cut off after two seconds while a collector hangs. Ending a span is not cheaper with it: 37 to 193 ns
+ *       in four runs, against 28 to 87 ns with the queue here; neither allocates.
  *   <li>Micrometer's Observation with a bridge: several allocations and look-ups for each request. The state
  *       machine would have to feed it all the same, since no chain of operators spans an exchange.
  *   <li>OpenTelemetry's autoconfiguration: a second, unchecked configuration by variables {@code OTEL_*}. The
