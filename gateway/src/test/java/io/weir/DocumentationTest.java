@@ -108,6 +108,8 @@ class DocumentationTest {
     private static void addTypeName(Set<String> names, String path) {
         if (path.endsWith(".class")) {
             String name = path.substring(path.lastIndexOf('/') + 1, path.length() - ".class".length());
+            // Routes name predicates and filters without the suffix of their factories.
+            names.add(name.replaceFirst("(RoutePredicate|GatewayFilter)Factory$", ""));
             names.addAll(List.of(name.split("\\$", -1)));
         }
     }

@@ -4,12 +4,15 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AttributeKey;
+import io.netty.util.NetUtil;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
 import io.weir.edge.RequestTarget;
 import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.util.List;
 import java.util.function.Supplier;
@@ -145,15 +148,35 @@ public final class FrontDoor implements HttpHandler {
         }
     }
 
-    /** The request with the normalised path, so that later handlers match the same path. */
-    private static ServerHttpRequest normalise(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
-        if (in.uri().equals(target.pathAndQuery())) {
+    /**
+     * The request with the normalised path and the edge's address of the caller, so that later handlers match
+     * the same path and address.
+     */
+    private ServerHttpRequest normalise(ServerHttpRequest request, HttpServerRequest in, RequestTarget target) {
+        InetSocketAddress caller = forwardedCaller(in);
+        if (caller == null && in.uri().equals(target.pathAndQuery())) {
             return request;
         }
         URI seen = request.getURI();
-        return request.mutate()
-                .uri(URI.create(seen.getScheme() + "://" + seen.getRawAuthority() + target.pathAndQuery()))
-                .build();
+        ServerHttpRequest.Builder normalised = request.mutate()
+                .uri(URI.create(seen.getScheme() + "://" + seen.getRawAuthority() + target.pathAndQuery()));
+        if (caller != null) {
+            normalised.remoteAddress(caller);
+        }
+        return normalised.build();
+    }
+
+    /**
+     * The caller's address as trusted proxies report it; null if the caller is the peer of the connection.
+     */
+    private @Nullable InetSocketAddress forwardedCaller(HttpServerRequest in) {
+        InetSocketAddress peer = (InetSocketAddress) in.connectionRemoteAddress();
+        if (peer == null) {
+            return null;
+        }
+        InetAddress caller =
+                NetUtil.createInetAddressFromIpAddressString(forwarding.callerAddress(in.requestHeaders(), peer));
+        return caller == null || caller.equals(peer.getAddress()) ? null : new InetSocketAddress(caller, 0);
     }
 
     private InboundRequest inbound(HttpServerRequest in, HttpServerResponse out, RequestTarget target, String door) {

@@ -29,6 +29,8 @@ final class GatewayCheck {
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
     private static final String SERVER_PORT = "server.port";
     private static final int DEFAULT_SERVER_PORT = 8080;
+    private static final String FORWARD_HEADERS = "server.forward-headers-strategy";
+    private static final String NO_STRATEGY = "none";
     /**
      * Properties that Spring Boot reads at startup. A placeholder without a value there ends the start with a
      * stack trace, or is used as text. Routes and filters are excluded, because their text may contain {@code
@@ -65,7 +67,25 @@ final class GatewayCheck {
             }
         });
         validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
+        checkForwardHeaders();
         checkManagementPort();
+    }
+
+    /**
+     * Refuses Spring Boot's own handling of forwarded headers: it believes every caller, also the path in
+     * {@code X-Forwarded-Prefix}, behind the back of the edge.
+     */
+    private void checkForwardHeaders() {
+        String strategy = environment.getProperty(FORWARD_HEADERS, NO_STRATEGY);
+        if (!strategy.isEmpty() && !strategy.equalsIgnoreCase(NO_STRATEGY)) {
+            Setting setting =
+                    RawTree.effective(RawTree.at(root, FORWARD_HEADERS)).orElse(null);
+            problems.accept(ConfigurationProblem.expected(
+                    setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(),
+                    setting == null ? FORWARD_HEADERS : setting.path(),
+                    strategy,
+                    "none; the networks of trusted proxies are " + TRUSTED_PROXIES));
+        }
     }
 
     private void checkDnsServer(Entry server) {

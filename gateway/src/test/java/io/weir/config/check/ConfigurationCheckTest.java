@@ -275,6 +275,25 @@ class ConfigurationCheckTest {
     }
 
     @Test
+    void refusesSpringBootsHandlingOfForwardedHeaders() throws IOException {
+        Path file = file("gateway.yml", "server.forward-headers-strategy: native\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEqualTo(file + ":1: server.forward-headers-strategy: native "
+                        + "(expected: none; the networks of trusted proxies are weir.edge.trusted-proxies)\n");
+    }
+
+    @Test
+    void acceptsAZeroDurationWithoutAUnit() throws IOException {
+        Path file = file("gateway.yml", "weir.drain.delay: 0\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEmpty();
+    }
+
+    @Test
     void neverShowsAToken() throws IOException {
         Path file = file("gateway.yml", "weir:\n  management: { token: [hunter2], tokens: hunter2 }\n");
 

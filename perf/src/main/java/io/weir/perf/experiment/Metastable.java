@@ -14,8 +14,8 @@ import java.util.List;
 
 /**
  * A backend gets four times its capacity for 15 seconds, then the usual load. It queues all requests, and
- * completes those whose callers have left after a second. Without a gateway it works on requests of callers who
- * have left, and current callers leave before their turn. Behind the gateway it must recover.
+ * completes those whose callers have left after a second. Without a gateway it works on requests of callers
+ * who have left, and current callers leave before their turn. Behind the gateway it must recover.
  */
 @ExperimentName("metastable")
 @Question("overload for 15 s, then the usual load: does the backend come back, directly and behind the gateway?")

@@ -1,0 +1,74 @@
+package io.weir.door;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A gateway on Kubernetes, where Spring Boot by itself would trust the forwarded headers of every caller. */
+@Timeout(60)
+class ForwardHeadersIT {
+
+    private final TestBackend backend = TestBackend.healthy();
+
+    @AfterEach
+    void stop() {
+        backend.close();
+    }
+
+    @Test
+    void ignoresThePrefixOfACallerThatIsNoTrustedProxy() throws IOException {
+        try (TestGateway gateway = start("")) {
+            TestCaller.Answer answer = TestCaller.get(gateway.port(), "/pub/1", "X-Forwarded-Prefix: /pub/../secret");
+
+            assertThat(answer.status()).isEqualTo(200);
+            assertThat(answer.text()).isEqualTo("/pub/1");
+        }
+    }
+
+    @Test
+    void matchesTheAddressOfThePeerIfThePeerIsNoTrustedProxy() throws IOException {
+        try (TestGateway gateway = start("")) {
+            assertThat(TestCaller.get(gateway.port(), "/office/1", "X-Forwarded-For: 192.0.2.7")
+                            .status())
+                    .isEqualTo(404);
+            assertThat(TestCaller.get(gateway.port(), "/local/1", "X-Forwarded-For: 192.0.2.7")
+                            .status())
+                    .isEqualTo(200);
+        }
+    }
+
+    @Test
+    void matchesTheAddressThatATrustedProxyReports() throws IOException {
+        try (TestGateway gateway = start("edge: { trusted-proxies: [127.0.0.1] }")) {
+            assertThat(TestCaller.get(gateway.port(), "/office/1", "X-Forwarded-For: 192.0.2.7")
+                            .status())
+                    .isEqualTo(200);
+            assertThat(TestCaller.get(gateway.port(), "/office/1", "X-Forwarded-For: 192.0.2.8")
+                            .status())
+                    .isEqualTo(404);
+            assertThat(TestCaller.get(gateway.port(), "/local/1", "X-Forwarded-For: 192.0.2.7")
+                            .status())
+                    .isEqualTo(404);
+        }
+    }
+
+    private TestGateway start(String weir) {
+        return TestGateway.start("""
+                weir:
+                  %s
+                  backends:
+                    orders: { uri: "%s" }
+                spring.main.cloud-platform: kubernetes
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: pub, uri: "backend://orders", predicates: ["Path=/pub/**", "After=2020-01-01T00:00:00Z"] }
+                  - { id: office, uri: "backend://orders", predicates: ["Path=/office/**", "RemoteAddr=192.0.2.7"] }
+                  - { id: local, uri: "backend://orders", predicates: ["Path=/local/**", "RemoteAddr=127.0.0.1"] }
+                """.formatted(weir, backend.uri()));
+    }
+}
