@@ -9,6 +9,7 @@ import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import jakarta.validation.Validator;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -36,6 +38,11 @@ final class PropertiesCheck {
 
     /** The default of a property, as text. */
     private record DefaultKey(Class<?> type, String text) {}
+
+    /** A number other than 0. */
+    private static final Pattern WITHOUT_UNIT = Pattern.compile("[+-]?0*[1-9][0-9]*");
+
+    private static final String NEEDS_UNIT = "without a unit, such as ms or s; expected: ";
 
     private static final Map<DefaultKey, Object> DEFAULTS = new ConcurrentHashMap<>();
 
@@ -322,7 +329,8 @@ final class PropertiesCheck {
                 setting.location(),
                 setting.path(),
                 empty ? null : displayText(text, resolved),
-                (empty ? "empty; expected: " : "expected: ") + value.expected().typeAndRange(),
+                (empty ? "empty; expected: " : isDurationWithoutUnit(value, resolved) ? NEEDS_UNIT : "expected: ")
+                        + value.expected().typeAndRange(),
                 empty ? null : PropertyNames.nearest(resolved, words)));
         return Optional.empty();
     }
@@ -345,14 +353,19 @@ final class PropertiesCheck {
         return text.equals(resolved) || SecretMasking.hasSecretPlaceholder(text) ? text : text + " = " + resolved;
     }
 
+    private static boolean isDurationWithoutUnit(ValueSchema value, String text) {
+        return value.type() == Duration.class
+                && WITHOUT_UNIT.matcher(text.strip()).matches();
+    }
+
     /** Converts a default; cached, because defaults never change. */
     private static Object convertDefault(ValueSchema value, String text) {
         return DEFAULTS.computeIfAbsent(new DefaultKey(value.type(), text), any -> convert(value, text));
     }
 
     /**
-     * Converts as Spring Boot does, but without its leniency: Spring Boot would convert 64.7 to 64 and escape
-     * invalid characters of a URI.
+     * Converts as Spring Boot does, but without its leniency: Spring Boot would convert 64.7 to 64, escape
+     * invalid characters of a URI, and take a duration without a unit for milliseconds.
      */
     static Object convert(ValueSchema value, String text) {
         if (value.type() == String.class) {
@@ -360,6 +373,9 @@ final class PropertiesCheck {
         }
         if (value.type() == URI.class) {
             return URI.create(text.strip());
+        }
+        if (isDurationWithoutUnit(value, text)) {
+            throw new IllegalArgumentException("value: " + text + " (expected: a duration with a unit)");
         }
         return new Binder(new MapConfigurationPropertySource(Map.of("value", text)))
                 .bind("value", Bindable.of(value.type()))

@@ -135,7 +135,7 @@ final class JsonSchema {
         } else if (type == float.class || type == double.class) {
             bounds(types(schema, "number", "^[0-9.]+$"), expectation.range());
         } else if (type == Duration.class) {
-            types(schema, "integer", "^[0-9]+ *(ns|us|ms|s|m|h|d)?$|^[pP]");
+            types(schema, "integer", "^0+$|^[0-9]+ *(ns|us|ms|s|m|h|d)$|^[pP]").put("maximum", 0);
         } else if (type == DataSize.class) {
             types(schema, "integer", "^[0-9]+ *(B|KB|MB|GB|TB)?$");
         } else if (type == URI.class) {

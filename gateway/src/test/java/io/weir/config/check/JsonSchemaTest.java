@@ -82,6 +82,7 @@ class JsonSchemaTest {
     private static boolean isDetectable(MalformedConfiguration.Expected problem) {
         return problem.path().startsWith("weir.")
                 && (problem.why().startsWith("unknown property")
+                        || problem.why().startsWith("without a unit")
                         || problem.why()
                                 .matches("expected: (a whole number|a number|true or false|a size|properties:).*"));
     }

@@ -58,6 +58,20 @@ class MalformedValuesTest {
                         """,
                         problem(5, "weir.backends.orders.deadline", "soon", "expected: a duration, 1ms to 10m")),
                 row(
+                        "a duration without a unit, which Spring Boot would take for milliseconds",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 3
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.deadline",
+                                "3",
+                                "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
+                row(
                         "a duration with a comma",
                         """
                         weir:
@@ -362,7 +376,12 @@ class MalformedValuesTest {
                                 5,
                                 "weir.backends.orders.deadline",
                                 "1:30",
-                                "YAML reads this as a number in base 60; put it in quotes")),
+                                "YAML reads this as a number in base 60; put it in quotes"),
+                        problem(
+                                5,
+                                "weir.backends.orders.deadline",
+                                "90",
+                                "without a unit, such as ms or s; expected: a duration, 1ms to 10m")),
                 row(
                         "a placeholder without a value",
                         """
