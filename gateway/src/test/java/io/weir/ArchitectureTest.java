@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 
 class ArchitectureTest {
 
-    /** Each capability, and the others that it may see beside {@code outcome} and {@code deadline}. */
+    /** Each capability, and the others that it may use besides {@code outcome} and {@code deadline}. */
     private static final Map<String, Set<String>> CAPABILITIES = Map.of(
             "outcome", Set.of(),
             "deadline", Set.of(),
@@ -38,7 +38,7 @@ class ArchitectureTest {
             "overload", Set.of(),
             "drain", Set.of(),
             "cluster", Set.of(),
-            // Its limit is a bulkhead.
+            // A fallback has a bulkhead of its own.
             "fallback", Set.of("limit"));
 
     private static final JavaClasses all = new ClassFileImporter()
@@ -122,7 +122,7 @@ class ArchitectureTest {
         });
     }
 
-    /** Either door enters it, and whoever tells what it does watches it: it knows none of them. */
+    /** Doors call the engine, and observers implement its interfaces. It depends on none of them. */
     @Test
     void engineKnowsNoDoorAndNoSpring() {
         noClasses()
@@ -145,7 +145,7 @@ class ArchitectureTest {
                 .check(all);
     }
 
-    /** Of Spring they know only what binds their properties. */
+    /** They may use the part of Spring that binds their properties. */
     @Test
     void decisionsKnowNoSpringAndNoReactor() {
         noClasses()
@@ -161,7 +161,7 @@ class ArchitectureTest {
                 .check(all);
     }
 
-    /** So that nothing of it is loaded where tracing is off. */
+    /** No class of OpenTelemetry is loaded where tracing is off. */
     @Test
     void onlyTracingKnowsOpenTelemetry() {
         noClasses()
@@ -174,7 +174,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void theClockIsHandedIn() {
+    void theClockIsInjected() {
         noClasses()
                 .that()
                 .resideOutsideOfPackage("io.weir")
@@ -182,15 +182,15 @@ class ArchitectureTest {
                 .check(all);
     }
 
-    /** Whoever waits for a publisher blocks a thread. */
+    /** Waiting for a publisher blocks a thread. */
     @Test
-    void nobodyWaitsForAPublisher() {
+    void noClassWaitsForAPublisher() {
         noClasses()
                 .that()
-                // Routes are read on the thread that starts or reloads, from lists that are there.
+                // Routes are read from lists, on the thread that starts or reloads.
                 .doNotHaveFullyQualifiedName("io.weir.live.GeneralRoutesFactory")
                 .and()
-                // The warm-up is over before the gateway is ready, on the thread that starts it.
+                // The warm-up runs on the starting thread, before the gateway is ready.
                 .doNotHaveFullyQualifiedName("io.weir.WarmUp")
                 .should(accessTargetWhere(calls("block.*", "reactor\\.core\\.publisher\\.(Mono|Flux)")))
                 .check(all);
@@ -208,7 +208,7 @@ class ArchitectureTest {
     }
 
     @Test
-    void everyPackageIsNullMarkedAndSaysWhatItIsFor() {
+    void everyPackageIsNullMarkedAndDocumented() {
         classes()
                 .that()
                 .areAnnotatedWith(NullMarked.class)
