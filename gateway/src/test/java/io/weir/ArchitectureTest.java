@@ -12,7 +12,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.AccessTarget;
 import com.tngtech.archunit.core.domain.JavaAccess;
-import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaPackage;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -87,13 +86,6 @@ class ArchitectureTest {
                 .flatMap(Set::stream)
                 .map(name -> "io.weir." + name)
                 .toArray(String[]::new);
-    }
-
-    @Test
-    void simpleNamesAreUnique() {
-        assertThat(all.stream().filter(JavaClass::isTopLevelClass).map(JavaClass::getSimpleName))
-                .filteredOn(name -> !name.equals("package-info"))
-                .doesNotHaveDuplicates();
     }
 
     @Test

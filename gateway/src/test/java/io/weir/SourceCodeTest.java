@@ -73,6 +73,13 @@ class SourceCodeTest {
         assertThat(problems).isEmpty();
     }
 
+    @Test
+    void simpleNamesAreUniqueInAllModules() throws IOException {
+        assertThat(mainJava().stream().map(path -> path.getFileName().toString()))
+                .filteredOn(name -> !name.equals("package-info.java"))
+                .doesNotHaveDuplicates();
+    }
+
     /** Compares the lengths of one file's types and methods with the limits. */
     private static final class LengthScanner extends TreePathScanner<@Nullable Void, @Nullable Void> {
 
