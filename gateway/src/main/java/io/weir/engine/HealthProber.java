@@ -43,7 +43,7 @@ public final class HealthProber {
     }
 
     private void wake() {
-        loop.execute(this::schedule);
+        loop.execute(() -> schedule(0));
     }
 
     /** Stops probing. */
@@ -51,16 +51,18 @@ public final class HealthProber {
         closed = true;
     }
 
-    private void schedule() {
+    private void schedule(long minDelayNanos) {
         if (nextProbe == null && !closed && backend.breaker().state() == State.OPEN) {
-            nextProbe = loop.schedule(this::probe, backend.breaker().nanosToNextProbe(), TimeUnit.NANOSECONDS);
+            long delayNanos = Math.max(minDelayNanos, backend.breaker().nanosToNextProbe());
+            nextProbe = loop.schedule(this::probe, delayNanos, TimeUnit.NANOSECONDS);
         }
     }
 
     private void probe() {
         nextProbe = null;
         long startedAt = nanoClock.getAsLong();
-        if (!closed && backend.breaker().acquireHealthProbe(startedAt)) {
+        boolean acquired = !closed && backend.breaker().acquireHealthProbe(startedAt);
+        if (acquired) {
             backend.pool()
                     .client()
                     .headers(headers ->
@@ -78,7 +80,8 @@ public final class HealthProber {
                             status -> probeEnded(startedAt, status < FIRST_UNHEALTHY_STATUS),
                             failure -> probeEnded(startedAt, false));
         }
-        schedule();
+        // While all probes are under way, the next one is due all the time: without a delay this would spin.
+        schedule(acquired ? 0 : backend.breaker().probeInterval().toNanos());
     }
 
     private void probeEnded(long startedAt, boolean healthy) {

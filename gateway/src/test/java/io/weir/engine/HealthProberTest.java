@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
 import io.weir.testing.TestBackend;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -32,6 +34,35 @@ class HealthProberTest {
             prober.close();
             await().until(() -> server.connections() == 0);
             await().until(() -> backend.breaker.probesUnderWay() == 0);
+        } finally {
+            server.close();
+        }
+    }
+
+    /** The next probe is due all the time then; an attempt without a delay would keep an event loop busy. */
+    @Test
+    void waitsForAnIntervalBetweenAttemptsWhileAllProbesHang() {
+        AtomicInteger attempts = new AtomicInteger();
+        LongSupplier countingClock = () -> {
+            attempts.incrementAndGet();
+            return System.nanoTime();
+        };
+        TestBackend server =
+                TestBackend.start((request, conversation) -> conversation.in().read());
+        try (SocketBackend backend = new SocketBackend(server, Duration.ofMinutes(1), "/health")) {
+            HealthProber prober = new HealthProber(backend.backend, "/health", backend.loop(), countingClock);
+            backend.breaker.resilience4j().transitionToOpenState();
+            prober.start();
+            await().until(() -> backend.breaker.probesUnderWay() == 5);
+
+            long startedAt = System.nanoTime();
+            int before = attempts.get();
+            await().until(() -> attempts.get() >= before + 10);
+            int made = attempts.get() - before;
+
+            assertThat(Duration.ofNanos(System.nanoTime() - startedAt))
+                    .isGreaterThanOrEqualTo(backend.breaker.probeInterval().multipliedBy(made - 1));
+            prober.close();
         } finally {
             server.close();
         }
