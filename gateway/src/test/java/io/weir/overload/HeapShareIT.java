@@ -23,7 +23,7 @@ class HeapShareIT {
     @ParameterizedTest
     @ValueSource(strings = {"Serial", "Parallel", "G1", "Z"})
     void staysBelowTheThresholdWhileHalfOfTheHeapIsLive(String collector) throws Exception {
-        assertThat(largestPercent(collector, "steady", "50", "5")).isBetween(40, DEFAULT_MAX_MEMORY_PERCENT);
+        assertThat(largestPercent(collector, "steady", "50", "3")).isBetween(40, DEFAULT_MAX_MEMORY_PERCENT);
     }
 
     @ParameterizedTest
