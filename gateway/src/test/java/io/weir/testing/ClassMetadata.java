@@ -11,14 +11,13 @@ import org.springframework.core.type.classreading.MetadataReader;
 import org.springframework.core.type.classreading.MetadataReaderFactory;
 
 /**
- * The metadata of classes that Spring has read, for all gateways of this JVM: it takes a quarter of a start to read
- * it, and it does not change.
+ * The metadata of classes that Spring has read, for all gateways of this JVM: it takes a quarter of a start
+ * to read it, and it does not change.
  */
 final class ClassMetadata implements ApplicationContextInitializer<GenericApplicationContext> {
 
     /** Spring Boot uses a bean with this name, if there is one. */
-    private static final String FACTORY =
-            "org.springframework.boot.autoconfigure.internalCachingMetadataReaderFactory";
+    private static final String FACTORY = "org.springframework.boot.autoconfigure.internalCachingMetadataReaderFactory";
 
     private final Map<Resource, MetadataReader> read = new ConcurrentHashMap<>();
 
