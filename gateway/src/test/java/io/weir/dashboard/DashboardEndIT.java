@@ -23,7 +23,8 @@ class DashboardEndIT {
     @Test
     void disconnectsAClientThatReadsNothing() throws IOException {
         TestGateway.Setup setup = TestGateway.setup();
-        for (int i = 0; i < 400; i++) {
+        // Large events fill the buffers between gateway and client soon.
+        for (int i = 0; i < 1_200; i++) {
             setup.backend("backend-" + i, "http://127.0.0.1:9");
         }
         try (TestGateway gateway = setup.start();
@@ -33,7 +34,6 @@ class DashboardEndIT {
             silent.getOutputStream().write(REQUEST);
             LiveFeed feed = gateway.bean(LiveFeed.class);
             await().until(() -> feed.clients() == 1);
-            // The events must fill the buffers between gateway and client first.
             await().atMost(Duration.ofMinutes(1)).until(() -> feed.clients() == 0);
         }
     }

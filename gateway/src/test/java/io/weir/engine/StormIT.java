@@ -14,19 +14,20 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.slf4j.LoggerFactory;
 
 /**
- * 20 000 exchanges through both doors. Two random events hit each exchange at the same time, in a random
- * phase. No resource may be lost or held, no caller may take a broken answer for a complete one, and each
- * exchange must end for one of its events. The test runs up to four times as many exchanges until every
+ * At least 10 000 exchanges through both doors. Two random events hit each exchange at the same time, in a
+ * random phase. No resource may be lost or held, no caller may take a broken answer for a complete one, and
+ * each exchange must end for one of its events. The test runs up to four times as many exchanges until every
  * possible pair of events has met in every phase; on a busy machine such meetings are rarer.
  *
- * <p>{@code -Dstorm.seed=} repeats the random choices.
+ * <p>{@code -Dstorm.seed=} repeats the random choices; {@code -Dstorm.exchanges=} changes their number, as
+ * {@code -Plong} does.
  */
 @ExtendWith(Leaks.class)
 @Timeout(600)
 class StormIT {
 
     private static final Logger ROOT = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
-    private static final int EXCHANGES = Integer.getInteger("storm.exchanges", 20_000);
+    private static final int EXCHANGES = Integer.getInteger("storm.exchanges", 10_000);
 
     @Test
     void releasesEverythingIfTwoEventsMeet() throws Exception {
@@ -37,11 +38,11 @@ class StormIT {
             warnings.start();
             ROOT.addAppender(warnings);
             long startedAt = System.nanoTime();
-            storm.run(EXCHANGES);
+            storm.run(EXCHANGES, storm::missingPairs);
             System.out.printf(
                     "storm: %d exchanges in %d s%n%s%n",
                     storm.started(), (System.nanoTime() - startedAt) / 1_000_000_000, storm.table());
-            storm.assertComplete();
+            assertThat(storm.missingPairs()).as("pairs that did not occur").isEmpty();
             storm.assertExplained();
             storm.gateway().assertNothingHeld();
             storm.gateway().assertNeighbourUnharmed();

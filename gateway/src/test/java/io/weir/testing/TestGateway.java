@@ -47,6 +47,8 @@ public final class TestGateway implements AutoCloseable {
         Awaitility.setDefaultPollInterval(Duration.ofMillis(5));
     }
 
+    private static final ClassMetadata CLASS_METADATA = new ClassMetadata();
+
     private final ConfigurableApplicationContext context;
     private final Path directory;
     private final List<AutoCloseable> others = new ArrayList<>();
@@ -186,6 +188,7 @@ public final class TestGateway implements AutoCloseable {
             List<ApplicationContextInitializer<GenericApplicationContext>> beans) {
         SpringApplication application = new SpringApplicationBuilder(WeirApplication.class)
                 .initializers(beans.toArray(ApplicationContextInitializer<?>[]::new))
+                .initializers(CLASS_METADATA)
                 .build();
         application.setDefaultProperties(Map.of(
                 "server.port",

@@ -103,14 +103,14 @@ class FaultsIT {
     @Test
     void hangOnOnePathDoesNotAffectOthersAndHealsByItself() throws Exception {
         long startNanos = System.nanoTime();
-        sim.fault("{\"kind\":\"hang\",\"path\":\"/records/**\",\"duration\":\"3s\"}");
+        sim.fault("{\"kind\":\"hang\",\"path\":\"/records/**\",\"duration\":\"1500ms\"}");
         CompletableFuture<HttpResponse<String>> held = sim.getAsync("/records");
 
         assertThat(sim.get("/delay?ms=1").statusCode()).isEqualTo(200);
         assertThat(held.isDone()).isFalse();
         assertThat(held.join().statusCode()).isEqualTo(200);
         assertThat(System.nanoTime() - startNanos)
-                .isGreaterThan(Duration.ofMillis(2900).toNanos());
+                .isGreaterThan(Duration.ofMillis(1400).toNanos());
         assertThat(sim.manage("GET", "/faults", "").body()).isEqualTo("{\"faults\":[]}");
     }
 
@@ -251,7 +251,7 @@ class FaultsIT {
         HttpResponse<String> posted = sim.manage("POST", "/faults", """
                 {"script":[
                   {"kind":"errors","shares":{"500":1},"duration":"1s"},
-                  {"kind":"errors","shares":{"502":1},"after":"1s","duration":"4s"}
+                  {"kind":"errors","shares":{"502":1},"after":"1s","duration":"2s"}
                 ]}""");
 
         assertThat(posted.body()).contains("\"state\":\"on\"", "\"state\":\"waiting\"", "\"startsIn\"", "\"healsIn\"");

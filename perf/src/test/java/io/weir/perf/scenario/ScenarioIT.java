@@ -8,35 +8,72 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** All promises hold on the built jar; without a protection, those that it keeps are broken. */
+/**
+ * All promises hold on the built jar; without a protection, those that it keeps are broken. The scenarios
+ * wait for most of their time: perf/measurement runs two at once, the longest pair first.
+ */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 @Timeout(300)
 class ScenarioIT {
 
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
     /**
-     * A scenario, with a disabled protection or none.
-     *
-     * @param broken the promises that are broken
-     * @param perhaps promises that may be broken: another protection may keep them
+     * Without the bulkhead, another protection may keep the capacity's promises. Two overloads
+     * at once would need more processors than a scenario may ask for.
      */
-    @ParameterizedTest(name = "{0} {1}")
+    @ParameterizedTest(name = "{0}")
     @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
-                    hang     | '' | '' | ''
-                    hang     | circuit-breaker | requests during the hang that wait for the whole deadline | ''
-                    overload | '' | '' | ''
-                    overload | bulkhead | a full bulkhead opens no breaker | \
+                    ''       | '' | ''
+                    bulkhead | a full bulkhead opens no breaker | \
                         overload: answered 200 within 1 s, of the backend's capacity; after it: answered 200
-                    faults   | '' | '' | ''
-                    faults   | deadline | \
-                        a byte a second; hang; caller that uploads at a crawl; caller that reads nothing | ''
                     """)
-    void breaksPromisesOnlyWithoutProtection(String name, String without, String broken, String perhaps)
-            throws Exception {
+    @Order(1)
+    @Execution(ExecutionMode.CONCURRENT)
+    @ResourceLock("overload")
+    void overloadBreaksPromisesOnlyWithoutProtection(String without, String broken, String perhaps) throws Exception {
+        assertBroken("overload", without, broken, perhaps);
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
+                    ''       | ''
+                    deadline | a byte a second; hang; caller that uploads at a crawl; caller that reads nothing
+                    """)
+    @Order(2)
+    @Execution(ExecutionMode.CONCURRENT)
+    void faultsBreakPromisesOnlyWithoutProtection(String without, String broken) throws Exception {
+        assertBroken("faults", without, broken, "");
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @CsvSource(delimiter = '|', emptyValue = "", textBlock = """
+                    ''              | ''
+                    circuit-breaker | requests during the hang that wait for the whole deadline
+                    """)
+    @Order(3)
+    @Execution(ExecutionMode.CONCURRENT)
+    void hangBreaksPromisesOnlyWithoutProtection(String without, String broken) throws Exception {
+        assertBroken("hang", without, broken, "");
+    }
+
+    /**
+     * Asserts which promises are broken.
+     *
+     * @param without the disabled protection; empty: none
+     * @param perhaps promises that may be broken
+     */
+    private static void assertBroken(String name, String without, String broken, String perhaps) throws Exception {
         List<String> arguments = new ArrayList<>(List.of(
                 name,
                 ROOT.resolve("gateway/target/weir-gateway.jar").toString(),
