@@ -206,10 +206,22 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The answer's last byte has arrived. The caller may not have all of it yet. */
     final void complete(HttpHeaders trailers) {
         long now = exchange.now();
-        report(BackendFailures.ofGrpcStatus(backend, trailers), now);
+        BackendFailure failure = BackendFailures.ofGrpcStatus(backend, trailers);
+        report(failure, now);
+        recordUsualTime(failure, now);
         exchange.answerComplete(this, answerBytes(), now);
         if (!trailers.isEmpty()) {
             exchange.record().caller().trailers(trailers);
+        }
+    }
+
+    /** Errors are often faster than answers, and the end of a stream says nothing about its backend. */
+    private void recordUsualTime(@Nullable BackendFailure failure, long now) {
+        ExchangeRecord record = exchange.record();
+        boolean isFailure =
+                failure != null || backend.settings().failureStatuses().get(record.status());
+        if (!isFailure && !exchange.isStream() && !record.fellBack()) {
+            record.route().usualTime().record(backendOnlyNanos(now), now);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import java.time.Duration;
@@ -8,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AttemptTest {
@@ -58,6 +60,37 @@ class AttemptTest {
         fixture.assertEndedCleanly();
         assertThat(fixture.record().attempts()).isEqualTo(2);
         assertThat(fixture.breakerCounts()).isEqualTo("2/0");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"200, 300", "404, 300", "503, 0"})
+    void recordsTheRoutesUsualTimeUnlessTheBackendFailed(int status, int usualMillis) {
+        long[] usualNanos = {0};
+        for (int i = 0; i < 5; i++) {
+            ExchangeFixture call = new ExchangeFixture(fixture.usualTime);
+            // Each fixture has its own clock.
+            call.advance(Duration.ofSeconds(i));
+            call.start().attempt().connects();
+            call.advance(Duration.ofMillis(300));
+            call.attempt().begins(status);
+            call.finish();
+            call.assertEndedCleanly();
+            usualNanos[0] = fixture.usualTime.nanos(call.now());
+        }
+        assertThat(usualNanos[0]).isCloseTo(usualMillis * 1_000_000L, withinPercentage(4));
+    }
+
+    @Test
+    void recordsNoUsualTimeForWhichTheCallerWasWaitedFor() {
+        ExchangeFixture call = fixture;
+        for (int i = 0; i < 5; i++) {
+            call = new ExchangeFixture(fixture.usualTime);
+            call.advance(Duration.ofSeconds(i));
+            call.start().attempt().connects().isHeldUp = true;
+            call.advance(Duration.ofMillis(300));
+            call.finish();
+        }
+        assertThat(fixture.usualTime.nanos(call.now())).isBetween(1L, 10_000L);
     }
 
     /** A 101 would switch the protocol of the caller's connection; the others are not HTTP statuses. */

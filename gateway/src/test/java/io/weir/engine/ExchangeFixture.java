@@ -16,6 +16,7 @@ import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
@@ -75,6 +76,7 @@ final class ExchangeFixture {
     final List<ExchangeRecord> ended = new ArrayList<>();
     final RecordingObserver observer = new RecordingObserver();
     final InFlightCounter inFlight = new InFlightCounter();
+    final UsualTime usualTime;
     final Drain drain = new Drain();
     final Engine engine;
     final Breaker breaker;
@@ -91,6 +93,12 @@ final class ExchangeFixture {
     private @Nullable RuntimeException startFailure;
 
     ExchangeFixture() {
+        this(new UsualTime());
+    }
+
+    /** A fixture whose route has the same usual time as that of another fixture. */
+    ExchangeFixture(UsualTime usualTime) {
+        this.usualTime = usualTime;
         channel.freezeTime();
         engine = new Engine(
                 this::now,
@@ -208,7 +216,8 @@ final class ExchangeFixture {
                 fallback,
                 backend("other", otherBulkhead, otherBreaker),
                 ended::add,
-                inFlight);
+                inFlight,
+                usualTime);
     }
 
     private Backend backend(String name, QueueingBulkhead calls, Breaker usedBreaker) {

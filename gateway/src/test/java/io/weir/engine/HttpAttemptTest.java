@@ -9,6 +9,7 @@ import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.drain.Drain;
+import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryPolicy;
@@ -70,7 +71,8 @@ class HttpAttemptTest {
                     null,
                     null,
                     ended::add,
-                    new InFlightCounter());
+                    new InFlightCounter(),
+                    new UsualTime());
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             backend.loop().execute(() -> awaitUninterruptibly(late));
             channel.eventLoop().execute(exchange::start);

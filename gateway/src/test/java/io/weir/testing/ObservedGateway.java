@@ -31,6 +31,7 @@ import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.Meters;
@@ -120,7 +121,8 @@ public final class ObservedGateway implements AutoCloseable {
                 fallback,
                 null,
                 observer,
-                new InFlightCounter());
+                new InFlightCounter(),
+                new UsualTime());
     }
 
     /** Takes all permits. */
