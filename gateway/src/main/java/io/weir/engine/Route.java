@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.weir.fallback.Fallback;
+import io.weir.health.ProbeMode;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.retry.RetryPolicy;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param observer receives every exchange of the route
  * @param inFlight the exchanges in flight on this route
  * @param usualTime the usual time of the route's calls in the backend
+ * @param probe the requests that serve as probes of an open breaker; null: as the backend has it
  */
 public record Route(
         String id,
@@ -33,4 +35,5 @@ public record Route(
         @Nullable Backend fallbackBackend,
         RouteObserver observer,
         InFlightCounter inFlight,
-        UsualTime usualTime) {}
+        UsualTime usualTime,
+        @Nullable ProbeMode probe) {}

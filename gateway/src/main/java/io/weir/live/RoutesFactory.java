@@ -40,7 +40,7 @@ public final class RoutesFactory {
     /** Only Spring Cloud Gateway can match a route that was created in code: it may match any request. */
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
-    private static final RouteProperties DEFAULTS = new RouteProperties(null, Mode.REQUEST, null, null, null);
+    private static final RouteProperties DEFAULTS = new RouteProperties(null, Mode.REQUEST, null, null, null, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
@@ -216,7 +216,8 @@ public final class RoutesFactory {
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
                     observer(id, backend, door, limit, old == null ? null : old.observer()),
                     new InFlightCounter(),
-                    usualTime(backend, old));
+                    usualTime(backend, old),
+                    own.probe() == null ? null : own.probe().mode());
         }
 
         /** A route that keeps its backend keeps the usual time of its calls. */

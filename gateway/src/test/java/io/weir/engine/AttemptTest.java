@@ -146,9 +146,9 @@ class AttemptTest {
 
     @Test
     void isRetriedAfterTheAttemptTimeout() {
-        fixture.withRetry(ExchangeFixture.SLOW).start();
+        fixture.withRetry(ExchangeFixture.STALL).start();
         fixture.attempt().connects();
-        fixture.advance(ExchangeFixture.SLOW);
+        fixture.advance(ExchangeFixture.STALL);
         fixture.advance(ExchangeFixture.BACKOFF);
         assertThat(fixture.attempts).hasSize(2);
         fixture.finish();
@@ -160,7 +160,7 @@ class AttemptTest {
 
     @Test
     void attemptTimeoutExcludesTheTimeOfTheUpload() {
-        fixture.withRetry(ExchangeFixture.SLOW).withRequestBody().start();
+        fixture.withRetry(ExchangeFixture.STALL).withRequestBody().start();
         FakeAttempt attempt = fixture.attempt().waitsForBody();
         for (int i = 0; i < 3; i++) {
             fixture.advance(ExchangeFixture.BODY_IDLE.dividedBy(2));
@@ -177,11 +177,11 @@ class AttemptTest {
     @Test
     void reportsNoNegativeTimeIfTheCallerHoldsUpBothDirections() {
         List<Duration> recorded = new ArrayList<>();
-        fixture.breaker.resilience4j().getEventPublisher().onSuccess(event -> recorded.add(event.getElapsedDuration()));
+        fixture.health.resilience4j().getEventPublisher().onSuccess(event -> recorded.add(event.getElapsedDuration()));
         fixture.withRequestBody().start();
         FakeAttempt attempt = fixture.attempt().waitsForBody().begins(200);
         attempt.isHeldUp = true;
-        fixture.advance(ExchangeFixture.SLOW);
+        fixture.advance(ExchangeFixture.STALL);
         attempt.answers();
         fixture.finish();
 
@@ -213,7 +213,7 @@ class AttemptTest {
     void isNotRetriedIfTheBreakerHasOpened() {
         fixture.withRetry().start();
         fixture.attempt().fails();
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         fixture.advance(ExchangeFixture.BACKOFF);
 
         fixture.assertEndedCleanly();
@@ -291,27 +291,51 @@ class AttemptTest {
     void countsAsOverdueWhileItIsInFlight() {
         fixture.start();
         fixture.attempt().connects();
-        fixture.advance(ExchangeFixture.SLOW.plusMillis(1));
-        assertThat(fixture.breaker.overdue()).isOne();
+        fixture.advance(ExchangeFixture.STALL.plusMillis(1));
+        assertThat(fixture.health.overdue()).isOne();
 
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
-                .isOne();
+        assertThat(fixture.breakerCounts()).isEqualTo("1/0");
     }
 
     @Test
-    void isASlowCallIfTheCallerLeavesAfterTheThreshold() {
+    void isNotOverdueByAPauseOfTheGateway() {
         fixture.start();
         fixture.attempt().connects();
-        fixture.advance(ExchangeFixture.SLOW.plusMillis(1));
+        fixture.pause(ExchangeFixture.STALL.plusMillis(1));
+        assertThat(fixture.health.overdue()).isZero();
+
+        fixture.advance(ExchangeFixture.STALL);
+        assertThat(fixture.health.overdue()).isOne();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void isNoFailureIfTheGatewayPausedForAPartOfTheDeadline() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.pause(Duration.ofMillis(200));
+        fixture.advance(ExchangeFixture.DEADLINE.minusMillis(200));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void isNoResultIfTheCallerLeaves() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.STALL.plusMillis(1));
         fixture.exchange().callerLeft();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.breakerCounts()).isEqualTo("1/0");
-        assertThat(fixture.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
-                .isOne();
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+        assertThat(fixture.health.overdue()).isZero();
     }
 
     @Test

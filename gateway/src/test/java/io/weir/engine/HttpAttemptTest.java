@@ -52,11 +52,12 @@ class HttpAttemptTest {
                     new Drain(),
                     new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
                     new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos()),
-                    (of, admission, permission, now) -> {
-                        Attempt attempt = Attempt.overNetwork(of, admission, permission, now);
+                    (of, admission, evidence, now) -> {
+                        Attempt attempt = Attempt.overNetwork(of, admission, evidence, now);
                         attempts.add(attempt);
                         return attempt;
-                    });
+                    },
+                    ProbeRequest.overNetwork(System::nanoTime));
             LocalChannel channel = new LocalChannel();
             callers.register(channel).sync();
             FakeCaller caller = new FakeCaller(channel);
@@ -72,7 +73,8 @@ class HttpAttemptTest {
                     null,
                     ended::add,
                     new InFlightCounter(),
-                    new UsualTime());
+                    new UsualTime(),
+                    null);
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             backend.loop().execute(() -> awaitUninterruptibly(late));
             channel.eventLoop().execute(exchange::start);
