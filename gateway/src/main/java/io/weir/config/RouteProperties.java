@@ -2,6 +2,7 @@ package io.weir.config;
 
 import io.weir.engine.Mode;
 import io.weir.fallback.FallbackProperties;
+import io.weir.health.RouteProbeMode;
 import io.weir.retry.RetryProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
@@ -26,6 +27,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     at most the backend's; default: none.
  * @param retry retries of failed calls; off unless configured.
  * @param fallback the answer in place of a refusal; off unless configured.
+ * @param probe the use of this route's requests as probes of an open breaker; {@code shadow}: copies of them;
+ *     {@code caller}: the requests themselves, where a request must not be repeated; default: the backend's.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(
@@ -35,4 +38,5 @@ public record RouteProperties(
         @DefaultValue("request") Mode mode,
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
-        @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback) {}
+        @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
+        @Nullable RouteProbeMode probe) {}

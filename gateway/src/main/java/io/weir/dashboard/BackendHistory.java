@@ -81,8 +81,9 @@ final class BackendHistory {
         nextSecond = (nextSecond + 1) % HISTORY_SECONDS;
 
         BackendView now = BackendView.of(backend);
-        breakerConfig = backend.breaker().resilience4j().getCircuitBreakerConfig();
-        probeIntervalMillis = (int) backend.breaker().probeInterval().toMillis();
+        breakerConfig = backend.health().resilience4j().getCircuitBreakerConfig();
+        probeIntervalMillis =
+                (int) backend.health().settings().recovery().probeInterval().toMillis();
         active[nextSecond % SlidingWindow.SECONDS] = now.calls().active();
         maxActiveEver = Math.max(maxActiveEver, now.calls().active());
         LiveView.Recent recent = recent(endedNow, troubleNow);

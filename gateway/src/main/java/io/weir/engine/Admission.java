@@ -2,6 +2,9 @@ package io.weir.engine;
 
 import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Step;
+import io.weir.health.Generation;
+import io.weir.health.Health;
+import io.weir.health.Probe;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
@@ -22,10 +25,16 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private boolean wouldRefuseCounted;
     private boolean isQueued;
+    private boolean isPermitComing;
     private boolean holdsPermit;
     private boolean holdsRoutePermit;
     private boolean isPermitUsed;
     private @Nullable BulkheadDryRun dryRun;
+    /** The request itself is a probe, outside the limit; null: it is an ordinary call. */
+    private @Nullable Probe probe;
+    /** The generation that counts the permit; it may have given it back already. */
+    private @Nullable Generation permitGeneration;
+
     private long queuedAt;
     private long firstAttemptAt;
 
@@ -37,8 +46,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     /** Requests the permits. Called once. */
     Decision request(long now) {
-        if (!backend.breaker().permits(now) && isRefusedByBreaker()) {
-            return Refuse.CIRCUIT_OPEN;
+        if (!backend.health().permits(now) && isRefusedByBreaker()) {
+            return startProbe(now) ? admit(now) : Refuse.CIRCUIT_OPEN;
         }
         if (!tryAcquireRoutePermit()) {
             return Refuse.ROUTE_FULL;
@@ -51,6 +60,34 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         // meanwhile.
         releaseRoutePermit();
         return enterQueue(now);
+    }
+
+    /**
+     * Uses the refused request as a probe if one is due: a copy of it, or the request itself.
+     *
+     * @return whether the request itself is the probe
+     */
+    private boolean startProbe(long now) {
+        Health health = backend.health();
+        long usualNanos = usualNanos(now);
+        switch (ProbeChoice.of(exchange, health.settings())) {
+            case SHADOW -> {
+                Probe shadow = health.tryStartProbe(now, usualNanos, false);
+                if (shadow != null) {
+                    ProbeChoice.sendShadow(exchange, backend, shadow);
+                }
+            }
+            case CALLER -> probe = health.tryStartProbe(now, usualNanos, true);
+            case LAST_RESORT -> probe = health.tryStartLastResort(now, usualNanos);
+            case NONE -> {
+                // The health prober probes.
+            }
+        }
+        return probe != null;
+    }
+
+    private long usualNanos(long now) {
+        return exchange.record().route().usualTime().nanos(now);
     }
 
     private Decision enterQueue(long now) {
@@ -142,6 +179,33 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return Step.ADMIT;
     }
 
+    /**
+     * Enters the backend for an attempt.
+     *
+     * @return the evidence of the attempt; null: the breaker refuses it
+     */
+    @Nullable
+    HealthEvidence enterBackend(long now) {
+        Health health = backend.health();
+        Probe started = probe;
+        if (started != null) {
+            return HealthEvidence.ofProbe(health, started, exchange, now);
+        }
+        boolean countsPermit = holdsPermit && permitGeneration == null && !exchange.isStream();
+        Generation generation = health.enter(now, countsPermit);
+        if (countsPermit) {
+            permitGeneration = generation;
+        }
+        if (generation != null) {
+            return HealthEvidence.ofCall(health, generation, exchange, now);
+        }
+        // While a breaker that is not enforced is open, some calls are its probes, as if it refused the
+        // others.
+        return isRefusedByBreaker()
+                ? null
+                : HealthEvidence.ofUnenforced(health, health.tryStartProbe(now, usualNanos(now), true), exchange, now);
+    }
+
     /** An attempt is about to use the permit. */
     void attemptStarts(long now) {
         if (!isPermitUsed) {
@@ -157,12 +221,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     @Override
     public long dueNanos(long now) {
-        return isQueued ? Math.min(waitLeftNanos(now), spareNanos(now)) : NEVER;
+        return isQueued && !isPermitComing ? Math.min(waitLeftNanos(now), spareNanos(now)) : NEVER;
     }
 
     @Override
     public Decision check(long now) {
-        if (!isQueued) {
+        if (!isQueued || isPermitComing) {
             return Step.WAIT;
         }
         if (spareNanos(now) <= 0) {
@@ -172,8 +236,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     private Decision leaveQueue(Refuse refuse) {
-        // If the waiter cannot leave, its permit is already on its way and will be used.
-        return leave() ? refuse : Step.WAIT;
+        if (leave()) {
+            return refuse;
+        }
+        // The permit is already on its way and will be used.
+        isPermitComing = true;
+        return Step.WAIT;
     }
 
     private long waitLeftNanos(long now) {
@@ -203,7 +271,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
                 recordUse(now - firstAttemptAt);
             }
             holdsPermit = false;
-            bulkhead.release();
+            Generation generation = permitGeneration;
+            if (generation == null || generation.leave()) {
+                bulkhead.release();
+            }
         }
     }
 

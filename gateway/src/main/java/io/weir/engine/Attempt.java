@@ -10,7 +10,6 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
-import io.weir.health.Breaker.Permission;
 import io.weir.instance.Failures;
 import io.weir.outcome.Reason;
 import java.net.ProtocolException;
@@ -24,10 +23,10 @@ import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
 /**
- * One attempt to get an answer from a backend. Each event of the backend is reported to the breaker first, as
- * {@link BreakerEvidence}; then the attempt passes the answer on to the caller, or returns a {@link
+ * One attempt to get an answer from a backend. Each event of the backend is reported as
+ * {@link HealthEvidence} first; then the attempt passes the answer on to the caller, or returns a {@link
  * Decision}: another attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout}
- * knows its time-outs.
+ * knows its time-outs. The class stays whole: it is one list of events and their effects.
  *
  * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
  * otherwise.
@@ -41,19 +40,20 @@ abstract non-sealed class Attempt implements ExchangePhase {
          * An attempt that is not {@linkplain #start() started}.
          *
          * @param admission the permits that the attempt uses
-         * @param permission the breaker's permission, which the attempt returns
+         * @param evidence receives the outcome
          */
-        Attempt create(Exchange exchange, Admission admission, Permission permission, long now);
+        Attempt create(Exchange exchange, Admission admission, HealthEvidence evidence, long now);
     }
 
     private static final int LAST_STATUS = 999;
+
     private static final Logger log = LoggerFactory.getLogger(Attempt.class);
 
     final Exchange exchange;
     final Backend backend;
 
     private final Admission admission;
-    private final BreakerEvidence evidence;
+    private final HealthEvidence evidence;
     private final long startedAt;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
     /** Written before the request is sent, and so before a connection's event loop reads it. */
@@ -62,19 +62,19 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The gateway could not build the request's head. The backend is not at fault. */
     private volatile boolean isOwnFailure;
 
-    Attempt(Exchange exchange, Admission admission, Permission permission, long now) {
+    Attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         this.exchange = exchange;
         this.backend = exchange.record().backend();
         this.admission = admission;
-        this.evidence = new BreakerEvidence(backend.breaker(), permission);
+        this.evidence = evidence;
         this.startedAt = now;
     }
 
     /** An attempt over the network. */
-    static Attempt overNetwork(Exchange exchange, Admission admission, Permission permission, long now) {
+    static Attempt overNetwork(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
         return exchange.isWebSocket()
-                ? new WebSocketAttempt(exchange, admission, permission, now)
-                : new HttpAttempt(exchange, admission, permission, now);
+                ? new WebSocketAttempt(exchange, admission, evidence, now)
+                : new HttpAttempt(exchange, admission, evidence, now);
     }
 
     /** Acquires a connection and sends the request. */
@@ -176,6 +176,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         }
         long now = exchange.now();
         traceAnswered(status);
+        evidence.answered(now);
         BackendFailure failure = BackendFailures.ofHead(backend, status, headers);
         Retry retry = RetryDecider.afterStatus(this, status, now);
         if (retry != null) {
@@ -206,16 +207,29 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The answer's last byte has arrived. The caller may not have all of it yet. */
     final void complete(HttpHeaders trailers) {
         long now = exchange.now();
-        report(BackendFailures.ofGrpcStatus(backend, trailers), now);
+        BackendFailure failure = BackendFailures.ofGrpcStatus(backend, trailers);
+        report(failure, now);
+        recordUsualTime(failure, now);
         exchange.answerComplete(this, answerBytes(), now);
         if (!trailers.isEmpty()) {
             exchange.record().caller().trailers(trailers);
         }
     }
 
+    /** Errors are often faster than answers, and the end of a stream says nothing about its backend. */
+    private void recordUsualTime(@Nullable BackendFailure failure, long now) {
+        ExchangeRecord record = exchange.record();
+        boolean isFailure =
+                failure != null || backend.settings().failureStatuses().get(record.status());
+        if (!isFailure && !exchange.isStream() && !record.fellBack()) {
+            record.route().usualTime().record(backendOnlyNanos(now), now);
+        }
+    }
+
     /** The connection failed after a part of the answer went to the caller. */
     final void answerBroken(Throwable failure) {
-        evidence.failed(backendOnlyNanos(exchange.now()), BackendFailures.of(Reason.CONNECTION_LOST));
+        long now = exchange.now();
+        evidence.failed(backendOnlyNanos(now), BackendFailures.of(Reason.CONNECTION_LOST), now);
         exchange.apply(new BreakOff(Reason.CONNECTION_LOST, Failures.describe(failure)));
     }
 
@@ -234,7 +248,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     private Decision fail(Reason reason, @Nullable String detail) {
         long now = exchange.now();
-        evidence.failed(backendOnlyNanos(now), BackendFailures.of(reason));
+        evidence.failed(backendOnlyNanos(now), BackendFailures.of(reason), now);
         Retry retry = RetryDecider.afterFailure(this, reason, now);
         return retry != null ? retry : new Refuse(reason, detail);
     }
@@ -245,7 +259,8 @@ abstract non-sealed class Attempt implements ExchangePhase {
         long now = exchange.now();
         int status = HttpResponseStatus.SWITCHING_PROTOCOLS.code();
         traceAnswered(status);
-        evidence.succeeded(backendOnlyNanos(now));
+        evidence.answered(now);
+        evidence.succeeded(backendOnlyNanos(now), now);
         exchange.tunnelBegins(this, status, now);
         exchange.record().caller().upgrade(subprotocol, tunnel);
     }
@@ -282,8 +297,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
     public Decision check(long now) {
         AttemptTimeout timeout = AttemptTimeout.expired(this, now);
         if (timeout == null) {
-            evidence.countIfSlow(backendOnlyNanos(now));
-            return Step.WAIT;
+            long backendNanos = backendOnlyNanos(now);
+            evidence.countIfStalled(backendNanos, now);
+            return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
         if (timeout == AttemptTimeout.UPLOAD_IDLE) {
             endedByCaller(now);
@@ -302,7 +318,6 @@ abstract non-sealed class Attempt implements ExchangePhase {
         if (AttemptTimeout.isStreamIdle(this, now)) {
             return new BreakOff(AttemptTimeout.STREAM_IDLE.reason(), AttemptTimeout.STREAM_IDLE.detail());
         }
-        evidence.countIfSlow(backendOnlyNanos(now));
         return Step.WAIT;
     }
 
@@ -335,26 +350,28 @@ abstract non-sealed class Attempt implements ExchangePhase {
         return admission.backendNanos(now);
     }
 
-    // ---------------------------------------------------------------- evidence for the breaker
+    // ---------------------------------------------------------------- evidence for the backend's health
 
-    final BreakerEvidence evidence() {
+    final HealthEvidence evidence() {
         return evidence;
     }
 
     /** The deadline has passed while the gateway waited for the backend. */
     final void deadlinePassed(long now) {
-        if (isBackendAtFault(now)) {
-            evidence.failed(backendOnlyNanos(now), BackendFailures.of(Reason.DEADLINE_EXCEEDED));
-        }
+        evidence.missedDeadline(
+                backendOnlyNanos(now),
+                exchange.timer().deadline(),
+                exchange.record().route().deadlineNanos(),
+                now);
     }
 
     @Override
     public final void endedByCaller(long now) {
-        evidence.endedByCaller(backendOnlyNanos(now));
+        evidence.endedByCaller(backendOnlyNanos(now), now);
     }
 
     private boolean isBackendAtFault(long now) {
-        return evidence.isBackendAtFault(
+        return HealthEvidence.isBackendAtFault(
                 backendOnlyNanos(now),
                 exchange.timer().deadline(),
                 exchange.record().route().deadlineNanos());
@@ -362,9 +379,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     final void report(@Nullable BackendFailure failure, long now) {
         if (failure != null) {
-            evidence.failed(backendOnlyNanos(now), failure);
+            evidence.failed(backendOnlyNanos(now), failure, now);
         } else {
-            evidence.succeeded(backendOnlyNanos(now));
+            evidence.succeeded(backendOnlyNanos(now), now);
         }
     }
 

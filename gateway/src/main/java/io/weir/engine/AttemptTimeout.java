@@ -61,7 +61,7 @@ enum AttemptTimeout {
         long backendNanos = attempt.backendOnlyNanos(now);
         long due = unlessHeldUp(
                 attempt,
-                Math.min(attempt.evidence().nanosUntilSlow(backendNanos), answerLeftNanos(attempt, backendNanos)));
+                Math.min(attempt.evidence().dueNanos(backendNanos, now), answerLeftNanos(attempt, backendNanos)));
         if (!attempt.isConnected()) {
             due = Math.min(due, connectLeftNanos(attempt, now));
         }
@@ -70,8 +70,7 @@ enum AttemptTimeout {
 
     /** Time until an attempt whose answer has begun has to be checked. */
     static long dueNanosAnswering(Attempt attempt, long now) {
-        long due = unlessHeldUp(attempt, attempt.evidence().nanosUntilSlow(attempt.backendOnlyNanos(now)));
-        return attempt.exchange.hasOpenEnd() ? Math.min(due, streamIdleLeftNanos(attempt, now)) : due;
+        return attempt.exchange.hasOpenEnd() ? streamIdleLeftNanos(attempt, now) : NEVER;
     }
 
     /** The backend's own time does not advance while the caller holds it up: then look less often. */

@@ -1,6 +1,6 @@
 package io.weir.engine;
 
-import io.weir.health.Breaker;
+import io.weir.health.Health;
 import io.weir.instance.Pool;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param streams the limit on concurrent streams, without a queue
  * @param dryRunBulkhead the bulkhead that counts in place of {@code bulkhead} where the latter is not
  *     enforced; null: the bulkhead is enforced
- * @param breaker the circuit breaker
+ * @param health the state of the circuit breaker
  * @param pool the connections
  * @param retryBudget the retries that the backend can bear
  * @param serviceTime the estimate of the time that a call takes
@@ -27,7 +27,7 @@ public record Backend(
         QueueingBulkhead bulkhead,
         QueueingBulkhead streams,
         @Nullable QueueingBulkhead dryRunBulkhead,
-        Breaker breaker,
+        Health health,
         Pool pool,
         RetryBudget retryBudget,
         ServiceTimeEstimate serviceTime,

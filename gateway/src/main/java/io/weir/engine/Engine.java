@@ -3,7 +3,6 @@ package io.weir.engine;
 import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
-import io.weir.health.Breaker.Permission;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -24,6 +23,7 @@ public final class Engine {
     private final OverloadGuard overload;
     private final Limits limits;
     private final Attempt.Factory attempts;
+    private final ProbeRequest.Sender probes;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Map<EventLoop, InFlightExchanges> inFlightByLoop = new ConcurrentHashMap<>();
@@ -35,23 +35,25 @@ public final class Engine {
      * @param random values from 0 to 1
      */
     public Engine(LongSupplier nanoClock, DoubleSupplier random, Drain drain, OverloadGuard overload, Limits limits) {
-        this(nanoClock, random, drain, overload, limits, Attempt::overNetwork);
+        this(nanoClock, random, drain, overload, limits, Attempt::overNetwork, ProbeRequest.overNetwork(nanoClock));
     }
 
-    /** An engine with other attempts than those over the network. */
+    /** An engine with other attempts and probes than those over the network. */
     Engine(
             LongSupplier nanoClock,
             DoubleSupplier random,
             Drain drain,
             OverloadGuard overload,
             Limits limits,
-            Attempt.Factory attempts) {
+            Attempt.Factory attempts,
+            ProbeRequest.Sender probes) {
         this.nanoClock = nanoClock;
         this.random = random;
         this.drain = drain;
         this.overload = overload;
         this.limits = limits;
         this.attempts = attempts;
+        this.probes = probes;
     }
 
     /** Exchanges in flight, queued or dispatched, streams included. */
@@ -91,8 +93,17 @@ public final class Engine {
         return limits;
     }
 
-    Attempt attempt(Exchange exchange, Admission admission, Permission permission, long now) {
-        return attempts.create(exchange, admission, permission, now);
+    Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        return attempts.create(exchange, admission, evidence, now);
+    }
+
+    ProbeRequest.Sender probes() {
+        return probes;
+    }
+
+    /** The pauses of the exchange's event loop. On this event loop. */
+    LoopPauses pausesOfLoopOf(Exchange exchange) {
+        return inFlightOnLoopOf(exchange).pauses();
     }
 
     /**
@@ -127,6 +138,8 @@ public final class Engine {
     private InFlightExchanges inFlightOnLoopOf(Exchange exchange) {
         EventLoop loop = exchange.loop();
         InFlightExchanges known = inFlightByLoop.get(loop);
-        return known != null ? known : inFlightByLoop.computeIfAbsent(loop, InFlightExchanges::new);
+        return known != null
+                ? known
+                : inFlightByLoop.computeIfAbsent(loop, absent -> new InFlightExchanges(absent, nanoClock));
     }
 }

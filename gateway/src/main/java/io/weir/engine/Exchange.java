@@ -7,7 +7,6 @@ import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.engine.ExchangePhase.EmptyPhase;
-import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
@@ -138,13 +137,13 @@ public final class Exchange {
     private Decision startAttempt() {
         long now = now();
         Admission admission = currentAdmission();
-        Permission permission = record.backend().breaker().acquire(now);
-        if (permission == Permission.REFUSED && admission.isRefusedByBreaker()) {
+        HealthEvidence evidence = admission.enterBackend(now);
+        if (evidence == null) {
             return Refuse.CIRCUIT_OPEN;
         }
         admission.attemptStarts(now);
         record.attempts++;
-        Attempt attempt = engine.attempt(this, admission, permission, now);
+        Attempt attempt = engine.attempt(this, admission, evidence, now);
         phase = attempt;
         Decision decision = attempt.begin();
         if (phase == attempt && decision == Step.WAIT) {

@@ -1,49 +1,89 @@
 package io.weir.engine;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.weir.health.BackendFailure;
-import io.weir.health.Breaker.Permission;
-import java.time.Duration;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.health.Health;
+import io.weir.health.Probe;
+import java.util.Arrays;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 
 /**
- * Probes a backend's health path while its breaker is open, so that no caller's request is used as a probe.
+ * Probes a backend's health path, or its gRPC health service, while its breaker is open, so that no caller's
+ * request is used as a probe.
  *
- * <p>Concurrency: confined to one event loop, except the breaker's event that wakes the prober.
+ * <p>Concurrency: confined to one event loop, except the event of the opening, which wakes the prober.
  */
 public final class HealthProber {
 
     private static final int FIRST_UNHEALTHY_STATUS = 400;
+    private static final String GRPC_PATH = "/grpc.health.v1.Health/Check";
+    /** A message without compression and of no bytes: the health of the whole server. */
+    private static final ByteBuf GRPC_REQUEST = Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[5]));
+    /** The field {@code status} with the value {@code SERVING}. */
+    private static final byte[] GRPC_SERVING = {0, 0, 0, 0, 2, 8, 1};
 
     private final Backend backend;
-    private final String path;
+    private final ProbeRequest request;
     private final EventLoop loop;
     private final LongSupplier nanoClock;
+    private final ProbeRequest.Sender sender;
     private @Nullable Future<?> nextProbe;
     private volatile boolean closed;
 
-    /** A prober that has not {@linkplain #start started}. */
-    public HealthProber(Backend backend, String path, EventLoop loop, LongSupplier nanoClock) {
+    private HealthProber(Backend backend, ProbeRequest request, EventLoop loop, LongSupplier nanoClock) {
         this.backend = backend;
-        this.path = path;
+        this.request = request;
         this.loop = loop;
         this.nanoClock = nanoClock;
+        this.sender = ProbeRequest.overNetwork(nanoClock);
+    }
+
+    /** A prober of a path that has not {@linkplain #start started}. A status below 400 means healthy. */
+    public static HealthProber ofPath(Backend backend, String path, EventLoop loop, LongSupplier nanoClock) {
+        DefaultHttpHeaders head = new DefaultHttpHeaders();
+        head.set(HttpHeaderNames.HOST, backend.settings().authority());
+        ProbeRequest.Rule rule = (status, from) -> Mono.just(status < FIRST_UNHEALTHY_STATUS);
+        return new HealthProber(
+                backend, new ProbeRequest(HttpMethod.GET, path, head, Unpooled.EMPTY_BUFFER, rule), loop, nanoClock);
+    }
+
+    /**
+     * A prober of gRPC's health service that has not {@linkplain #start started}. The status {@code SERVING}
+     * of the whole server means healthy.
+     */
+    public static HealthProber ofGrpcHealth(Backend backend, EventLoop loop, LongSupplier nanoClock) {
+        DefaultHttpHeaders head = new DefaultHttpHeaders();
+        head.set(HttpHeaderNames.HOST, backend.settings().authority());
+        head.set(HttpHeaderNames.CONTENT_TYPE, "application/grpc");
+        head.set(HttpHeaderNames.TE, "trailers");
+        ProbeRequest.Rule rule = (status, from) -> from.inbound()
+                .receive()
+                .aggregate()
+                .asByteArray()
+                .map(message -> Arrays.equals(message, GRPC_SERVING))
+                .defaultIfEmpty(false);
+        return new HealthProber(
+                backend, new ProbeRequest(HttpMethod.POST, GRPC_PATH, head, GRPC_REQUEST, rule), loop, nanoClock);
     }
 
     /** Starts probing as soon as the breaker opens. */
     public void start() {
-        backend.breaker().whenOpened(this::wake);
+        backend.health().whenOpened(this::wake);
         // The breaker may be open already, if a reload created this prober.
         wake();
     }
 
     private void wake() {
-        loop.execute(() -> schedule(0));
+        loop.execute(this::schedule);
     }
 
     /** Stops probing. */
@@ -51,45 +91,22 @@ public final class HealthProber {
         closed = true;
     }
 
-    private void schedule(long minDelayNanos) {
-        if (nextProbe == null && !closed && backend.breaker().state() == State.OPEN) {
-            long delayNanos = Math.max(minDelayNanos, backend.breaker().nanosToNextProbe());
-            nextProbe = loop.schedule(this::probe, delayNanos, TimeUnit.NANOSECONDS);
+    private void schedule() {
+        Health health = backend.health();
+        if (nextProbe == null && !closed && health.state() == State.OPEN) {
+            // At least half an interval: while all probes are unanswered, the next one is due all the time.
+            long interval = health.settings().recovery().probeInterval().toNanos();
+            long delay = Math.max(interval / 2, health.nanosToNextProbe());
+            nextProbe = loop.schedule(this::probe, delay, TimeUnit.NANOSECONDS);
         }
     }
 
     private void probe() {
         nextProbe = null;
-        long startedAt = nanoClock.getAsLong();
-        boolean acquired = !closed && backend.breaker().acquireHealthProbe(startedAt);
-        if (acquired) {
-            backend.pool()
-                    .client()
-                    .headers(headers ->
-                            headers.set(HttpHeaderNames.HOST, backend.settings().authority()))
-                    .get()
-                    .uri(path)
-                    // Read to the end: the connection cannot be reused before.
-                    .responseConnection((answer, from) -> from.inbound()
-                            .receive()
-                            .then()
-                            .thenReturn(answer.status().code()))
-                    .single()
-                    .timeout(Duration.ofNanos(backend.settings().deadlineNanos()))
-                    .subscribe(
-                            status -> probeEnded(startedAt, status < FIRST_UNHEALTHY_STATUS),
-                            failure -> probeEnded(startedAt, false));
+        Probe started = closed ? null : backend.health().tryStartProbe(nanoClock.getAsLong(), 0, false);
+        if (started != null) {
+            sender.send(backend, request, started);
         }
-        // While all probes are under way, the next one is due all the time: without a delay this would spin.
-        schedule(acquired ? 0 : backend.breaker().probeInterval().toNanos());
-    }
-
-    private void probeEnded(long startedAt, boolean healthy) {
-        long nanos = nanoClock.getAsLong() - startedAt;
-        if (healthy) {
-            backend.breaker().succeeded(Permission.PROBE, nanos);
-        } else {
-            backend.breaker().failed(Permission.PROBE, nanos, new BackendFailure("health-probe"));
-        }
+        schedule();
     }
 }

@@ -7,7 +7,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
-import io.weir.health.Breaker.Permission;
 import io.weir.instance.TrailingFields;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -51,8 +50,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private volatile @Nullable TrailingFields trailing;
     private volatile @Nullable Relay download;
 
-    HttpAttempt(Exchange exchange, Admission admission, Permission permission, long now) {
-        super(exchange, admission, permission, now);
+    HttpAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        super(exchange, admission, evidence, now);
     }
 
     @Override

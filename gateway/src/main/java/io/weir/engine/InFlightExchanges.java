@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.netty.channel.EventLoop;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,10 +20,17 @@ final class InFlightExchanges {
     private static final Logger log = LoggerFactory.getLogger(InFlightExchanges.class);
 
     private final EventLoop loop;
+    private final LoopPauses pauses;
     private @Nullable Exchange first;
 
-    InFlightExchanges(EventLoop loop) {
+    InFlightExchanges(EventLoop loop, LongSupplier nanoClock) {
         this.loop = loop;
+        this.pauses = new LoopPauses(loop, nanoClock, () -> first != null);
+    }
+
+    /** The pauses of the event loop, measured while exchanges are in flight. */
+    LoopPauses pauses() {
+        return pauses;
     }
 
     void add(Exchange exchange) {
@@ -32,6 +40,7 @@ final class InFlightExchanges {
             second.previous = exchange;
         }
         first = exchange;
+        pauses.start();
     }
 
     void remove(Exchange exchange) {

@@ -36,7 +36,7 @@ final class Refusals {
     /** The expected time until another request has a chance. */
     private static long retryAfterNanos(Reason reason, Backend backend) {
         return switch (reason) {
-            case CIRCUIT_OPEN -> backend.breaker().nanosToNextProbe();
+            case CIRCUIT_OPEN -> backend.health().nanosToNextProbe();
             case BULKHEAD_FULL, QUEUE_TIMEOUT -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
                 // The time that the backend needs for the whole queue, with all permits in use.

@@ -1,12 +1,15 @@
 package io.weir.engine;
 
 import io.weir.fallback.Fallback;
+import io.weir.health.ProbeMode;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One route to a backend: everything that the engine needs to know about it. Immutable.
+ * One route to a backend: everything that the engine needs to know about it. Immutable, except the usual time
+ * of its calls, which the engine feeds.
  *
  * @param id the route's id in Spring Cloud Gateway
  * @param backend the backend that answers
@@ -18,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param fallbackBackend the backend that the fallback asks; null: none
  * @param observer receives every exchange of the route
  * @param inFlight the exchanges in flight on this route
+ * @param usualTime the usual time of the route's calls in the backend
+ * @param probe the requests that serve as probes of an open breaker; null: as the backend has it
  */
 public record Route(
         String id,
@@ -29,4 +34,6 @@ public record Route(
         @Nullable Fallback fallback,
         @Nullable Backend fallbackBackend,
         RouteObserver observer,
-        InFlightCounter inFlight) {}
+        InFlightCounter inFlight,
+        UsualTime usualTime,
+        @Nullable ProbeMode probe) {}

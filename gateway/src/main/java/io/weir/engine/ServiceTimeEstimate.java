@@ -1,7 +1,7 @@
 package io.weir.engine;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
-import io.weir.health.Breaker;
+import io.weir.health.Health;
 import io.weir.limit.LittlesLaw;
 import io.weir.limit.LittlesLawProperties;
 import java.util.function.LongSupplier;
@@ -16,28 +16,21 @@ import java.util.function.LongSupplier;
  * <p>Samples of a failing backend do not count, since errors are fast: the breaker must be closed and its
  * failure rate must not exceed {@value #MAX_FAILURE_RATE} percent.
  */
-// Concurrency: thread-safe. `breaker` is volatile, since a reload may replace the breaker; a sample that is
-// judged by the previous breaker does no harm.
 public final class ServiceTimeEstimate {
 
     private static final float MAX_FAILURE_RATE = 10;
 
     private final LittlesLaw littlesLaw;
-    private volatile Breaker breaker;
+    private final Health health;
 
     /**
      * An estimate without samples.
      *
      * @param nanoClock {@link System#nanoTime} except in tests
      */
-    public ServiceTimeEstimate(LittlesLawProperties properties, Breaker breaker, LongSupplier nanoClock) {
-        this.breaker = breaker;
+    public ServiceTimeEstimate(LittlesLawProperties properties, Health health, LongSupplier nanoClock) {
+        this.health = health;
         this.littlesLaw = new LittlesLaw(properties, this::isTrustworthy, nanoClock);
-    }
-
-    /** From now on this breaker decides whether samples count. */
-    public void follow(Breaker successor) {
-        breaker = successor;
     }
 
     /** Records the time that an admitted call waited in the queue. */
@@ -61,8 +54,6 @@ public final class ServiceTimeEstimate {
     }
 
     private boolean isTrustworthy() {
-        Breaker current = breaker;
-        return current.state() == CircuitBreaker.State.CLOSED
-                && current.resilience4j().getMetrics().getFailureRate() <= MAX_FAILURE_RATE;
+        return health.state() == CircuitBreaker.State.CLOSED && health.failureRate() <= MAX_FAILURE_RATE;
     }
 }

@@ -9,7 +9,6 @@ import io.netty.handler.codec.http.websocketx.WebSocketClientHandshakeException;
 import io.netty.handler.codec.http.websocketx.WebSocketCloseStatus;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.weir.engine.Decision.Refuse;
-import io.weir.health.Breaker.Permission;
 import io.weir.instance.HandshakeAnswer;
 import io.weir.instance.HandshakeHead;
 import io.weir.outcome.Reason;
@@ -58,8 +57,8 @@ final class WebSocketAttempt extends HttpAttempt {
     private volatile @Nullable WebsocketOutbound callerSide;
     private WebSocketCloseStatus closeStatus = WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
 
-    WebSocketAttempt(Exchange exchange, Admission admission, Permission permission, long now) {
-        super(exchange, admission, permission, now);
+    WebSocketAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        super(exchange, admission, evidence, now);
     }
 
     @Override
@@ -141,6 +140,7 @@ final class WebSocketAttempt extends HttpAttempt {
         long now = exchange.now();
         int status = refusal.status().code();
         traceAnswered(status);
+        evidence().answered(now);
         report(backend.settings().failureStatuses().get(status) ? BackendFailures.ofStatus(status) : null, now);
         cancel();
         exchange.record().status = status;

@@ -33,8 +33,8 @@
  * phases cost no more bytes than a set of nullable fields beside an enum would; a test bounds the bytes per
  * request.
  *
- * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.BreakerEvidence} (its
- * outcome for the breaker), {@link io.weir.engine.RetryDecider}, and {@link
+ * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.HealthEvidence} (its
+ * outcome for the backend's health), {@link io.weir.engine.RetryDecider}, and {@link
  * io.weir.engine.AttemptTimeout}. {@link io.weir.engine.Relay} passes a body on as it arrives; {@link
  * io.weir.engine.BodyAggregator} collects a small answer.
  *
@@ -44,9 +44,11 @@
  * be checked by reading one class. In a chain of operators it depends on how eight operators propagate a
  * cancellation.
  *
- * <p>The engine feeds the breaker, since only the engine knows which side ended an exchange. {@link
- * io.weir.engine.Relay} separates the time in which the caller sent its request or read its answer from the
- * backend's.
+ * <p>The engine feeds the backend's health, since only the engine knows which side ended an exchange.
+ * {@link io.weir.engine.LoopPauses} keeps the gateway's own pauses out of the evidence. A request that an
+ * open breaker refuses may serve as a probe ({@link io.weir.engine.ProbeChoice}); the gateway's own requests
+ * are {@link io.weir.engine.ProbeRequest}s. {@link io.weir.engine.Relay} separates the time in which the
+ * caller sent its request or read its answer from the backend's.
  *
  * <p>To follow the steps of an exchange, a {@link io.weir.engine.RouteObserver} gives it an {@link
  * io.weir.engine.ExchangeTrace} when it begins.

@@ -14,26 +14,28 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
  * {@code weir.backends.<name>.circuit-breaker}: when calls to a failing backend stop. The names are
- * Resilience4j's own.
+ * Resilience4j's own, except those of the stall.
  *
  * @param failureRateThreshold share of failed calls that opens the breaker; percent; more than 0 to 100. Half
  *     of the calls failing is a backend in trouble, not a bad request here and there.
- * @param slowCallRateThreshold share of slow calls that opens the breaker; percent; more than 0 to 100.
- *     Slowness fills compartments as surely as failures do, so it counts the same.
+ * @param slowCallRateThreshold share of slow calls that opens the breaker; percent; more than 0 to 100. With
+ *     the default, a slow backend that answers is not refused.
  * @param slowCallDurationThreshold calls that take longer are slow; 1ms to 10m, at most the backend's
- *     deadline; default: half the backend's deadline. Resilience4j's 60 s is longer than any caller waits.
- * @param slidingWindowType {@code COUNT_BASED}: the last calls; {@code TIME_BASED}: the last seconds. A count
- *     reacts to a hang within {@code max-concurrent-calls} calls, whatever the traffic was before.
- * @param slidingWindowSize calls, or seconds; 1 to 100000; default: the backend's {@code
- *     max-concurrent-calls}, at least 20, so that the calls held by a hang fill the window.
- * @param minimumNumberOfCalls calls before rates are computed; 1 to 100000, at most the window if that counts
- *     calls; default: 10, or the window if that is smaller.
- * @param permittedNumberOfCallsInHalfOpenState calls that decide whether the backend has recovered; 1 to
- *     1000. Enough to distinguish luck from health, few enough not to flood a backend that has just started.
- * @param waitDurationInOpenState after this time Resilience4j half-opens by itself, whatever the probes
- *     report; 100ms to 10m. It is a safety net: probes detect recovery long before.
- * @param maxWaitDurationInHalfOpenState a breaker that is half-open for longer opens again; 100ms to 10m.
- *     Resilience4j's default of 0 waits for ever.
+ *     deadline; default: the backend's deadline.
+ * @param slidingWindowType {@code COUNT_BASED}: the last calls, none older than 60 s; {@code TIME_BASED}: the
+ *     last seconds.
+ * @param slidingWindowSize calls, or seconds; 1 to 100000; default: 100 calls, or 60 seconds.
+ * @param minimumNumberOfCalls calls before rates are judged; 1 to 100000, at most the window if that counts
+ *     calls; default: 20, or the window if that is smaller.
+ * @param stallCalls calls without an answer that open the breaker, after each has waited for {@code
+ *     stall-duration} since the last answer; 1 to 1000, in effect at most the limit on calls. Fewer open
+ *     sooner; a backend whose single calls are stuck needs more.
+ * @param stallDuration time without an answer after which a call counts as stalled; 10ms to 10m, at most the
+ *     deadline; default: derived from the deadline. That is half the route's deadline and at most 2 s, but at
+ *     least three times the usual time of the route's calls; the whole deadline while no usual time is known.
+ * @param permittedNumberOfCallsInHalfOpenState calls that a backend gets at once when it has recovered; 1 to
+ *     1000. The limit grows from here by one with each good answer. Enough to distinguish luck from health,
+ *     few enough not to flood a backend that has just started.
  * @param recordStatuses the backend's statuses that count as failures; each 400 to 599.
  * @param recordGrpcStatuses gRPC statuses (in headers or trailers) that count as failures; each 1 to 16.
  *     The default is DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE.
@@ -46,7 +48,7 @@ public record CircuitBreakerProperties(
         @DecimalMax(value = "100", message = PERCENT)
         float failureRateThreshold,
 
-        @DefaultValue("50")
+        @DefaultValue("100")
         @DecimalMin(value = "0", inclusive = false, message = PERCENT)
         @DecimalMax(value = "100", message = PERCENT)
         float slowCallRateThreshold,
@@ -57,14 +59,12 @@ public record CircuitBreakerProperties(
         @DefaultValue("COUNT_BASED") SlidingWindowType slidingWindowType,
         @Nullable @Min(1) @Max(100_000) Integer slidingWindowSize,
         @Nullable @Min(1) @Max(100_000) Integer minimumNumberOfCalls,
+        @DefaultValue("5") @Min(1) @Max(1000) int stallCalls,
+
+        @Nullable @DurationMin(millis = 10) @DurationMax(minutes = 10)
+        Duration stallDuration,
+
         @DefaultValue("5") @Min(1) @Max(1000) int permittedNumberOfCallsInHalfOpenState,
-
-        @DefaultValue("60s") @DurationMin(millis = 100) @DurationMax(minutes = 10)
-        Duration waitDurationInOpenState,
-
-        @DefaultValue("5s") @DurationMin(millis = 100) @DurationMax(minutes = 10)
-        Duration maxWaitDurationInHalfOpenState,
-
         @DefaultValue({"500", "502", "503", "504"}) Set<@Min(400) @Max(599) Integer> recordStatuses,
         @DefaultValue({"4", "13", "14"}) Set<@Min(1) @Max(16) Integer> recordGrpcStatuses,
         @DefaultValue("true") boolean enforce) {
@@ -75,5 +75,22 @@ public record CircuitBreakerProperties(
     public CircuitBreakerProperties {
         recordStatuses = Set.copyOf(recordStatuses);
         recordGrpcStatuses = Set.copyOf(recordGrpcStatuses);
+    }
+
+    /** Without the settings that only the engine reads. */
+    CircuitBreakerProperties withoutEngineSettings() {
+        return new CircuitBreakerProperties(
+                failureRateThreshold,
+                slowCallRateThreshold,
+                slowCallDurationThreshold,
+                slidingWindowType,
+                slidingWindowSize,
+                minimumNumberOfCalls,
+                stallCalls,
+                stallDuration,
+                permittedNumberOfCallsInHalfOpenState,
+                Set.of(),
+                Set.of(),
+                true);
     }
 }

@@ -13,19 +13,32 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * {@code weir.backends.<name>.recovery}: how the gateway detects that a backend has recovered while its
  * breaker is open.
  *
- * @param probeInterval time between two probes, jittered by a tenth; 10ms to 1m. A quarter of a second is
- *     soon enough for users and a negligible load for any backend.
- * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each probe until the
- *     deadline.
- * @param healthPath path that the gateway itself requests, by GET, instead of probing with callers' requests;
- *     a status below 400 means healthy; starts with {@code /}; default: none, callers' requests are the
- *     probes.
+ * @param probe the requests that serve as probes: {@code shadow}, {@code caller}, {@code path} or {@code
+ *     grpc-health}; {@code path} is implied by a {@code health-path}; default: shadow. A shadow probe is a
+ *     copy of a caller's request and costs no caller anything.
+ * @param probeInterval time between two probes, jittered by a tenth; 10ms to 1m. While a probe is unanswered,
+ *     the next one follows after a quarter of {@code stall-duration} if that is longer.
+ * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each probe until it is
+ *     given up.
+ * @param healthPath path that the gateway itself requests, by GET, in place of callers' requests; a status
+ *     below 400 means healthy; starts with {@code /}; default: none.
  */
 public record RecoveryProperties(
-        @DefaultValue("230ms") @DurationMin(millis = 10) @DurationMax(minutes = 1)
+        @Nullable ProbeMode probe,
+
+        @DefaultValue("100ms") @DurationMin(millis = 10) @DurationMax(minutes = 1)
         Duration probeInterval,
 
         @DefaultValue("5") @Min(1) @Max(100) int maxProbes,
 
         @Nullable @Pattern(regexp = "/[\\x21-\\x7e]*", message = "a path that starts with /")
-        String healthPath) {}
+        String healthPath) {
+
+    /** The requests that serve as probes. */
+    public ProbeMode probeMode() {
+        if (probe != null) {
+            return probe;
+        }
+        return healthPath == null ? ProbeMode.SHADOW : ProbeMode.PATH;
+    }
+}

@@ -1,47 +1,58 @@
 /**
  * Stops calls to a failing backend, and detects when it has recovered.
  *
- * <p>The state machine is Resilience4j's, with its property names, metrics, endpoints and events. {@link
- * io.weir.health.Breaker} adds four behaviours that an edge proxy needs:
+ * <p>{@link io.weir.health.Health} is a small state machine with one atomic, immutable state that owns its
+ * data: {@code CLOSED}, {@code OPEN}, {@code HALF_OPEN}, and two states that an operator forces. Resilience4j
+ * is the ledger and the face. Its windows compute the rates, its property names configure them, and its
+ * registry, meters, events and endpoints show the state ({@link io.weir.health.RegisteredBreaker}). The state
+ * changes are decided here, because Resilience4j's half-open state needs a number of calls within a time: at
+ * six calls every six seconds it never closed again.
+ *
+ * <p><b>Closed to open.</b>
  *
  * <ul>
- *   <li><b>It detects a hang while the calls hang.</b> Resilience4j records calls when they end; in a backend
- *       that hangs, no call ends before the deadline. Calls under way for longer than {@code
- *       slow-call-duration-threshold} count as the slow calls that they will be (Resilience4j issue 1597
- *       requests it). So a hang opens the breaker after the threshold, by the calls that were in flight, and
- *       not after the deadline, by later calls.
- *   <li><b>It probes for recovery.</b> Resilience4j waits a fixed time, then permits N calls. While the
- *       breaker is open, {@link io.weir.health.Recovery} permits a few jittered probes. The first probe that
- *       succeeds half-opens the breaker, and Resilience4j's thresholds close it. A backend that recovers gets
- *       its traffic back after about one probe interval, however long the fault lasted, and is not flooded.
- *   <li><b>It ignores outdated results.</b> Calls that were caught in a hang end long after the backend has
- *       recovered. They have already opened the breaker once. Their results would open it again, although the
- *       backend is healthy, so they are not recorded. The breaker's generation, the number of its openings,
- *       identifies such calls.
- *   <li><b>Only the backend's behaviour changes its state.</b> The engine decides which results are recorded,
- *       and how: the gateway's own refusals never count, nor do callers that disconnect or ask for impossible
- *       deadlines.
+ *   <li><i>Failing</i>: the failure rate of the last 100 calls, none older than 60 s and at least 20, reaches
+ *       its threshold.
+ *   <li><i>Stalled</i>: no final answer head has arrived while at least {@code stall-calls} calls that were
+ *       sent since the last one have each waited for {@code stall-duration}. So a hang opens the breaker
+ *       while its calls hang, at any traffic; and a few slow calls among fast ones open nothing, however many
+ *       there are, since every answer ends the stall. A caller who leaves counts if its call had waited for
+ *       three times the route's usual time: otherwise a hang would be invisible to callers who are less
+ *       patient than the deadline.
+ *   <li><i>Slow</i>, where {@code slow-call-rate-threshold} is set. By default a backend that answers, only
+ *       slower, stays in use.
  * </ul>
  *
- * <p><b>Concurrency.</b> Resilience4j's state is one atomic reference, and its window is the lock-free one
- * (the default takes a lock, on an event loop). The time of the next probe is one atomic long, changed by
- * CAS, so that exactly one call becomes the probe. One atomic word has the generation and the number of
- * overdue calls. It is read together with Resilience4j's window without a common snapshot, which is benign:
- * the breaker can open a few calls early or late.
+ * <p><b>Open to half-open.</b> Calls are refused at once. A probe that is answered well half-opens the
+ * breaker; after a stall, so does any answer to a call that still hangs. {@link io.weir.health.ProbeSchedule}
+ * has the times of the probes. A probe is a copy of a caller's GET or HEAD request (a shadow probe), so no
+ * caller waits. Calls that hang when the breaker opens give their permits back
+ * ({@link io.weir.health.Generation}); otherwise they would hold the permits that the recovered backend needs
+ * until their deadline.
  *
- * <p>A state forced by an operator is kept beside Resilience4j's state, and overrides it. Resilience4j has no
- * transition that is conditional on the state in which it was decided, and permits transitions from forced to
- * open, half-open or closed. So a transition decided just before could undo the operator's. The thread that
- * executes such a transition reverts it, and no call sees it.
+ * <p><b>Half-open to closed.</b> A ramp: the limit on calls starts at
+ * {@code permitted-number-of-calls-in-half-open-state} and grows by one with each good answer, which doubles
+ * it once per service time; the calls above it wait in the queue. The ramp ends when it reaches the limit, or
+ * after one second with a good answer and without a failure. It can neither stick nor fall back for want of
+ * traffic. It falls back if its first three calls fail, if too many of ten fail, or if it stalls. A relapse
+ * within ten seconds halves the pace of the next ramp and never slows the probes.
  *
- * <p>Every method that may half-open the breaker holds its monitor. Resilience4j's half-open state starts a
- * timer when it is created, and nothing cancels the timer if another transition wins. The timer would open
- * the breaker {@code max-wait-duration-in-half-open-state} later, whatever its state is then.
+ * <p><b>Only the backend's behaviour is evidence.</b> The engine decides which results are reported: the
+ * gateway's own refusals, pauses and local errors never count, nor do callers who leave early or ask for
+ * impossible deadlines. Results of calls that were sent before the last opening are ignored, because they
+ * have already opened the breaker once.
  *
- * <p><b>Why not</b> Envoy's outlier ejection or HAProxy's error-limit with checks: both remove the backend
- * for a configured time, and lose that much traffic after its recovery.
+ * <p><b>Why not</b> count overdue calls in the window of the last calls, as this package once did: five calls
+ * of 1.5 s at 2000 fast calls per second opened a window of ten, and 2310 of 12 631 calls were refused. Why
+ * not Envoy's outlier ejection or HAProxy's error-limit with checks: both remove the backend for a configured
+ * time, and lose that much traffic after its recovery.
  *
- * <p><b>Limitations.</b> Each gateway decides by itself; replicas do not share breakers.
+ * <p><b>Concurrency.</b> One compare-and-set replaces the whole state. A refusal while open reads the state,
+ * counts, and takes no lock.
+ *
+ * <p><b>Limitations.</b> Each gateway decides by itself; replicas do not share breakers. Of a backend that
+ * answers its heads and then stalls, callers who leave early show nothing; only a missed deadline does. A
+ * breaker that is not enforced keeps the permits of hanging calls.
  */
 @NullMarked
 package io.weir.health;

@@ -30,6 +30,9 @@
  * limitations are in the class's documentation. {@link io.weir.limit.LogBuckets} is its histogram: bounded
  * relative error, fixed memory, and one counter increment per call.
  *
+ * <p>{@link io.weir.limit.UsualTime} is the same kind of estimate for one route: the median of its recent
+ * calls, congested or not. A fast route beside slow ones must not be judged by the time of the others.
+ *
  * <h2>Concurrency</h2>
  *
  * All decisions (granted, queued, full, handed on, resized) are linearizable at the word, where a permit that

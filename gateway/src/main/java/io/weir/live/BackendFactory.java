@@ -1,16 +1,16 @@
 package io.weir.live;
 
-import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendSettings;
 import io.weir.engine.Enforcement;
 import io.weir.engine.HealthProber;
 import io.weir.engine.ServiceTimeEstimate;
-import io.weir.health.Breaker;
-import io.weir.health.BreakerSettings;
+import io.weir.health.Health;
+import io.weir.health.HealthSettings;
 import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
@@ -73,15 +73,18 @@ public final class BackendFactory {
         QueueingBulkhead bulkhead =
                 new QueueingBulkhead(permits, properties.bulkhead().queueCapacity());
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
-        BreakerSettings settings = breakerSettings(properties);
+        HealthSettings settings = healthSettings(properties);
         // The registries stop showing a retired backend of this name, even if requests still use it.
         plan.onRollback(() -> registries.bulkheads().remove(name));
         RegisteredBulkhead registered = RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, Map.of());
+        LimitInForce limit = new LimitInForce(bulkhead);
+        Health health = new Health(name, settings, new CompartmentPermits(bulkhead, limit), nanoClock, random);
+        limit.limitBy(health::maxCalls);
         registries.breakers().remove(name);
         plan.onRollback(() -> registries.breakers().remove(name));
-        Breaker breaker = breaker(registries.breakers().circuitBreaker(name, settings.resilience4j()), properties);
+        health.resilience4j().register(registries.breakers());
         RetryBudget retryBudget = new RetryBudget(properties.retryBudget(), nanoClock.getAsLong());
-        ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, breaker, nanoClock);
+        ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(littlesLaw, health, nanoClock);
         MeterScope scope = meterBook.open();
         plan.onRollback(scope::close);
         BackendMeters meters = new BackendMeters(
@@ -90,7 +93,7 @@ public final class BackendFactory {
                 bulkhead,
                 streams,
                 properties.bulkhead().maxWaitDuration().toNanos(),
-                breaker,
+                health,
                 pool,
                 retryBudget,
                 serviceTime.littlesLaw());
@@ -100,12 +103,13 @@ public final class BackendFactory {
                 bulkhead,
                 streams,
                 dryRunBulkhead(properties, permits, null),
-                breaker,
+                health,
                 pool,
                 retryBudget,
                 serviceTime,
                 meters);
-        return new ManagedBackend(properties, settings, backend, registered, meters, prober(backend, properties));
+        return new ManagedBackend(
+                properties, settings, backend, limit, registered, meters, prober(backend, properties));
     }
 
     /**
@@ -118,15 +122,6 @@ public final class BackendFactory {
         Backend old = before.backend();
         String name = old.name();
         Pool pool = PoolFactory.isReusable(before.properties(), properties) ? old.pool() : pool(name, properties, plan);
-        BreakerSettings settings = breakerSettings(properties);
-        Breaker breaker = settings.equals(before.breakerSettings())
-                ? old.breaker()
-                : breaker(
-                        CircuitBreaker.of(
-                                name,
-                                settings.resilience4j(),
-                                registries.breakers().getTags()),
-                        properties);
         RetryBudget retryBudget =
                 properties.retryBudget().equals(before.properties().retryBudget())
                         ? old.retryBudget()
@@ -136,15 +131,16 @@ public final class BackendFactory {
                 old.bulkhead(),
                 old.streams(),
                 dryRunBulkhead(properties, permits, old.dryRunBulkhead()),
-                breaker,
+                old.health(),
                 pool,
                 retryBudget,
                 old.serviceTime(),
                 before.meters());
         return new ManagedBackend(
                 properties,
-                settings,
+                healthSettings(properties),
                 backend,
+                before.limit(),
                 before.registeredBulkhead(),
                 before.meters(),
                 prober(backend, properties));
@@ -190,18 +186,18 @@ public final class BackendFactory {
 
     private @Nullable HealthProber prober(Backend backend, BackendProperties properties) {
         String healthPath = properties.recovery().healthPath();
-        return healthPath == null ? null : new HealthProber(backend, healthPath, pools.nextLoop(), nanoClock);
+        return switch (properties.recovery().probeMode()) {
+            case SHADOW, CALLER -> null;
+            case PATH ->
+                healthPath == null ? null : HealthProber.ofPath(backend, healthPath, pools.nextLoop(), nanoClock);
+            case GRPC_HEALTH -> HealthProber.ofGrpcHealth(backend, pools.nextLoop(), nanoClock);
+        };
     }
 
-    private static BreakerSettings breakerSettings(BackendProperties properties) {
-        return BreakerSettings.of(
+    private static HealthSettings healthSettings(BackendProperties properties) {
+        return new HealthSettings(
                 properties.circuitBreaker(),
                 properties.recovery(),
-                properties.deadline(),
-                properties.bulkhead().maxConcurrentCalls());
-    }
-
-    private Breaker breaker(CircuitBreaker breaker, BackendProperties properties) {
-        return new Breaker(breaker, properties.recovery(), nanoClock, random);
+                properties.deadline().toNanos());
     }
 }

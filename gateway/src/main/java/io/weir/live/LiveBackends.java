@@ -3,7 +3,6 @@ package io.weir.live;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
-import io.weir.health.Breaker;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
 import io.weir.limit.QueueingBulkhead;
@@ -20,9 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>Bulkheads are resized in place.
- *   <li>A breaker with equal settings stays. If only figures differ that are derived from the deadline or the
- *       limit, its successor continues in the same state. Otherwise the successor starts closed, but keeps a
- *       state that an operator forced.
+ *   <li>The health stays. With other properties of the circuit breaker it starts closed again, unless an
+ *       operator has forced its state.
  *   <li>A pool is replaced if the address, the protocol or the connection's properties differ.
  *   <li>Meters follow the parts, so that their time series continue.
  * </ul>
@@ -90,7 +88,7 @@ public final class LiveBackends {
         });
     }
 
-    /** Changes the shared parts in place. The registry's listeners, which may throw, are notified last. */
+    /** Changes the shared parts in place. */
     private void activate(@Nullable ManagedBackend before, ManagedBackend next, Consumer<RetiredResource> retired) {
         Backend backend = next.backend();
         // Connections before permits: an admitted call must find a connection.
@@ -99,14 +97,12 @@ public final class LiveBackends {
         backend.streams().resize(next.properties().maxStreams(), 0);
         if (before != null) {
             Backend old = before.backend();
-            if (backend.breaker() != old.breaker()) {
-                transferBreakerState(before, next);
-                backend.serviceTime().follow(backend.breaker());
+            if (!next.healthSettings().equals(before.healthSettings())) {
+                backend.health().configure(next.healthSettings());
             }
             next.meters()
                     .replaceParts(
                             next.properties().bulkhead().maxWaitDuration().toNanos(),
-                            backend.breaker(),
                             backend.pool(),
                             backend.retryBudget());
             if (backend.pool() != old.pool()) {
@@ -116,18 +112,6 @@ public final class LiveBackends {
             before.closeProber();
         }
         next.startProber();
-        if (before != null && backend.breaker() != before.backend().breaker()) {
-            registries.breakers().replace(backend.name(), backend.breaker().resilience4j());
-        }
-    }
-
-    private static void transferBreakerState(ManagedBackend before, ManagedBackend next) {
-        Breaker breaker = next.backend().breaker();
-        if (next.properties().circuitBreaker().equals(before.properties().circuitBreaker())) {
-            breaker.inheritState(before.backend().breaker());
-        } else {
-            breaker.inheritForcedState(before.backend().breaker());
-        }
     }
 
     /**
@@ -145,7 +129,7 @@ public final class LiveBackends {
     private void resizeBulkhead(ManagedBackend managed) {
         BulkheadProperties properties = managed.properties().bulkhead();
         Share share = share(properties);
-        managed.backend().bulkhead().resize(share.permits(), properties.queueCapacity());
+        managed.limit().configure(share.permits(), properties.queueCapacity());
         QueueingBulkhead dryRun = managed.backend().dryRunBulkhead();
         if (dryRun != null) {
             dryRun.resize(share.permits(), properties.queueCapacity());
@@ -171,7 +155,7 @@ public final class LiveBackends {
             registries
                     .breakers()
                     .find(name)
-                    .filter(registered -> registered == backend.breaker().resilience4j())
+                    .filter(registered -> registered == backend.health().resilience4j())
                     .ifPresent(registered -> registries.breakers().remove(name));
             registries
                     .bulkheads()

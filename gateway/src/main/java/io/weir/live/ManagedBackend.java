@@ -3,7 +3,8 @@ package io.weir.live;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.engine.HealthProber;
-import io.weir.health.BreakerSettings;
+import io.weir.health.HealthSettings;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.RegisteredBulkhead;
 import io.weir.metrics.BackendMeters;
 import org.jspecify.annotations.Nullable;
@@ -12,16 +13,18 @@ import org.jspecify.annotations.Nullable;
  * A backend with the properties that it was created from and the parts that the engine does not see.
  *
  * @param properties the backend's properties
- * @param breakerSettings the settings of its breaker, derived from the properties
+ * @param healthSettings the settings of its health, derived from the properties
  * @param backend the backend as the engine uses it
+ * @param limit its limit on calls
  * @param registeredBulkhead its bulkhead's entry in Resilience4j's registry
  * @param meters its meters
- * @param prober probes its health path; null: no {@code health-path} is configured
+ * @param prober probes its health path or health service; null: callers' requests are the probes
  */
 record ManagedBackend(
         BackendProperties properties,
-        BreakerSettings breakerSettings,
+        HealthSettings healthSettings,
         Backend backend,
+        LimitInForce limit,
         RegisteredBulkhead registeredBulkhead,
         BackendMeters meters,
         @Nullable HealthProber prober) {

@@ -47,12 +47,18 @@ public final class PoolFactory {
         return loops.onClient(true).next();
     }
 
-    /** The calls and streams that may be in the backend at once, each of which needs a connection. */
+    /**
+     * The calls and streams that may be in the backend at once, each of which needs a connection. Calls that
+     * hang when the breaker opens give their permits back and keep their connections, and probes need
+     * connections, too.
+     */
     static int maxConcurrentExchanges(BackendProperties properties) {
         if (!properties.bulkhead().enforce()) {
             return 2 * QueueingBulkhead.LARGEST;
         }
-        return properties.bulkhead().maxConcurrentCalls() + properties.maxStreams();
+        return 2 * properties.bulkhead().maxConcurrentCalls()
+                + properties.recovery().maxProbes()
+                + properties.maxStreams();
     }
 
     /** Whether a pool that was created from {@code before} also fits {@code after}. */

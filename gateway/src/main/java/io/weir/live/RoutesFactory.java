@@ -17,6 +17,7 @@ import io.weir.engine.RouteObserver;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
 import io.weir.live.GeneralRoutesFactory.RouteSource;
 import io.weir.retry.RetryPolicy;
 import java.net.URI;
@@ -39,7 +40,7 @@ public final class RoutesFactory {
     /** Only Spring Cloud Gateway can match a route that was created in code: it may match any request. */
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
-    private static final RouteProperties DEFAULTS = new RouteProperties(null, Mode.REQUEST, null, null, null);
+    private static final RouteProperties DEFAULTS = new RouteProperties(null, Mode.REQUEST, null, null, null, null);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
@@ -214,7 +215,14 @@ public final class RoutesFactory {
                     fallback == null ? null : fallback(fallback, old == null ? null : old.fallback()),
                     fallbackBackend == null ? null : backends.get(fallbackBackend),
                     observer(id, backend, door, limit, old == null ? null : old.observer()),
-                    new InFlightCounter());
+                    new InFlightCounter(),
+                    usualTime(backend, old),
+                    own.probe() == null ? null : own.probe().mode());
+        }
+
+        /** A route that keeps its backend keeps the usual time of its calls. */
+        private UsualTime usualTime(Backend backend, @Nullable Route old) {
+            return old != null && old.backend().name().equals(backend.name()) ? old.usualTime() : new UsualTime();
         }
 
         private RouteObserver observer(

@@ -3,11 +3,13 @@ package io.weir.management;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.weir.engine.Backend;
 import io.weir.engine.Enforcement;
-import io.weir.health.Breaker;
+import io.weir.health.Health;
 import io.weir.instance.Pool;
 import io.weir.limit.LittlesLaw;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.metrics.BackendMeters;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -46,31 +48,44 @@ public record BackendView(
     /**
      * The circuit breaker.
      *
+     * @param enforced whether an open breaker refuses calls
+     * @param since the time of the last transition, as ISO 8601 has it
+     * @param why the evidence that led to the state
      * @param failureRate null: too few calls in the window
      * @param slowCallRate null: too few calls in the window
-     * @param overdue calls in flight that have exceeded the slow-call threshold
+     * @param overdue calls in flight that have waited for the stall time
      * @param nextProbeMs time to the next probe; null: the breaker is not open
      */
     public record BreakerView(
             String state,
             boolean forced,
+            boolean enforced,
+            String since,
+            String why,
             @Nullable Float failureRate,
             @Nullable Float slowCallRate,
             int overdue,
             int probes,
             @Nullable Double nextProbeMs) {
 
-        static BreakerView of(Breaker breaker) {
-            CircuitBreaker.Metrics metrics = breaker.resilience4j().getMetrics();
-            boolean open = breaker.state() == CircuitBreaker.State.OPEN;
+        static BreakerView of(Health health) {
+            CircuitBreaker.Metrics metrics = health.resilience4j().getMetrics();
+            CircuitBreaker.State state = health.state();
+            boolean open = state == CircuitBreaker.State.OPEN;
             return new BreakerView(
-                    BackendMeters.stateWord(breaker),
-                    BackendMeters.isForced(breaker),
+                    Health.stateWord(state),
+                    health.isForced(),
+                    health.settings().breaker().enforce(),
+                    Instant.now()
+                            .minusNanos(health.nanosInState())
+                            .truncatedTo(ChronoUnit.MILLIS)
+                            .toString(),
+                    health.why(),
                     rate(metrics.getFailureRate()),
                     rate(metrics.getSlowCallRate()),
-                    breaker.overdue(),
-                    breaker.probesUnderWay(),
-                    open ? breaker.nanosToNextProbe() / NANOS_PER_MILLI : null);
+                    health.overdue(),
+                    health.probesUnderWay(),
+                    open ? health.nanosToNextProbe() / NANOS_PER_MILLI : null);
         }
 
         private static @Nullable Float rate(float percent) {
@@ -154,7 +169,7 @@ public record BackendView(
                         bulkhead.queueCapacity(),
                         backend.settings().maxWaitNanos() / NANOS_PER_MILLI),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
-                BreakerView.of(backend.breaker()),
+                BreakerView.of(backend.health()),
                 new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections()),
                 backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), bulkhead) : null,
                 backend.retryBudget().available(),

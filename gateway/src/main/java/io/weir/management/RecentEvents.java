@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonValue;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.StateTransition;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.weir.health.RegisteredBreaker;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -97,20 +98,23 @@ public final class RecentEvents {
                     .filter(found -> found == breaker)
                     .isPresent();
             if (isCurrent) {
-                addTransition(breaker.getName(), event.getStateTransition());
+                addTransition(
+                        breaker.getName(),
+                        event.getStateTransition(),
+                        breaker instanceof RegisteredBreaker registered ? ": " + registered.why() : "");
             }
         });
     }
 
     /** Skips forced transitions: the endpoint adds them, with the operator's address. */
-    private void addTransition(String backend, StateTransition transition) {
+    private void addTransition(String backend, StateTransition transition, String why) {
         if (isForced(transition.getFromState()) || isForced(transition.getToState())) {
             return;
         }
         switch (transition.getToState()) {
-            case OPEN -> add(Kind.BREAKER_OPENED, backend, "The breaker opened", null);
-            case HALF_OPEN -> add(Kind.BREAKER_HALF_OPENED, backend, "The breaker half-opened", null);
-            case CLOSED -> add(Kind.BREAKER_CLOSED, backend, "The breaker closed", null);
+            case OPEN -> add(Kind.BREAKER_OPENED, backend, "The breaker opened" + why, null);
+            case HALF_OPEN -> add(Kind.BREAKER_HALF_OPENED, backend, "The breaker half-opened" + why, null);
+            case CLOSED -> add(Kind.BREAKER_CLOSED, backend, "The breaker closed" + why, null);
             case FORCED_OPEN, DISABLED, METRICS_ONLY -> {}
         }
     }

@@ -3,8 +3,7 @@ package io.weir.management;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.Engine;
-import io.weir.health.Breaker;
-import io.weir.metrics.BackendMeters;
+import io.weir.health.Health;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
 import java.util.Optional;
@@ -132,12 +131,12 @@ public class WeirEndpoint {
     }
 
     private void force(Backend backend, String word, String by) {
-        Breaker breaker = backend.breaker();
-        String before = BackendMeters.stateWord(breaker);
+        Health health = backend.health();
+        String before = Health.stateWord(health.state());
         switch (word) {
-            case "open" -> breaker.forceOpen();
-            case "closed" -> breaker.forceClosed();
-            default -> breaker.release();
+            case "open" -> health.forceOpen();
+            case "closed" -> health.forceClosed();
+            default -> health.release();
         }
         log.warn(
                 "Breaker of backend {} forced by {}: {}; it was {} and is {}",
@@ -145,7 +144,7 @@ public class WeirEndpoint {
                 by,
                 word,
                 before,
-                BackendMeters.stateWord(breaker));
+                Health.stateWord(health.state()));
         if (word.equals("released")) {
             recentEvents.add(RecentEvents.Kind.BREAKER_RELEASED, backend.name(), "The breaker was released", by);
         } else {

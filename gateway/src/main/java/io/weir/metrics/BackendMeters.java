@@ -4,7 +4,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.engine.BackendObserver;
 import io.weir.engine.ExchangeOutcomes;
-import io.weir.health.Breaker;
+import io.weir.health.Health;
 import io.weir.instance.Pool;
 import io.weir.limit.LittlesLaw;
 import io.weir.limit.QueueingBulkhead;
@@ -53,7 +53,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final AtomicReferenceArray<@Nullable Counter> wouldRefuse =
             new AtomicReferenceArray<>(ExchangeOutcomes.words().size());
 
-    private record Parts(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {}
+    private record Parts(long maxWaitNanos, Pool pool, RetryBudget retryBudget) {}
 
     /**
      * The meters of a backend.
@@ -71,12 +71,12 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             QueueingBulkhead bulkhead,
             QueueingBulkhead streams,
             long maxWaitNanos,
-            Breaker breaker,
+            Health health,
             Pool pool,
             RetryBudget retryBudget,
             LittlesLaw law) {
         this.name = name;
-        this.parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
+        this.parts = new Parts(maxWaitNanos, pool, retryBudget);
         this.law = law;
         this.scope = scope;
         this.queueWait = scope.timer(Meters.QUEUE_WAIT, name);
@@ -93,15 +93,15 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(Meters.STREAMS_USED, streams::inUse, name);
         scope.gauge(Meters.STREAMS_LIMIT, streams::maxConcurrentCalls, name);
         scope.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
-        breakerGauges();
+        breakerGauges(health);
         poolGauges();
         lawGauges(this.law);
         scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(this.law, bulkhead));
     }
 
     /** Reads these parts from now on; the series and their counts stay. */
-    public void replaceParts(long maxWaitNanos, Breaker breaker, Pool pool, RetryBudget retryBudget) {
-        parts = new Parts(maxWaitNanos, breaker, pool, retryBudget);
+    public void replaceParts(long maxWaitNanos, Pool pool, RetryBudget retryBudget) {
+        parts = new Parts(maxWaitNanos, pool, retryBudget);
     }
 
     /** Shows whether this gateway's share of a limit of scope cluster was rounded up to one permit. */
@@ -117,13 +117,15 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         onRejected = action;
     }
 
-    private void breakerGauges() {
+    private void breakerGauges(Health health) {
         for (String state : BREAKER_STATES) {
-            scope.gauge(Meters.BREAKER_STATE, () -> state.equals(stateWord(parts.breaker())) ? 1 : 0, name, state);
+            scope.gauge(
+                    Meters.BREAKER_STATE, () -> state.equals(Health.stateWord(health.state())) ? 1 : 0, name, state);
         }
-        scope.gauge(Meters.BREAKER_FORCED, () -> isForced(parts.breaker()) ? 1 : 0, name);
-        scope.gauge(Meters.BREAKER_PROBES, () -> parts.breaker().probesUnderWay(), name);
-        scope.gauge(Meters.CALLS_OVERDUE, () -> parts.breaker().overdue(), name);
+        scope.gauge(Meters.BREAKER_FORCED, () -> health.isForced() ? 1 : 0, name);
+        scope.gauge(Meters.BREAKER_ENFORCED, () -> health.settings().breaker().enforce() ? 1 : 0, name);
+        scope.gauge(Meters.BREAKER_PROBES, health::probesUnderWay, name);
+        scope.gauge(Meters.CALLS_OVERDUE, health::overdue, name);
     }
 
     private void poolGauges() {
@@ -223,25 +225,5 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     @Override
     public void close() {
         scope.close();
-    }
-
-    /** The word for the breaker's present state. */
-    public static String stateWord(Breaker breaker) {
-        return switch (breaker.state()) {
-            case CLOSED -> "closed";
-            case OPEN -> "open";
-            case HALF_OPEN -> "half-open";
-            case FORCED_OPEN -> "forced-open";
-            // Both permit every call and never open.
-            case DISABLED, METRICS_ONLY -> "forced-closed";
-        };
-    }
-
-    /** Whether an operator holds the breaker. */
-    public static boolean isForced(Breaker breaker) {
-        return switch (breaker.state()) {
-            case CLOSED, OPEN, HALF_OPEN -> false;
-            case FORCED_OPEN, DISABLED, METRICS_ONLY -> true;
-        };
     }
 }

@@ -139,6 +139,13 @@ public enum Meters {
             null,
             "1 while an operator forces the circuit breaker open or closed.",
             "backend"),
+    /** Whether an open breaker refuses calls; an alert leaves the others out. */
+    BREAKER_ENFORCED(
+            "weir.breaker.enforced",
+            Kind.GAUGE,
+            null,
+            "1 if an open circuit breaker refuses calls, 0 if it only counts them (enforce: false).",
+            "backend"),
     /** Probes of an open breaker. */
     BREAKER_PROBES(
             "weir.breaker.probes",
@@ -151,7 +158,7 @@ public enum Meters {
             "weir.calls.overdue",
             Kind.GAUGE,
             null,
-            "Calls in flight that have exceeded the slow-call threshold.",
+            "Calls in flight that have waited for their answer for stall-duration.",
             "backend"),
     /** Connections to the backend. */
     POOL_CONNECTIONS(

@@ -319,7 +319,7 @@ class DashboardBrowserIT {
                 .start();
         open(gateway.managementPort());
         awaitLive();
-        gateway.backend("patient").breaker().resilience4j().transitionToOpenState();
+        gateway.backend("patient").health().resilience4j().transitionToOpenState();
         awaitText(card("patient") + " .badge", "open · probe in ");
         int first = secondsToProbe();
         assertThat(first).isBetween(20, 55);
@@ -355,8 +355,8 @@ class DashboardBrowserIT {
         assertThat(banner.getText()).contains("the previous configuration stays in force", "by an operator");
 
         for (int i = 0; i < RecentEvents.CAPACITY; i++) {
-            gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
-            gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
+            gateway.backend("orders").health().resilience4j().transitionToOpenState();
+            gateway.backend("orders").health().resilience4j().transitionToClosedState();
         }
         await().until(() -> evaluate(
                         "return document.querySelectorAll('#recent-events [data-kind=configuration-refused]').length",
@@ -460,12 +460,12 @@ class DashboardBrowserIT {
         awaitLive();
         awaitCards("accounts", "billing", "neighbour", "orders");
 
-        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+        gateway.backend("orders").health().resilience4j().transitionToOpenState();
         awaitCards("orders", "accounts", "billing", "neighbour");
         gateway.assertNeighbourUnharmed();
         awaitText(card("orders") + " .badge", "open");
 
-        gateway.backend("orders").breaker().resilience4j().transitionToClosedState();
+        gateway.backend("orders").health().resilience4j().transitionToClosedState();
         awaitCards("accounts", "billing", "neighbour", "orders");
         assertNoBrowserErrors();
     }
@@ -484,17 +484,17 @@ class DashboardBrowserIT {
         click(card("orders") + " [data-action=open]");
         awaitText("#ask", "Force the breaker of orders open?");
         click("#ask-no");
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
 
         click(card("orders") + " [data-action=open]");
         click("#ask-yes");
-        await().until(() -> gateway.backend("orders").breaker().state() == State.FORCED_OPEN);
+        await().until(() -> gateway.backend("orders").health().state() == State.FORCED_OPEN);
         awaitText(card("orders") + " .badge", "forced-open");
         awaitText("#recent-events", "The breaker was forced open");
 
         click(card("orders") + " [data-action=released]");
         click("#ask-yes");
-        await().until(() -> gateway.backend("orders").breaker().state() == State.CLOSED);
+        await().until(() -> gateway.backend("orders").health().state() == State.CLOSED);
         awaitText(card("orders") + " .badge", "closed");
         assertNoBrowserErrors();
     }
@@ -511,12 +511,12 @@ class DashboardBrowserIT {
         press(Keys.ENTER);
         await().until(() -> !browser().findElement(By.id("ask")).isDisplayed());
         await().untilAsserted(() -> assertFocused(card("orders") + " [data-action=open]"));
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
 
         press(Keys.ENTER);
         tabTo("#ask-yes");
         press(Keys.ENTER);
-        await().until(() -> gateway.backend("orders").breaker().state() == State.FORCED_OPEN);
+        await().until(() -> gateway.backend("orders").health().state() == State.FORCED_OPEN);
         awaitText(card("orders") + " .badge", "forced-open");
 
         // The pressed button is hidden; its counterpart has the focus.
@@ -524,7 +524,7 @@ class DashboardBrowserIT {
         press(Keys.ENTER);
         tabTo("#ask-yes");
         press(Keys.ENTER);
-        await().until(() -> gateway.backend("orders").breaker().state() == State.CLOSED);
+        await().until(() -> gateway.backend("orders").health().state() == State.CLOSED);
         assertNoBrowserErrors();
     }
 
@@ -604,7 +604,7 @@ class DashboardBrowserIT {
         awaitLive();
         click(card("orders") + " [data-action=closed]");
         click("#ask-yes");
-        await().until(() -> gateway.backend("orders").breaker().state() == State.DISABLED);
+        await().until(() -> gateway.backend("orders").health().state() == State.DISABLED);
 
         browser().navigate().refresh();
         awaitLive();

@@ -235,7 +235,7 @@ class DashboardIT {
             assertThat(changed.path("text").asString()).contains("max-concurrent-calls: 7 -> 9");
             assertThat(post(gateway, "{\"max-concurrent-calls\":7}")).isEqualTo(200);
         }
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
     }
 
     @Test
@@ -316,7 +316,7 @@ class DashboardIT {
                 .isEqualTo(403);
         assertThat(post(gateway, "{\"breaker\":\"open\"}", "Origin", own, "Sec-Fetch-Site", "cross-site"))
                 .isEqualTo(403);
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
         assertThat(post(
                         guarded,
                         "{\"breaker\":\"open\"}",
@@ -325,7 +325,7 @@ class DashboardIT {
                         "Authorization",
                         "Bearer " + TOKEN))
                 .isEqualTo(403);
-        assertThat(guarded.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(guarded.backend("orders").health().state()).isEqualTo(State.CLOSED);
 
         assertThat(post(gateway, "{\"breaker\":\"released\"}", "Origin", own, "Sec-Fetch-Site", "same-origin"))
                 .isEqualTo(200);

@@ -92,7 +92,7 @@ class CallersIT extends GatewayTests {
     static void start() {
         backend = TestBackend.healthy();
         silent = UnwillingPort.silent();
-        String patient = "circuit-breaker: { slow-call-duration-threshold: 20s }";
+        String patient = "circuit-breaker: { stall-duration: 20s }";
         // Short, because tests wait until the backend has no connection.
         String closing = "connection: { max-idle: 200ms }";
         gateway = TestGateway.setup()
@@ -383,7 +383,7 @@ class CallersIT extends GatewayTests {
     private static void assertNoFailure(String backendName) {
         gateway.assertNothingHeld();
         assertThat(gateway.backend(backendName)
-                        .breaker()
+                        .health()
                         .resilience4j()
                         .getMetrics()
                         .getNumberOfFailedCalls())

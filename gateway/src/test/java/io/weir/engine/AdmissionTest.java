@@ -120,7 +120,7 @@ class AdmissionTest {
 
     @Test
     void acquiresNoPermitWhileTheBreakerIsOpen() {
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         fixture.takePermit().start();
         fixture.freePermit();
 
@@ -132,7 +132,7 @@ class AdmissionTest {
     @Test
     void startsNoAttemptIfTheBreakerOpenedDuringTheWait() {
         fixture.takePermit().start();
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         fixture.freePermit();
         fixture.channel.runPendingTasks();
 
@@ -144,7 +144,7 @@ class AdmissionTest {
     @Test
     void countsRefusalsThatAreNotEnforcedAndAdmits() {
         fixture.withoutEnforcement();
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         fixture.takePermit().start();
         fixture.attempt().connects();
         fixture.advance(ExchangeFixture.DEADLINE);

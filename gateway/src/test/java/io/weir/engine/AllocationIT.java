@@ -68,11 +68,11 @@ class AllocationIT {
 
     @Test
     void allocatesFewerBytesForARefusalOfTheBreaker() throws IOException {
-        gateway.backend(BACKEND).breaker().forceOpen();
+        gateway.backend(BACKEND).health().forceOpen();
         try {
             assertBytesPerRequest(BACKEND, 503, "circuit-open", CIRCUIT_OPEN_BYTES);
         } finally {
-            gateway.backend(BACKEND).breaker().release();
+            gateway.backend(BACKEND).health().release();
         }
     }
 

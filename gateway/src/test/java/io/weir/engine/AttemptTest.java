@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import java.time.Duration;
@@ -8,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class AttemptTest {
@@ -58,6 +60,37 @@ class AttemptTest {
         fixture.assertEndedCleanly();
         assertThat(fixture.record().attempts()).isEqualTo(2);
         assertThat(fixture.breakerCounts()).isEqualTo("2/0");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"200, 300", "404, 300", "503, 0"})
+    void recordsTheRoutesUsualTimeUnlessTheBackendFailed(int status, int usualMillis) {
+        long[] usualNanos = {0};
+        for (int i = 0; i < 5; i++) {
+            ExchangeFixture call = new ExchangeFixture(fixture.usualTime);
+            // Each fixture has its own clock.
+            call.advance(Duration.ofSeconds(i));
+            call.start().attempt().connects();
+            call.advance(Duration.ofMillis(300));
+            call.attempt().begins(status);
+            call.finish();
+            call.assertEndedCleanly();
+            usualNanos[0] = fixture.usualTime.nanos(call.now());
+        }
+        assertThat(usualNanos[0]).isCloseTo(usualMillis * 1_000_000L, withinPercentage(4));
+    }
+
+    @Test
+    void recordsNoUsualTimeForWhichTheCallerWasWaitedFor() {
+        ExchangeFixture call = fixture;
+        for (int i = 0; i < 5; i++) {
+            call = new ExchangeFixture(fixture.usualTime);
+            call.advance(Duration.ofSeconds(i));
+            call.start().attempt().connects().isHeldUp = true;
+            call.advance(Duration.ofMillis(300));
+            call.finish();
+        }
+        assertThat(fixture.usualTime.nanos(call.now())).isBetween(1L, 10_000L);
     }
 
     /** A 101 would switch the protocol of the caller's connection; the others are not HTTP statuses. */
@@ -113,9 +146,9 @@ class AttemptTest {
 
     @Test
     void isRetriedAfterTheAttemptTimeout() {
-        fixture.withRetry(ExchangeFixture.SLOW).start();
+        fixture.withRetry(ExchangeFixture.STALL).start();
         fixture.attempt().connects();
-        fixture.advance(ExchangeFixture.SLOW);
+        fixture.advance(ExchangeFixture.STALL);
         fixture.advance(ExchangeFixture.BACKOFF);
         assertThat(fixture.attempts).hasSize(2);
         fixture.finish();
@@ -127,7 +160,7 @@ class AttemptTest {
 
     @Test
     void attemptTimeoutExcludesTheTimeOfTheUpload() {
-        fixture.withRetry(ExchangeFixture.SLOW).withRequestBody().start();
+        fixture.withRetry(ExchangeFixture.STALL).withRequestBody().start();
         FakeAttempt attempt = fixture.attempt().waitsForBody();
         for (int i = 0; i < 3; i++) {
             fixture.advance(ExchangeFixture.BODY_IDLE.dividedBy(2));
@@ -144,11 +177,11 @@ class AttemptTest {
     @Test
     void reportsNoNegativeTimeIfTheCallerHoldsUpBothDirections() {
         List<Duration> recorded = new ArrayList<>();
-        fixture.breaker.resilience4j().getEventPublisher().onSuccess(event -> recorded.add(event.getElapsedDuration()));
+        fixture.health.resilience4j().getEventPublisher().onSuccess(event -> recorded.add(event.getElapsedDuration()));
         fixture.withRequestBody().start();
         FakeAttempt attempt = fixture.attempt().waitsForBody().begins(200);
         attempt.isHeldUp = true;
-        fixture.advance(ExchangeFixture.SLOW);
+        fixture.advance(ExchangeFixture.STALL);
         attempt.answers();
         fixture.finish();
 
@@ -180,7 +213,7 @@ class AttemptTest {
     void isNotRetriedIfTheBreakerHasOpened() {
         fixture.withRetry().start();
         fixture.attempt().fails();
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         fixture.advance(ExchangeFixture.BACKOFF);
 
         fixture.assertEndedCleanly();
@@ -258,27 +291,51 @@ class AttemptTest {
     void countsAsOverdueWhileItIsInFlight() {
         fixture.start();
         fixture.attempt().connects();
-        fixture.advance(ExchangeFixture.SLOW.plusMillis(1));
-        assertThat(fixture.breaker.overdue()).isOne();
+        fixture.advance(ExchangeFixture.STALL.plusMillis(1));
+        assertThat(fixture.health.overdue()).isOne();
 
         fixture.finish();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
-                .isOne();
+        assertThat(fixture.breakerCounts()).isEqualTo("1/0");
     }
 
     @Test
-    void isASlowCallIfTheCallerLeavesAfterTheThreshold() {
+    void isNotOverdueByAPauseOfTheGateway() {
         fixture.start();
         fixture.attempt().connects();
-        fixture.advance(ExchangeFixture.SLOW.plusMillis(1));
+        fixture.pause(ExchangeFixture.STALL.plusMillis(1));
+        assertThat(fixture.health.overdue()).isZero();
+
+        fixture.advance(ExchangeFixture.STALL);
+        assertThat(fixture.health.overdue()).isOne();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void isNoFailureIfTheGatewayPausedForAPartOfTheDeadline() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.pause(Duration.ofMillis(200));
+        fixture.advance(ExchangeFixture.DEADLINE.minusMillis(200));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void isNoResultIfTheCallerLeaves() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.STALL.plusMillis(1));
         fixture.exchange().callerLeft();
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.breakerCounts()).isEqualTo("1/0");
-        assertThat(fixture.breaker.resilience4j().getMetrics().getNumberOfSlowCalls())
-                .isOne();
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+        assertThat(fixture.health.overdue()).isZero();
     }
 
     @Test

@@ -179,7 +179,7 @@ class DryRunIT {
     @Door.Each
     void countsRefusalsOfABreakerThatStillOpensAndCloses(Door door) {
         recordCounts("breaker", "circuit-open");
-        CircuitBreaker breaker = gateway.backend("breaker").breaker().resilience4j();
+        CircuitBreaker breaker = gateway.backend("breaker").health().resilience4j();
         backend.behave((request, conversation) -> conversation.answer(503, "no"));
         for (int i = 0; i < 30; i++) {
             // The backend's own answer: no call is refused.

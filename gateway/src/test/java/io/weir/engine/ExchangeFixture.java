@@ -3,19 +3,21 @@ package io.weir.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
-import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.weir.drain.Drain;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
-import io.weir.health.Breaker;
+import io.weir.health.Health;
+import io.weir.health.Probe;
+import io.weir.health.ProbeMode;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
@@ -23,6 +25,7 @@ import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
 import io.weir.retry.RetryProperties;
+import io.weir.testing.TestHealth;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -48,7 +51,7 @@ final class ExchangeFixture {
     static final Duration DEADLINE = Duration.ofSeconds(2);
     static final Duration MAX_WAIT = Duration.ofMillis(100);
     static final Duration CONNECT_TIMEOUT = Duration.ofMillis(250);
-    static final Duration SLOW = Duration.ofMillis(500);
+    static final Duration STALL = Duration.ofMillis(500);
     static final Duration STREAM_IDLE = Duration.ofSeconds(30);
     static final Duration BODY_IDLE = Duration.ofSeconds(1);
     static final Duration READ_IDLE = Duration.ofSeconds(20);
@@ -75,12 +78,15 @@ final class ExchangeFixture {
     final List<ExchangeRecord> ended = new ArrayList<>();
     final RecordingObserver observer = new RecordingObserver();
     final InFlightCounter inFlight = new InFlightCounter();
+    final UsualTime usualTime;
     final Drain drain = new Drain();
     final Engine engine;
-    final Breaker breaker;
+    final Health health;
     final ServiceTimeEstimate serviceTime;
+    /** The copies of requests that were sent as probes. */
+    final List<ProbeRequest> probes = new ArrayList<>();
 
-    private final Breaker otherBreaker;
+    private final Health otherHealth;
     private final BitSet failures = BackendSettings.bits(Set.of(500, 501, 502, 503, 504));
     private Mode mode = Mode.REQUEST;
     private Enforcement enforcement = Enforcement.FULL;
@@ -89,8 +95,18 @@ final class ExchangeFixture {
     private @Nullable Exchange exchange;
     private boolean permitTaken;
     private @Nullable RuntimeException startFailure;
+    private @Nullable ProbeMode probeMode;
+
+    @Nullable
+    Probe lastProbe;
 
     ExchangeFixture() {
+        this(new UsualTime());
+    }
+
+    /** A fixture whose route has the same usual time as that of another fixture. */
+    ExchangeFixture(UsualTime usualTime) {
+        this.usualTime = usualTime;
         channel.freezeTime();
         engine = new Engine(
                 this::now,
@@ -98,27 +114,25 @@ final class ExchangeFixture {
                 drain,
                 new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
                 new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
-                (created, admission, permission, now) -> {
-                    FakeAttempt attempt = new FakeAttempt(created, admission, permission, now);
+                (created, admission, evidence, now) -> {
+                    FakeAttempt attempt = new FakeAttempt(created, admission, evidence, now);
                     attempt.startFailure = startFailure;
                     attempts.add(attempt);
                     return attempt;
+                },
+                (probed, request, probe) -> {
+                    probes.add(request);
+                    lastProbe = probe;
                 });
-        breaker = breaker();
-        otherBreaker = breaker();
-        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), breaker, this::now);
+        health = health(bulkhead);
+        otherHealth = health(otherBulkhead);
+        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), health, this::now);
     }
 
-    private Breaker breaker() {
-        CircuitBreakerConfig config = CircuitBreakerConfig.custom()
-                .slowCallDurationThreshold(SLOW)
-                .minimumNumberOfCalls(100)
-                .build();
-        return new Breaker(
-                CircuitBreaker.of("orders", config),
-                new RecoveryProperties(Duration.ofMillis(200), 5, null),
-                this::now,
-                () -> 0.5);
+    private Health health(QueueingBulkhead permits) {
+        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(200), 5, null);
+        return TestHealth.of(
+                TestHealth.settings(DEADLINE, 100, STALL, recovery), TestHealth.permitsOf(permits), this::now);
     }
 
     // ---------------------------------------------------------------- setup
@@ -151,6 +165,12 @@ final class ExchangeFixture {
     /** Answers with this status are not recorded as failures. */
     ExchangeFixture withoutFailure(int status) {
         failures.clear(status);
+        return this;
+    }
+
+    /** Sets the route's probes. */
+    ExchangeFixture withProbes(ProbeMode mode) {
+        probeMode = mode;
         return this;
     }
 
@@ -197,21 +217,23 @@ final class ExchangeFixture {
         return this;
     }
 
-    private Route route() {
+    Route route() {
         return new Route(
                 "orders",
-                backend("orders", bulkhead, breaker),
+                backend("orders", bulkhead, health),
                 DEADLINE.toNanos(),
                 mode,
                 routeLimit,
                 retry,
                 fallback,
-                backend("other", otherBulkhead, otherBreaker),
+                backend("other", otherBulkhead, otherHealth),
                 ended::add,
-                inFlight);
+                inFlight,
+                usualTime,
+                probeMode);
     }
 
-    private Backend backend(String name, QueueingBulkhead calls, Breaker usedBreaker) {
+    private Backend backend(String name, QueueingBulkhead calls, Health usedHealth) {
         BackendSettings settings = new BackendSettings(
                 name,
                 URI.create("http://orders:8080"),
@@ -226,7 +248,7 @@ final class ExchangeFixture {
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 10), now());
         return new Backend(
-                settings, calls, streams, dryRunBulkhead, usedBreaker, POOL, retryBudget, serviceTime, observer);
+                settings, calls, streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
     }
 
     Exchange exchange() {
@@ -260,6 +282,17 @@ final class ExchangeFixture {
     }
 
     void advance(Duration time) {
+        long step = TimeUnit.MILLISECONDS.toNanos(LoopPauses.TICK_MILLIS);
+        long left = time.toNanos();
+        do {
+            channel.advanceTimeBy(Math.min(left, step), TimeUnit.NANOSECONDS);
+            channel.runPendingTasks();
+            left -= step;
+        } while (left > 0);
+    }
+
+    /** Time passes while the event loop stands still. */
+    void pause(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         channel.runPendingTasks();
     }
@@ -332,11 +365,13 @@ final class ExchangeFixture {
                     .as("permits of the fallback in use")
                     .isZero();
         }
-        assertThat(breaker.overdue()).as("overdue calls").isZero();
-        assertThat(breaker.probesUnderWay()).as("probes").isZero();
+        assertThat(health.overdue()).as("overdue calls").isZero();
+        assertThat(health.probesUnderWay()).as("probes").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
         assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
+        // The measurement of pauses stops at its next tick.
+        advance(Duration.ofMillis(LoopPauses.TICK_MILLIS));
         assertThat(channel.runScheduledPendingTasks())
                 .as("time to the next timer")
                 .isEqualTo(-1);
@@ -347,7 +382,7 @@ final class ExchangeFixture {
 
     /** The calls that the breaker recorded: succeeded/failed. */
     String breakerCounts() {
-        CircuitBreaker.Metrics metrics = breaker.resilience4j().getMetrics();
+        CircuitBreaker.Metrics metrics = health.resilience4j().getMetrics();
         return metrics.getNumberOfSuccessfulCalls() + "/" + metrics.getNumberOfFailedCalls();
     }
 

@@ -6,7 +6,6 @@ import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.weir.health.Breaker.Permission;
 import io.weir.outcome.Reason;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -27,6 +26,8 @@ final class FakeAttempt extends Attempt {
     boolean isWaitingForUpload;
     boolean isHeldUp;
     int cancelled;
+    /** Runs at each cancellation. */
+    Runnable onCancel = () -> {};
 
     /** Thrown by {@link #start}; null: the attempt starts. */
     @Nullable
@@ -39,8 +40,8 @@ final class FakeAttempt extends Attempt {
     private boolean complete;
     private long bytes;
 
-    FakeAttempt(Exchange exchange, Admission admission, Permission permission, long now) {
-        super(exchange, admission, permission, now);
+    FakeAttempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        super(exchange, admission, evidence, now);
         this.startedAt = now;
     }
 
@@ -158,6 +159,7 @@ final class FakeAttempt extends Attempt {
     @Override
     void cancel() {
         cancelled++;
+        onCancel.run();
     }
 
     @Override

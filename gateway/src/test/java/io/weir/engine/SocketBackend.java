@@ -1,9 +1,7 @@
 package io.weir.engine;
 
-import io.github.resilience4j.circuitbreaker.CircuitBreaker;
-import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.netty.channel.EventLoop;
-import io.weir.health.Breaker;
+import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
@@ -13,6 +11,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.testing.TestBackend;
+import io.weir.testing.TestHealth;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Set;
@@ -26,7 +25,7 @@ final class SocketBackend implements AutoCloseable {
 
     final LoopResources loops = LoopResources.create("socket-backend", 1, true);
     final QueueingBulkhead bulkhead = new QueueingBulkhead(20, 0);
-    final Breaker breaker;
+    final Health health;
     final Pool pool;
     final Backend backend;
 
@@ -36,15 +35,10 @@ final class SocketBackend implements AutoCloseable {
      * @param healthPath as in {@link RecoveryProperties}
      */
     SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
-        breaker = new Breaker(
-                CircuitBreaker.of(
-                        "orders",
-                        CircuitBreakerConfig.custom()
-                                .waitDurationInOpenState(Duration.ofMinutes(10))
-                                .build()),
-                new RecoveryProperties(Duration.ofMillis(10), 5, healthPath),
-                System::nanoTime,
-                () -> 0.5);
+        health = TestHealth.of(
+                TestHealth.settings(
+                        deadline, 20, null, new RecoveryProperties(null, Duration.ofMillis(10), 5, healthPath)),
+                System::nanoTime);
         pool = new Pool(
                 "orders",
                 URI.create(server.uri()),
@@ -69,11 +63,11 @@ final class SocketBackend implements AutoCloseable {
                 bulkhead,
                 new QueueingBulkhead(1, 0),
                 null,
-                breaker,
+                health,
                 pool,
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
                 new ServiceTimeEstimate(
-                        new LittlesLawProperties(Duration.ofSeconds(10), 1.5), breaker, System::nanoTime),
+                        new LittlesLawProperties(Duration.ofSeconds(10), 1.5), health, System::nanoTime),
                 BackendObserver.NONE);
     }
 

@@ -104,12 +104,12 @@ class FallbackIT extends GatewayTests {
 
     @Door.Each
     void replacesARefusalIfTheBreakerIsOpen(Door door) throws IOException {
-        gateway.backend("orders").breaker().forceOpen();
+        gateway.backend("orders").health().forceOpen();
         String path = door.path("static", "open");
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
 
-        gateway.backend("orders").breaker().release();
+        gateway.backend("orders").health().release();
         assertStaticAnswer(door, "static", path, answer, Reason.CIRCUIT_OPEN);
     }
 
@@ -225,12 +225,12 @@ class FallbackIT extends GatewayTests {
     void returnsTheFirstRefusalIfTheOtherBackendRefusesToo(Door door) throws Exception {
         CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("plain", "occupies"));
         HeldCalls.Held held = calls.next();
-        gateway.backend("spare").breaker().forceOpen();
+        gateway.backend("spare").health().forceOpen();
         String path = door.path("other-full", "both");
 
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
 
-        gateway.backend("spare").breaker().release();
+        gateway.backend("spare").health().release();
         assertRefused(refused, Reason.BULKHEAD_FULL);
         gateway.assertTold(door, "other-full", path, 503, "bulkhead-full");
         held.answer();

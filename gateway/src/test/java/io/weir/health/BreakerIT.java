@@ -41,7 +41,9 @@ class BreakerIT extends GatewayTests {
     /** The configured {@code minimum-number-of-calls}. */
     private static final int MINIMUM_CALLS = 4;
 
-    private static final int HALF_OPEN_CALLS = 5;
+    /** The limit with which a recovery starts. */
+    private static final int RAMP_START = 5;
+
     private static final long PROBE_INTERVAL_MILLIS = 100;
 
     private static final TestBackend.Behaviour FAILS =
@@ -72,11 +74,18 @@ class BreakerIT extends GatewayTests {
                         // No probe is due within a test, so every call is refused while open.
                         "recovery: { probe-interval: 60s }")
                 .backend(
-                        "impatient",
+                        "stalls",
                         backend.uri(),
                         "deadline: 60s",
-                        "circuit-breaker: { " + WINDOW + ", max-wait-duration-in-half-open-state: 1500ms }",
-                        "recovery: { probe-interval: 100ms, max-probes: 1 }")
+                        "circuit-breaker: { " + WINDOW + ", stall-calls: 4, stall-duration: 60ms }",
+                        "recovery: { probe-interval: 100ms }")
+                .backend(
+                        "ramp",
+                        backend.uri(),
+                        "deadline: 60s",
+                        "bulkhead: { max-concurrent-calls: 64, queue-capacity: 64, max-wait-duration: 60s }",
+                        "circuit-breaker: { " + WINDOW + " }",
+                        "recovery: { probe-interval: 100ms }")
                 .backend(
                         "checked",
                         backend.uri(),
@@ -92,7 +101,8 @@ class BreakerIT extends GatewayTests {
                 .route("single", "single")
                 .route("picky", "picky")
                 .route("slow", "slow")
-                .route("impatient", "impatient")
+                .route("stalls", "stalls")
+                .route("ramp", "ramp")
                 .route("checked", "checked")
                 .start();
     }
@@ -131,19 +141,64 @@ class BreakerIT extends GatewayTests {
 
     @Door.Each
     void opensWhileCallsHang(Door door) throws IOException {
-        List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("slow", "hangs"));
+        List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("stalls", "hangs"));
 
-        await().until(() -> breaker("slow").state() == State.OPEN);
+        await().until(() -> breaker("stalls").state() == State.OPEN);
 
-        // No call has ended.
-        await().until(() -> calls.inside() == MINIMUM_CALLS);
+        // No call has ended, and none holds a permit that the backend needs when it has recovered.
         assertThat(hanging).noneMatch(CompletableFuture::isDone);
-        String path = door.path("slow", "behind-the-hang");
+        assertThat(gateway.backend("stalls").bulkhead().inUse()).isZero();
+        assertThat(breaker("stalls").why())
+                .startsWith("stalled, no answer for ")
+                .endsWith(", 4 calls unanswered");
+        String path = door.path("stalls", "behind-the-hang");
         TestCaller.Answer refused = TestCaller.get(gateway.port(), path);
-        assertRefused(gateway, door, "slow", path, refused, Reason.CIRCUIT_OPEN);
-        assertThat(calls.calls()).isEqualTo(MINIMUM_CALLS);
+        assertRefused(gateway, door, "stalls", path, refused, Reason.CIRCUIT_OPEN);
         calls.release();
         hanging.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+        await().until(() -> breaker("stalls").state() == State.CLOSED);
+    }
+
+    @Door.Each
+    void noCallerWaitsWhileTheBackendHangs(Door door) throws Exception {
+        List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("stalls", "hangs"));
+        await().until(() -> breaker("stalls").state() == State.OPEN);
+        for (int i = 0; i < MINIMUM_CALLS; i++) {
+            calls.next();
+        }
+
+        // Each of these requests would have been a probe, and would have waited.
+        String path = door.path("stalls", "meanwhile");
+        ask(path, () -> calls.calls() >= MINIMUM_CALLS + 3);
+        TestBackend.Request copy = calls.next().request();
+        assertThat(copy.target()).endsWith("/meanwhile");
+        assertThat(copy.header("weir-probe")).isEqualTo("shadow");
+
+        calls.release();
+        hanging.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+    }
+
+    @Door.Each
+    void oneCallerAtATimeIsTheProbeWhereNoRequestCanBeCopied(Door door) throws Exception {
+        List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("stalls", "hangs"));
+        await().until(() -> breaker("stalls").state() == State.OPEN);
+        String path = door.path("stalls", "post");
+        await().until(() -> {
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                // Refused after the stall time, if it was the probe.
+                assertRefused(caller.request("POST", path), Reason.CIRCUIT_OPEN);
+            }
+            return calls.calls() >= MINIMUM_CALLS + 2;
+        });
+        assertThat(calls.most()).isLessThanOrEqualTo(MINIMUM_CALLS + 2);
+
+        calls.release();
+        hanging.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
+        await().until(() -> {
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                return caller.request("POST", path).status() == 200;
+            }
+        });
     }
 
     @Door.Each
@@ -154,10 +209,6 @@ class BreakerIT extends GatewayTests {
             assertRefused(gateway, door, "orders", path, late, Reason.DEADLINE_EXCEEDED);
         }
         gateway.assertFed("orders", 0, 0, 0);
-
-        // A deadline beyond the slow-call threshold does count.
-        TestCaller.get(gateway.port(), door.path("slow", "hurry"), "X-Request-Timeout: 800ms");
-        gateway.assertFed("slow", 1, 1, 1);
     }
 
     @Door.Each
@@ -174,14 +225,14 @@ class BreakerIT extends GatewayTests {
         gateway.assertFed("orders", 0, 0, 0);
         await().until(() -> gateway.backend("orders").pool().acquired() == 0);
 
-        // A caller that disconnects after the slow-call threshold leaves a slow call.
+        // A caller that disconnects late is no result either; only the wait counts.
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            caller.send(TestCaller.head("GET", door.path("slow", "leaves-late")));
-            await().until(() -> breaker("slow").overdue() == 1);
+            caller.send(TestCaller.head("GET", door.path("stalls", "leaves-late")));
+            await().until(() -> breaker("stalls").overdue() == 1);
             caller.reset();
         }
-        gateway.assertTold(door, "slow", door.path("slow", "leaves-late"), 499, "client-closed");
-        gateway.assertFed("slow", 1, 0, 1);
+        gateway.assertTold(door, "stalls", door.path("stalls", "leaves-late"), 499, "client-closed");
+        gateway.assertFed("stalls", 0, 0, 0);
     }
 
     // ---------------------------------------------------------------- recovery
@@ -219,74 +270,58 @@ class BreakerIT extends GatewayTests {
     }
 
     @Door.Each
-    void limitsCallsWhileHalfOpen(Door door) throws Exception {
-        open(door, "orders");
+    void raisesTheLimitWithEachGoodAnswerAndQueuesTheOthers(Door door) throws Exception {
+        open(door, "ramp");
         backend.behave(calls);
-        HeldCalls.Held probe = probe(door.path("orders", "probe"));
-        // No second probe starts while the first is under way.
-        for (int i = 0; i < 10; i++) {
-            assertRefused(TestCaller.get(gateway.port(), door.path("orders", "beside")), Reason.CIRCUIT_OPEN);
-        }
-        assertThat(calls.calls()).isEqualTo(1);
-        assertThat(breaker("orders").state()).isEqualTo(State.OPEN);
+        probe(door.path("ramp", "probe")).answer();
+        await().until(() -> breaker("ramp").state() == State.HALF_OPEN);
 
-        probe.answer();
-        await().until(() -> breaker("orders").state() == State.HALF_OPEN);
-        int more = HALF_OPEN_CALLS - 1;
-        List<CompletableFuture<TestCaller.Answer>> rush = ask(20, door.path("orders", "rush"));
-        await().until(() -> calls.inside() == more
-                && rush.stream().filter(CompletableFuture::isDone).count() == 20 - more);
+        // A failure keeps the ramp from closing after a second.
+        List<CompletableFuture<TestCaller.Answer>> rush = ask(20, door.path("ramp", "rush"));
+        await().until(() -> calls.inside() == RAMP_START
+                && gateway.backend("ramp").bulkhead().queued() == 20 - RAMP_START);
+        calls.next().then(FAILS);
+        await().until(() -> gateway.backend("ramp").bulkhead().queued() == 20 - RAMP_START - 1);
+        assertThat(calls.most()).isEqualTo(RAMP_START);
+        calls.next().answer();
+        await().until(() -> calls.inside() == RAMP_START + 1);
 
-        for (int i = 0; i < more; i++) {
-            calls.next().answer();
-        }
-        await().until(() -> breaker("orders").state() == State.CLOSED);
+        calls.release();
+        await().until(() -> breaker("ramp").state() == State.CLOSED);
         List<Integer> statuses =
                 rush.stream().map(answer -> answer.join().status()).toList();
-        assertThat(statuses.stream().filter(status -> status == 200)).hasSize(more);
-        assertThat(calls.most()).isEqualTo(more);
+        assertThat(statuses.stream().filter(status -> status == 200)).hasSize(19);
+        assertThat(gateway.backend("ramp").bulkhead().maxConcurrentCalls()).isEqualTo(64);
     }
 
     @Door.Each
-    void leavesHalfOpenEvenIfCallersDisconnect(Door door) throws Exception {
+    void leavesHalfOpenWithoutTraffic(Door door) throws Exception {
         open(door, "orders");
         backend.behave(calls);
         probe(door.path("orders", "probe")).answer();
         await().until(() -> breaker("orders").state() == State.HALF_OPEN);
-        // Each call takes a half-open permission and returns it unused.
-        for (int i = 0; i < 2 * HALF_OPEN_CALLS; i++) {
-            try (TestCaller caller = TestCaller.to(gateway.port())) {
-                caller.send(TestCaller.head("GET", door.path("orders", "leaves-half-open" + i)));
-                calls.next();
-                caller.reset();
-            }
-            gateway.logged(door.path("orders", "leaves-half-open" + i));
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("GET", door.path("orders", "leaves-half-open")));
+            calls.next();
+            caller.reset();
         }
-        assertThat(breaker("orders").state()).isEqualTo(State.HALF_OPEN);
-        backend.behave(TestBackend.ECHO);
-        for (int i = 1; i < HALF_OPEN_CALLS; i++) {
-            assertThat(TestCaller.get(gateway.port(), door.path("orders", "stays"))
-                            .status())
-                    .isEqualTo(200);
-        }
-        assertThat(breaker("orders").state()).isEqualTo(State.CLOSED);
+
+        await().until(() -> breaker("orders").state() == State.CLOSED);
     }
 
     @Door.Each
-    void leavesHalfOpenEvenIfCallsHang(Door door) throws Exception {
-        open(door, "impatient");
+    void opensAgainIfCallsHangWhileHalfOpen(Door door) throws Exception {
+        open(door, "stalls");
         backend.behave(calls);
-        probe(door.path("impatient", "probe")).answer();
-        await().until(() -> breaker("impatient").state() == State.HALF_OPEN);
-        List<CompletableFuture<TestCaller.Answer>> hanging =
-                ask(HALF_OPEN_CALLS - 1, door.path("impatient", "hangs-half-open"));
-        await().until(() -> calls.inside() == HALF_OPEN_CALLS - 1);
+        probe(door.path("stalls", "probe")).answer();
+        await().until(() -> breaker("stalls").state() == State.HALF_OPEN);
+        List<CompletableFuture<TestCaller.Answer>> hanging = ask(MINIMUM_CALLS, door.path("stalls", "hangs-half-open"));
 
-        await().until(() -> breaker("impatient").state() == State.OPEN);
+        await().until(() -> breaker("stalls").state() == State.OPEN);
 
         calls.release();
         hanging.forEach(answer -> assertThat(answer.join().status()).isEqualTo(200));
-        ask(door.path("impatient", "again"), () -> breaker("impatient").state() == State.CLOSED);
+        ask(door.path("stalls", "again"), () -> breaker("stalls").state() == State.CLOSED);
     }
 
     @Door.Each
@@ -312,11 +347,8 @@ class BreakerIT extends GatewayTests {
         assertThat(breaker("checked").state()).isEqualTo(State.OPEN);
 
         backend.behave(TestBackend.ECHO);
-        await().until(() -> breaker("checked").state() == State.HALF_OPEN);
-        for (int i = 1; i < HALF_OPEN_CALLS; i++) {
-            assertThat(TestCaller.get(gateway.port(), path).status()).isEqualTo(200);
-        }
         await().until(() -> breaker("checked").state() == State.CLOSED);
+        assertThat(TestCaller.get(gateway.port(), path).status()).isEqualTo(200);
     }
 
     // ---------------------------------------------------------------- forced states
@@ -382,8 +414,7 @@ class BreakerIT extends GatewayTests {
             assertThat(answer.status()).isEqualTo(500);
             assertThat(answer.text()).isEqualTo("backend failure");
         }
-        // A hang cannot open it either: overdue calls are counted by the same breaker.
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.DISABLED);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(State.DISABLED);
 
         force("orders", "released");
         assertThat(breaker("orders").state()).isEqualTo(State.CLOSED);
@@ -392,8 +423,8 @@ class BreakerIT extends GatewayTests {
 
     // ---------------------------------------------------------------- fixtures
 
-    private static Breaker breaker(String name) {
-        return gateway.backend(name).breaker();
+    private static Health breaker(String name) {
+        return gateway.backend(name).health();
     }
 
     /** Opens a breaker by failed calls. */
@@ -428,12 +459,9 @@ class BreakerIT extends GatewayTests {
         return answers;
     }
 
-    /** Sends requests until one becomes the probe. */
-    private HeldCalls.Held probe(String path) throws InterruptedException {
-        while (calls.inside() == 0) {
-            CompletableFuture<TestCaller.Answer> asked = TestCaller.ask(gateway.port(), path);
-            await().until(() -> asked.isDone() || calls.inside() > 0);
-        }
+    /** Sends requests until a copy of one is the probe. */
+    private HeldCalls.Held probe(String path) throws IOException, InterruptedException {
+        ask(path, () -> calls.inside() > 0);
         return calls.next();
     }
 

@@ -197,7 +197,7 @@ class BackendFaultsIT {
 
         // The default minimum-number-of-calls is 10.
         assertThat(asked).isEqualTo(11);
-        assertThat(gateway.backend(BACKEND).breaker().state()).isEqualTo(State.OPEN);
+        assertThat(gateway.backend(BACKEND).health().state()).isEqualTo(State.OPEN);
         assertRefused(answer, 503, "circuit-open", "destination_unavailable");
         assertThat(Integer.parseInt(answer.header("retry-after"))).isBetween(1, 30);
         assertThat(answer.problem().path("retry-after-ms").asInt()).isBetween(1_000, 30_000);
@@ -428,11 +428,7 @@ class BackendFaultsIT {
             gateway.assertTold(door, "broken", path, 500, "internal-error");
             gateway.assertNothingHeld();
         }
-        assertThat(gateway.backend(BACKEND)
-                        .breaker()
-                        .resilience4j()
-                        .getMetrics()
-                        .getNumberOfFailedCalls())
+        assertThat(gateway.backend(BACKEND).health().resilience4j().getMetrics().getNumberOfFailedCalls())
                 .isZero();
     }
 

@@ -115,7 +115,7 @@ class BulkheadIT extends GatewayTests {
         await().until(() -> gateway.lines(door.path("orders", "stampede")).size() == callers);
         gateway.assertMetered(door.id("orders"), "2xx");
         gateway.assertMetered(door.id("orders"), "bulkhead-full");
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
     }
 
     @Door.Each
@@ -174,9 +174,9 @@ class BulkheadIT extends GatewayTests {
         assertThat(shed("walk-in", Reason.BULKHEAD_FULL)).isEqualTo(before + 30);
 
         // A full bulkhead is not the backend's failure.
-        assertThat(gateway.backend("walk-in").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(gateway.backend("walk-in").health().state()).isEqualTo(State.CLOSED);
         assertThat(gateway.backend("walk-in")
-                        .breaker()
+                        .health()
                         .resilience4j()
                         .getMetrics()
                         .getNumberOfNotPermittedCalls())

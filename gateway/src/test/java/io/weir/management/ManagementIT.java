@@ -126,7 +126,7 @@ class ManagementIT {
         assertThat(post(guarded, "/actuator/weir/orders", "{\"breaker\":\"open\"}", null)
                         .status())
                 .isEqualTo(401);
-        assertThat(guarded.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(guarded.backend("orders").health().state()).isEqualTo(State.CLOSED);
 
         assertThat(post(guarded, "/actuator/weir/orders", "{\"breaker\":\"open\"}", TOKEN)
                         .status())
@@ -173,7 +173,7 @@ class ManagementIT {
                         .isEqualTo(403);
             }
         }
-        assertThat(guarded.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(guarded.backend("orders").health().state()).isEqualTo(State.CLOSED);
         assertThat(guarded.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(limit);
         assertThat(guarded.bean(LiveConfiguration.class).history().changes()).isEmpty();
     }
@@ -211,7 +211,7 @@ class ManagementIT {
                     .as(path)
                     .isIn(404, 405);
         }
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(State.CLOSED);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
         assertThat(get("/actuator/circuitbreakers").at("/circuitBreakers").propertyNames())
                 .doesNotContain("unknown");
     }

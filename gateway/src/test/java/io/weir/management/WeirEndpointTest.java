@@ -7,6 +7,7 @@ import io.weir.door.RouteView;
 import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
+import io.weir.health.Health;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.testing.ObservedGateway;
@@ -28,6 +29,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 class WeirEndpointTest {
 
@@ -85,13 +87,17 @@ class WeirEndpointTest {
             fixture.clock.addAndGet(5_000_000);
         }
 
-        assertThat(json(endpoint.one("orders"))).isEqualTo(JsonMapper.shared().readTree("""
+        JsonNode shown = json(endpoint.one("orders"));
+        String since = ((ObjectNode) shown.get("breaker")).remove("since").stringValue();
+        assertThat(Instant.parse(since)).isBeforeOrEqualTo(Instant.now().minusSeconds(29));
+        assertThat(shown).isEqualTo(JsonMapper.shared().readTree("""
                                 {
                                   "uri": "http://orders:8080",
                                   "deadlineMs": 2000.0,
                                   "calls": {"active": 1, "limit": 2, "waiting": 0, "queueCapacity": 3, "maxWaitMs": 0.0},
                                   "streams": {"active": 1, "limit": 5},
-                                  "breaker": {"state": "closed", "forced": false, "failureRate": null,
+                                  "breaker": {"state": "closed", "forced": false, "enforced": true,
+                                    "why": "the start", "failureRate": null,
                                     "slowCallRate": null, "overdue": 0, "probes": 0, "nextProbeMs": null},
                                   "pool": {"acquired": 0, "idle": 0, "pending": 0, "limit": 23},
                                   "law": {"arrivalRate": 100.0, "serviceMs": 20.0, "waitingMs": 0.0,
@@ -109,7 +115,7 @@ class WeirEndpointTest {
 
     @Test
     void showsWhenTheNextProbeIsDue() {
-        fixture.breaker.resilience4j().transitionToOpenState();
+        fixture.health.resilience4j().transitionToOpenState();
 
         JsonNode breaker = json(endpoint.one("orders")).get("breaker");
 
@@ -159,14 +165,14 @@ class WeirEndpointTest {
         long now = fixture.clock.get();
 
         assertState(force("orders", "open"), "forced-open", true);
-        assertThat(fixture.breaker.permits(now)).isFalse();
+        assertThat(fixture.health.permits(now)).isFalse();
 
         assertState(force("orders", "closed"), "forced-closed", true);
-        assertThat(fixture.breaker.permits(now)).isTrue();
+        assertThat(fixture.health.permits(now)).isTrue();
 
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         assertState(force("orders", "released"), "closed", false);
-        assertThat(fixture.breaker.permits(now)).isTrue();
+        assertThat(fixture.health.permits(now)).isTrue();
     }
 
     @ParameterizedTest
@@ -182,7 +188,7 @@ class WeirEndpointTest {
                         400,
                         "detail",
                         "breaker: " + (word == null ? "missing" : word) + " (expected: open, closed or released)"));
-        assertThat(BackendMeters.stateWord(fixture.breaker)).isEqualTo("closed");
+        assertThat(Health.stateWord(fixture.health.state())).isEqualTo("closed");
     }
 
     @Test
@@ -219,7 +225,7 @@ class WeirEndpointTest {
         assertThat(response)
                 .extracting(WebEndpointResponse::getBody)
                 .isEqualTo(Map.of("status", 400, "detail", "max-concurrent-calls: 0 (expected: 1 to 1000000)"));
-        assertThat(BackendMeters.stateWord(fixture.breaker)).isEqualTo("closed");
+        assertThat(Health.stateWord(fixture.health.state())).isEqualTo("closed");
     }
 
     @Test

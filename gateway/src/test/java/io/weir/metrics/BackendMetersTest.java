@@ -87,24 +87,24 @@ class BackendMetersTest {
     @Test
     void showsTheStateOfTheBreaker() {
         assertState("closed", false);
-        fixture.breaker.resilience4j().transitionToOpenState();
+        fixture.health.resilience4j().transitionToOpenState();
         assertState("open", false);
-        fixture.breaker.resilience4j().transitionToHalfOpenState();
+        fixture.health.resilience4j().transitionToHalfOpenState();
         assertState("half-open", false);
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         assertState("forced-open", true);
-        fixture.breaker.forceClosed();
+        fixture.health.forceClosed();
         assertState("forced-closed", true);
-        fixture.breaker.release();
+        fixture.health.release();
         assertState("closed", false);
     }
 
     @Test
     void showsProbesAndOverdueCalls() {
-        fixture.breaker.overdueBegan(fixture.breaker.generation());
-        fixture.breaker.resilience4j().transitionToOpenState();
+        fixture.health.overdueBegan();
+        fixture.health.resilience4j().transitionToOpenState();
         fixture.clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
-        fixture.breaker.acquire(fixture.clock.get());
+        fixture.health.tryStartProbe(fixture.clock.get(), 0, false);
 
         assertThat(value(Meters.CALLS_OVERDUE)).isEqualTo(1);
         assertThat(value(Meters.BREAKER_PROBES)).isEqualTo(1);
@@ -158,7 +158,7 @@ class BackendMetersTest {
 
     @Test
     void doesNotLearnWhileTheBreakerIsOpen() {
-        fixture.breaker.resilience4j().transitionToOpenState();
+        fixture.health.resilience4j().transitionToOpenState();
 
         serve(3_000, 0, MS);
 
@@ -168,11 +168,11 @@ class BackendMetersTest {
     @Test
     void doesNotLearnAboveTheTrustedFailureRate() {
         for (int i = 0; i < 100; i++) {
-            fixture.breaker.resilience4j().acquirePermission();
+            fixture.health.resilience4j().acquirePermission();
             if (i % 5 == 0) {
-                fixture.breaker.resilience4j().onError(1, TimeUnit.MILLISECONDS, new IllegalStateException());
+                fixture.health.resilience4j().onError(1, TimeUnit.MILLISECONDS, new IllegalStateException());
             } else {
-                fixture.breaker.resilience4j().onSuccess(1, TimeUnit.MILLISECONDS);
+                fixture.health.resilience4j().onSuccess(1, TimeUnit.MILLISECONDS);
             }
         }
 

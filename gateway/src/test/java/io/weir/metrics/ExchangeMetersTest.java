@@ -81,7 +81,7 @@ class ExchangeMetersTest {
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
         HttpHeaders malformed = new DefaultHttpHeaders().add("x-request-timeout", "soon");
         fixture.refused(route, ObservedGateway.caller(malformed, null), Duration.ZERO);
-        fixture.breaker.forceOpen();
+        fixture.health.forceOpen();
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
         fixture.refused(route, ObservedGateway.caller(), Duration.ZERO);
 

@@ -217,7 +217,7 @@ class ReloadIT {
         reloaded(yaml(other, SMALL, PATIENT));
 
         assertThat(gateway.backend("orders").pool()).isNotSameAs(before.pool());
-        assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
+        assertThat(gateway.backend("orders").health()).isSameAs(before.health());
         assertThat(get(door).text()).isEqualTo("other");
         // The old pool drains: its idle connection is closed long before its idle time-out.
         await().until(() -> backend.connections() == 0);
@@ -291,25 +291,25 @@ class ReloadIT {
     @Test
     void keepsABreakerWithUnchangedSettings() {
         Backend before = gateway.backend("orders");
-        before.breaker().resilience4j().transitionToOpenState();
+        before.health().resilience4j().transitionToOpenState();
 
         reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 9"), PATIENT));
 
-        assertThat(gateway.backend("orders").breaker()).isSameAs(before.breaker());
+        assertThat(gateway.backend("orders").health()).isSameAs(before.health());
         assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.OPEN);
     }
 
     @Test
     void keepsTheStateOfABreakerIfOnlyDerivedSettingsChange() {
         Backend before = gateway.backend("orders");
-        before.breaker().resilience4j().transitionToOpenState();
+        before.health().resilience4j().transitionToOpenState();
 
         // The window size follows a limit above 20.
         reloaded(yaml(backend, SMALL.replace("calls: 2", "calls: 90"), PATIENT));
 
-        assertThat(gateway.backend("orders").breaker()).isNotSameAs(before.breaker());
+        assertThat(gateway.backend("orders").health()).isNotSameAs(before.health());
         assertThat(registered("orders"))
-                .isSameAs(gateway.backend("orders").breaker().resilience4j());
+                .isSameAs(gateway.backend("orders").health().resilience4j());
         assertThat(registered("orders").getState()).isEqualTo(CircuitBreaker.State.OPEN);
         assertThat(registered("orders").getCircuitBreakerConfig().getSlidingWindowSize())
                 .isEqualTo(90);
@@ -317,7 +317,7 @@ class ReloadIT {
 
     @Test
     void replacesABreakerWithChangedSettings() {
-        gateway.backend("orders").breaker().resilience4j().transitionToOpenState();
+        gateway.backend("orders").health().resilience4j().transitionToOpenState();
 
         reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
 
@@ -330,9 +330,9 @@ class ReloadIT {
     @CsvSource({"true, FORCED_OPEN", "false, DISABLED"})
     void keepsTheForcedStateOfAReplacedBreaker(boolean open, CircuitBreaker.State state) {
         if (open) {
-            gateway.backend("orders").breaker().forceOpen();
+            gateway.backend("orders").health().forceOpen();
         } else {
-            gateway.backend("orders").breaker().forceClosed();
+            gateway.backend("orders").health().forceClosed();
         }
 
         reloaded(yaml(backend, SMALL, PATIENT.replace("threshold: 60s", "threshold: 50s")));
@@ -366,7 +366,7 @@ class ReloadIT {
 
         assertThat(reload.join().problems()).isEmpty();
         assertThat(forced.join()).isEqualTo(200);
-        assertThat(gateway.backend("orders").breaker().state()).isEqualTo(state);
+        assertThat(gateway.backend("orders").health().state()).isEqualTo(state);
         assertThat(registered("orders").getState()).isEqualTo(state);
     }
 
@@ -538,8 +538,8 @@ class ReloadIT {
         assertThat(answer.join().text()).isEqualTo(Door.COMPILED.path("orders", "1"));
         await().until(() -> gateway.bean(RetiredGenerations.class).openResources() == 0);
         assertThat(registered("orders"))
-                .isSameAs(gateway.backend("orders").breaker().resilience4j())
-                .isNotSameAs(before.breaker().resilience4j());
+                .isSameAs(gateway.backend("orders").health().resilience4j())
+                .isNotSameAs(before.health().resilience4j());
         assertThat(gateway.bean(BulkheadRegistry.class).find("orders")).isPresent();
         assertThat(meters("orders")).isPositive();
         assertThat(get(Door.COMPILED).text()).isEqualTo("other");
@@ -642,7 +642,7 @@ class ReloadIT {
         assertThat(gateway.bean(LiveRoutes.class).get()).isSameAs(before);
         assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(2);
         assertThat(limitOfRoute()).isEqualTo(1);
-        assertThat(registered("orders")).isSameAs(orders.breaker().resilience4j());
+        assertThat(registered("orders")).isSameAs(orders.health().resilience4j());
         assertThat(get(Door.COMPILED).text()).isEqualTo(Door.COMPILED.path("orders", "1"));
         awaitNoResources("parcels");
 
@@ -651,7 +651,7 @@ class ReloadIT {
         assertThat(orders.bulkhead().maxConcurrentCalls()).isEqualTo(7);
         assertThat(limitOfRoute()).isEqualTo(5);
         assertThat(registered("parcels"))
-                .isSameAs(gateway.backend("parcels").breaker().resilience4j());
+                .isSameAs(gateway.backend("parcels").health().resilience4j());
         assertThat(gateway.bean(BulkheadRegistry.class).find("parcels")).isPresent();
         assertThat(meters("parcels")).isPositive();
         assertThat(get(Door.COMPILED).text()).isEqualTo("other");
@@ -753,7 +753,7 @@ class ReloadIT {
         assertThat(gateway.bean(LiveConfiguration.class).history().changes()).containsExactly(change);
         assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(7);
         assertThat(registered("orders"))
-                .isSameAs(gateway.backend("orders").breaker().resilience4j());
+                .isSameAs(gateway.backend("orders").health().resilience4j());
         for (Door door : Door.values()) {
             assertThat(get(door).text()).isEqualTo("other");
         }

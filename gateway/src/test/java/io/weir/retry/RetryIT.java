@@ -246,7 +246,7 @@ class RetryIT extends GatewayTests {
         JsonNode line = assertRefused(gateway, door, "fragile", path, answer, Reason.CIRCUIT_OPEN);
         assertThat(line.path("attempts").asInt()).isEqualTo(3);
         assertThat(asked.get()).isEqualTo(3);
-        assertThat(gateway.backend("fragile").breaker().state()).isEqualTo(State.OPEN);
+        assertThat(gateway.backend("fragile").health().state()).isEqualTo(State.OPEN);
     }
 
     @Door.Each

@@ -1,6 +1,5 @@
 package io.weir.testing;
 
-import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -24,13 +23,13 @@ import io.weir.engine.Route;
 import io.weir.engine.RouteObserver;
 import io.weir.engine.ServiceTimeEstimate;
 import io.weir.fallback.Fallback;
-import io.weir.health.Breaker;
-import io.weir.health.RecoveryProperties;
+import io.weir.health.Health;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.Meters;
@@ -59,12 +58,9 @@ public final class ObservedGateway implements AutoCloseable {
             new Engine(clock::get, () -> 0.5, drain, guard, new Limits(1_000_000, 1_000_000_000, 1_000_000_000));
     public final QueueingBulkhead bulkhead = new QueueingBulkhead(2, 3);
     public final QueueingBulkhead streams = new QueueingBulkhead(5, 0);
-    public final Breaker breaker = new Breaker(
-            CircuitBreaker.ofDefaults("orders"),
-            new RecoveryProperties(Duration.ofMillis(200), 5, null),
-            clock::get,
-            () -> 0.5);
-    public final ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(LAW, breaker, clock::get);
+    public final Health health =
+            TestHealth.of(TestHealth.settings(Duration.ofSeconds(2), 20, Duration.ofMillis(200)), clock::get);
+    public final ServiceTimeEstimate serviceTime = new ServiceTimeEstimate(LAW, health, clock::get);
     public final RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 0), clock.get());
     public final Pool pool;
     private final LoopResources loops = LoopResources.create("observe-test", 1, true);
@@ -88,7 +84,7 @@ public final class ObservedGateway implements AutoCloseable {
                 bulkhead,
                 streams,
                 100_000_000L,
-                breaker,
+                health,
                 pool,
                 retryBudget,
                 serviceTime.littlesLaw());
@@ -106,7 +102,7 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        return new Backend(settings, bulkhead, streams, null, breaker, pool, retryBudget, serviceTime, observer);
+        return new Backend(settings, bulkhead, streams, null, health, pool, retryBudget, serviceTime, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
@@ -120,7 +116,9 @@ public final class ObservedGateway implements AutoCloseable {
                 fallback,
                 null,
                 observer,
-                new InFlightCounter());
+                new InFlightCounter(),
+                new UsualTime(),
+                null);
     }
 
     /** Takes all permits. */

@@ -272,8 +272,7 @@ public final class TestGateway implements AutoCloseable {
     /** Closes all breakers and clears their windows. */
     public void calm() {
         bean(LiveRoutes.class).get().backends().values().forEach(backend -> {
-            backend.breaker().release();
-            backend.breaker().resilience4j().reset();
+            backend.health().release();
         });
     }
 
@@ -304,8 +303,8 @@ public final class TestGateway implements AutoCloseable {
         assertThat(backend.bulkhead().inUse()).as(backend.name() + ": permits").isZero();
         assertThat(backend.bulkhead().queued()).as(backend.name() + ": queued").isZero();
         assertThat(backend.streams().inUse()).as(backend.name() + ": streams").isZero();
-        assertThat(backend.breaker().overdue()).as(backend.name() + ": overdue").isZero();
-        assertThat(backend.breaker().probesUnderWay())
+        assertThat(backend.health().overdue()).as(backend.name() + ": overdue").isZero();
+        assertThat(backend.health().probesUnderWay())
                 .as(backend.name() + ": probes")
                 .isZero();
         assertThat(backend.pool().acquired())
@@ -397,7 +396,7 @@ public final class TestGateway implements AutoCloseable {
     public void assertFed(String backend, int calls, int failed, int slow) {
         await().atMost(PATIENCE).untilAsserted(() -> {
             CircuitBreaker.Metrics fed =
-                    backend(backend).breaker().resilience4j().getMetrics();
+                    backend(backend).health().resilience4j().getMetrics();
             assertThat(List.of(
                             fed.getNumberOfBufferedCalls(), fed.getNumberOfFailedCalls(), fed.getNumberOfSlowCalls()))
                     .as("%s: calls, failed, slow", backend)
@@ -412,9 +411,9 @@ public final class TestGateway implements AutoCloseable {
                     .as("the neighbour's status, " + door)
                     .isEqualTo(200);
         }
-        CircuitBreaker.Metrics fed = backend(NEIGHBOUR).breaker().resilience4j().getMetrics();
+        CircuitBreaker.Metrics fed = backend(NEIGHBOUR).health().resilience4j().getMetrics();
         assertThat(fed.getNumberOfFailedCalls()).as("the neighbour's failures").isZero();
-        assertThat(backend(NEIGHBOUR).breaker().state()).isEqualTo(CircuitBreaker.State.CLOSED);
+        assertThat(backend(NEIGHBOUR).health().state()).isEqualTo(CircuitBreaker.State.CLOSED);
     }
 
     @Override

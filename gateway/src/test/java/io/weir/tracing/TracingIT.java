@@ -244,11 +244,11 @@ class TracingIT {
     @Door.Each
     void describesARefusal(Door door) throws Exception {
         String path = door.path("orders", "refused");
-        gateway.backend("orders").breaker().forceOpen();
+        gateway.backend("orders").health().forceOpen();
         try {
             ask(path, "traceparent: " + traceParent("01"));
         } finally {
-            gateway.backend("orders").breaker().release();
+            gateway.backend("orders").health().release();
         }
 
         Span server = collector.server(path);

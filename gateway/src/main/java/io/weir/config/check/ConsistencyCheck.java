@@ -4,8 +4,10 @@ import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowT
 import io.weir.config.check.RoutesCheck.Route;
 import io.weir.config.check.ValidValues.Entry;
 import io.weir.engine.Mode;
-import io.weir.health.BreakerConfigs;
 import io.weir.health.CircuitBreakerProperties;
+import io.weir.health.HealthSettings;
+import io.weir.health.ProbeMode;
+import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.BulkheadScope;
 import io.weir.outcome.Reason;
 import java.time.Duration;
@@ -89,9 +91,11 @@ final class ConsistencyCheck {
         String deadline = backend + ".deadline";
         atMost(backend + ".bulkhead.max-wait-duration", deadline, "the deadline");
         atMost(backend + ".circuit-breaker.slow-call-duration-threshold", deadline, "the deadline");
+        atMost(backend + ".circuit-breaker.stall-duration", deadline, "the deadline");
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
         checkBreaker(backend);
+        checkProbe(backend);
         validValues
                 .explicit(backend + ".bulkhead.scope")
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
@@ -101,25 +105,44 @@ final class ConsistencyCheck {
 
     private void checkBreaker(String backend) {
         String breaker = backend + ".circuit-breaker";
-        Optional<Integer> maxCalls = validValues.value(backend + ".bulkhead.max-concurrent-calls", Integer.class);
         boolean counts = validValues
                 .value(breaker + ".sliding-window-type", SlidingWindowType.class)
                 .filter(type -> type == SlidingWindowType.COUNT_BASED)
                 .isPresent();
         Entry minimum =
                 validValues.explicit(breaker + ".minimum-number-of-calls").orElse(null);
-        if (minimum == null || maxCalls.isEmpty() || !counts) {
+        if (minimum == null || !counts) {
             return;
         }
         try {
             CircuitBreakerProperties properties =
                     Binder.get(environment).bindOrCreate(breaker, CircuitBreakerProperties.class);
-            int window = BreakerConfigs.slidingWindowSize(properties, maxCalls.get());
+            int window = HealthSettings.slidingWindowSize(properties);
             if ((Integer) minimum.value() > window) {
                 report(minimum, "at most the sliding window, " + window + " calls");
             }
         } catch (BindException e) {
             // PropertiesCheck has reported the value that does not convert.
+        }
+    }
+
+    private void checkProbe(String backend) {
+        Entry probe = validValues.explicit(backend + ".recovery.probe").orElse(null);
+        Optional<Entry> path = validValues.explicit(backend + ".recovery.health-path");
+        if (probe == null) {
+            return;
+        }
+        if (probe.value() == ProbeMode.PATH && path.isEmpty()) {
+            report(probe, "a health-path beside it");
+        } else if (probe.value() != ProbeMode.PATH && path.isPresent()) {
+            report(probe, "path, since a health-path is set");
+        }
+        if (probe.value() == ProbeMode.GRPC_HEALTH
+                && validValues
+                        .value(backend + ".protocol", UpstreamProtocol.class)
+                        .filter(protocol -> protocol == UpstreamProtocol.H2)
+                        .isEmpty()) {
+            report(probe, "protocol: h2 beside it, since gRPC needs HTTP/2");
         }
     }
 

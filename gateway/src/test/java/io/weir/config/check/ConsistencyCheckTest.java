@@ -128,13 +128,13 @@ class ConsistencyCheckTest {
                           backends:
                             orders:
                               uri: http://orders:8080
-                              circuit-breaker: { minimum-number-of-calls: 100 }
+                              circuit-breaker: { minimum-number-of-calls: 101 }
                         """,
                         problem(
                                 5,
                                 "weir.backends.orders.circuit-breaker.minimum-number-of-calls",
-                                "100",
-                                "expected: at most the sliding window, 64 calls")),
+                                "101",
+                                "expected: at most the sliding window, 100 calls")),
                 row(
                         "a window smaller than one",
                         """

@@ -24,8 +24,8 @@ class PropertiesTableTest {
                 .contains("| `deadline` | `2s` | time for an exchange, ")
                 .contains("| `uri` | required | address of the backend: `http://host:port` or ")
                 .contains("| `circuit-breaker.record-statuses` | `500`, `502`, `503`, `504` | ")
-                .contains("| `circuit-breaker.slow-call-duration-threshold` | half the backend's deadline | ")
-                .contains("| `circuit-breaker.minimum-number-of-calls` | 10, or the window if that is smaller | ")
+                .contains("| `circuit-breaker.slow-call-duration-threshold` | the backend's deadline | ")
+                .contains("| `circuit-breaker.minimum-number-of-calls` | 20, or the window if that is smaller | ")
                 .contains("| `fallback.body` | empty | ")
                 .contains("| `edge.max-header-size` | `16KB` | ")
                 .doesNotContain("{@code");

@@ -1,0 +1,203 @@
+package io.weir.engine;
+
+import io.weir.deadline.Deadline;
+import io.weir.health.BackendFailure;
+import io.weir.health.Generation;
+import io.weir.health.Health;
+import io.weir.health.Probe;
+import io.weir.outcome.Reason;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The evidence that one attempt gives to the backend's {@link Health}: whether it waits for too long, and its
+ * outcome. Only the first outcome counts.
+ *
+ * <p>All times are the backend's own: the time for which the caller sent its request or read the answer is
+ * excluded. Of a wait, pauses of the gateway itself are excluded, too.
+ */
+final class HealthEvidence {
+
+    private static final long NEVER = ExchangePhase.NEVER;
+    /** A call during which the gateway stood still for longer is no evidence that the backend is late. */
+    private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final Health health;
+    private final @Nullable Generation generation;
+    private final @Nullable Probe probe;
+    private final boolean isProbeRefusable;
+    private final LoopPauses pauses;
+    private final long pausedBeforeNanos;
+    private final long sentAt;
+    private final long stallNanos;
+    private final long abandonedNanos;
+    private boolean isReported;
+    private boolean isAnswered;
+    private boolean isOverdue;
+
+    private HealthEvidence(
+            Health health,
+            @Nullable Generation generation,
+            @Nullable Probe probe,
+            boolean isProbeRefusable,
+            Exchange exchange,
+            long now) {
+        this.health = health;
+        this.generation = generation;
+        this.probe = probe;
+        this.isProbeRefusable = isProbeRefusable;
+        this.sentAt = now;
+        this.pauses = exchange.engine().pausesOfLoopOf(exchange);
+        this.pausedBeforeNanos = pauses.nanos(now);
+        Route route = exchange.record().route();
+        long usualNanos = route.usualTime().nanos(now);
+        this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos);
+        this.abandonedNanos = health.settings().abandonedNanos(usualNanos);
+    }
+
+    /** The evidence of a call. The usual time of its route decides when the call waits for too long. */
+    static HealthEvidence ofCall(Health health, Generation generation, Exchange exchange, long now) {
+        return new HealthEvidence(health, generation, null, false, exchange, now);
+    }
+
+    /** The evidence of a probe. If it takes too long, its caller is refused. */
+    static HealthEvidence ofProbe(Health health, Probe probe, Exchange exchange, long now) {
+        return new HealthEvidence(health, null, probe, true, exchange, now);
+    }
+
+    /**
+     * The evidence of a call that an open breaker would have refused.
+     *
+     * @param probe the probe that the call is by the way; null: the call is no evidence
+     */
+    static HealthEvidence ofUnenforced(Health health, @Nullable Probe probe, Exchange exchange, long now) {
+        return new HealthEvidence(health, null, probe, false, exchange, now);
+    }
+
+    /** The final head of the answer has arrived. */
+    void answered(long now) {
+        if (!isAnswered) {
+            isAnswered = true;
+            health.answered(generation, now);
+            endOverdue();
+        }
+    }
+
+    /** The backend answered as expected. */
+    void succeeded(long backendNanos, long now) {
+        if (!begins()) {
+            return;
+        }
+        if (probe == null) {
+            health.succeeded(generation, backendNanos, now);
+        } else {
+            health.probeAnswered(probe, now);
+        }
+    }
+
+    /** The backend failed. */
+    void failed(long backendNanos, BackendFailure failure, long now) {
+        if (!begins()) {
+            return;
+        }
+        if (probe == null) {
+            health.failed(generation, backendNanos, failure, now);
+        } else {
+            health.probeFailed(probe);
+        }
+    }
+
+    /** The attempt is no evidence. */
+    void ignored() {
+        if (begins() && probe != null) {
+            health.probeFailed(probe);
+        }
+    }
+
+    /** The caller ended the attempt: evidence of a stall if it had waited for long, else none. */
+    void endedByCaller(long backendNanos, long now) {
+        if (waitedNanos(backendNanos, now) >= abandonedNanos) {
+            stall(now);
+        }
+        ignored();
+    }
+
+    /**
+     * Whether a missed deadline is a failure of the backend: it had half of the route's deadline. A deadline
+     * that the caller has shortened is the caller's.
+     */
+    static boolean isBackendAtFault(long backendNanos, Deadline missed, long routeDeadlineNanos) {
+        return !missed.shortenedByCaller() && backendNanos >= routeDeadlineNanos / 2;
+    }
+
+    /** The deadline has passed: a failure and a stall, if the backend had the call for long enough. */
+    void missedDeadline(long backendNanos, Deadline missed, long routeDeadlineNanos, long now) {
+        if (missed.shortenedByCaller()) {
+            endedByCaller(backendNanos, now);
+        } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)
+                && pausedNanos(now) < LONGEST_PAUSE_NANOS) {
+            stall(now);
+            failed(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);
+        }
+    }
+
+    /** Counts a call that has waited for the stall time, while it still waits. */
+    void countIfStalled(long backendNanos, long now) {
+        if (nanosUntilStalled(waitedNanos(backendNanos, now)) <= 0) {
+            stall(now);
+            isOverdue = true;
+            health.overdueBegan();
+        }
+    }
+
+    private void stall(long now) {
+        if (!isReported && !isAnswered && !isOverdue) {
+            health.stalled(generation, sentAt, now);
+        }
+    }
+
+    /** Whether the attempt is a probe whose caller has waited for as long as a probe may take. */
+    boolean isProbeGivenUp(long backendNanos, long now) {
+        return nanosUntilGivenUp(waitedNanos(backendNanos, now)) <= 0;
+    }
+
+    /** Time until {@link #countIfStalled} or {@link #isProbeGivenUp} has something to say. */
+    long dueNanos(long backendNanos, long now) {
+        long waited = waitedNanos(backendNanos, now);
+        return Math.min(nanosUntilStalled(waited), nanosUntilGivenUp(waited));
+    }
+
+    private long nanosUntilStalled(long waitedNanos) {
+        return isReported || isAnswered || isOverdue || generation == null ? NEVER : stallNanos - waitedNanos;
+    }
+
+    private long nanosUntilGivenUp(long waitedNanos) {
+        return probe == null || !isProbeRefusable || isAnswered ? NEVER : probe.patienceNanos() - waitedNanos;
+    }
+
+    private long waitedNanos(long backendNanos, long now) {
+        return Math.max(0, backendNanos - pausedNanos(now));
+    }
+
+    /** The gateway's own pauses since the attempt started. */
+    private long pausedNanos(long now) {
+        return pauses.nanos(now) - pausedBeforeNanos;
+    }
+
+    /** Whether this is the first outcome. */
+    private boolean begins() {
+        if (isReported) {
+            return false;
+        }
+        isReported = true;
+        endOverdue();
+        return true;
+    }
+
+    private void endOverdue() {
+        if (isOverdue) {
+            isOverdue = false;
+            health.overdueEnded();
+        }
+    }
+}

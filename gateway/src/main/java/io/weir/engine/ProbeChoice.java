@@ -1,0 +1,71 @@
+package io.weir.engine;
+
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.deadline.CallerTimeout;
+import io.weir.health.HealthSettings;
+import io.weir.health.Probe;
+import io.weir.health.ProbeMode;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Mono;
+
+/**
+ * The way in which a request that an open breaker refuses can serve as a probe.
+ *
+ * <p>Only a GET or HEAD without a body is copied: it is safe to repeat, and its head is all of it. An
+ * upgrade, a stream and a gRPC call are not.
+ */
+enum ProbeChoice {
+    /** The gateway sends a copy of the request; the caller is refused at once. */
+    SHADOW,
+    /** The request itself is the probe. */
+    CALLER,
+    /** The request itself is the probe if nothing else comes. */
+    LAST_RESORT,
+    /** The request is no probe. */
+    NONE;
+
+    /** Marks a copy of a caller's request. */
+    static final String FIELD = "weir-probe";
+
+    private static final Logger log = LoggerFactory.getLogger(ProbeChoice.class);
+
+    /** The choice for a request. */
+    static ProbeChoice of(Exchange exchange, HealthSettings settings) {
+        ProbeMode own = exchange.record().route().probe();
+        ProbeMode mode = own == null ? settings.recovery().probeMode() : own;
+        return switch (mode) {
+            case PATH, GRPC_HEALTH -> NONE;
+            case CALLER -> CALLER;
+            case SHADOW -> isCopyable(exchange) ? SHADOW : LAST_RESORT;
+        };
+    }
+
+    private static boolean isCopyable(Exchange exchange) {
+        Caller caller = exchange.record().caller();
+        HttpMethod method = caller.method();
+        return (method.equals(HttpMethod.GET) || method.equals(HttpMethod.HEAD))
+                && !caller.hasBody()
+                && !exchange.isStream();
+    }
+
+    /** Sends a copy of the exchange's request as a probe. */
+    static void sendShadow(Exchange exchange, Backend backend, Probe probe) {
+        try {
+            Caller caller = exchange.record().caller();
+            DefaultHttpHeaders head = new DefaultHttpHeaders();
+            caller.writeHead(head, backend);
+            CallerTimeout.write(head, probe.patienceNanos());
+            head.set(FIELD, "shadow");
+            ProbeRequest.Rule rule = (status, from) ->
+                    Mono.just(!backend.settings().failureStatuses().get(status));
+            ProbeRequest copy = new ProbeRequest(caller.method(), caller.target(), head, Unpooled.EMPTY_BUFFER, rule);
+            exchange.engine().probes().send(backend, copy, probe);
+        } catch (RuntimeException e) {
+            backend.health().probeFailed(probe);
+            log.error("Shadow probe of backend {} failed inside the gateway", backend.name(), e);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package io.weir.health;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The calls that a backend was sent between two openings of its breaker, and the evidence of a stall that
+ * they give. Results of calls of an earlier generation say nothing about the backend any more.
+ *
+ * <p>The generation also decides who gives a permit back. While it is open, each call gives its own back, by
+ * {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all calls that are still
+ * in the backend: a call that hangs must not hold a permit that a recovered backend needs.
+ */
+// Concurrency: `inFlight` is the only atomic that decides. A call that leaves and the closing thread both
+// change it once: either the call is counted by close() and leave() returns false, or leave() came first and
+// close() does not count the call. So each permit is given back exactly once. `lastAnswerAt` and `stalled`
+// are written one after the other; a call that stalls at the moment of an answer may be counted by mistake,
+// until the next answer. That is benign: an answer at that moment means that more follow.
+public final class Generation {
+
+    /** Below every count that leaves and late arrivals can reach from it. */
+    private static final int CLOSED = Integer.MIN_VALUE / 2;
+
+    private final AtomicInteger inFlight = new AtomicInteger();
+    private final AtomicInteger stalled = new AtomicInteger();
+    private volatile long lastAnswerAt;
+    private volatile long firstStalledSentAt;
+
+    Generation(long now) {
+        lastAnswerAt = now;
+    }
+
+    /** Counts a call that holds a permit; {@link #leave} must follow once. False: the breaker has opened. */
+    boolean enter() {
+        if (inFlight.incrementAndGet() > 0) {
+            return true;
+        }
+        inFlight.decrementAndGet();
+        return false;
+    }
+
+    /**
+     * A call that {@linkplain Health#enter entered} with a permit has ended; exactly once for each.
+     *
+     * @return whether the caller gives the permit back; false: it has been given back when the breaker opened
+     */
+    public boolean leave() {
+        return inFlight.decrementAndGet() >= 0;
+    }
+
+    /** Ends the generation. Returns the number of calls whose permits the caller now gives back. */
+    int close() {
+        return Math.max(0, inFlight.getAndSet(CLOSED));
+    }
+
+    /** Calls with a permit; 0 after the end of the generation. */
+    int inFlight() {
+        return Math.max(0, inFlight.get());
+    }
+
+    /** The backend has sent the final head of an answer. */
+    void answered(long now) {
+        lastAnswerAt = now;
+        if (stalled.get() != 0) {
+            stalled.set(0);
+        }
+    }
+
+    /**
+     * Counts a call that has waited for too long. Called at most once for each call.
+     *
+     * @return the number of such calls that were sent since the last answer; 0: this one was sent before it
+     */
+    int stalled(long sentAt) {
+        if (sentAt - lastAnswerAt < 0) {
+            return 0;
+        }
+        int count = stalled.incrementAndGet();
+        if (count == 1) {
+            firstStalledSentAt = sentAt;
+        }
+        return count;
+    }
+
+    /** Time since the first of the stalled calls was sent. */
+    long stalledNanos(long now) {
+        return now - firstStalledSentAt;
+    }
+}

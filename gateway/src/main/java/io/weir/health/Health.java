@@ -1,0 +1,561 @@
+package io.weir.health;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.github.resilience4j.core.metrics.Metrics.Outcome;
+import io.github.resilience4j.core.metrics.Snapshot;
+import io.weir.health.HealthState.Closed;
+import io.weir.health.HealthState.Forced;
+import io.weir.health.HealthState.HalfOpen;
+import io.weir.health.HealthState.Open;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The health of a backend: the circuit breaker's state machine. The package's description has its rules.
+ *
+ * <pre>
+ *            failing, stalled                 a good answer
+ *   CLOSED ──────────────────► OPEN ───────────────────────────► HALF_OPEN ───► CLOSED
+ *                               ▲                                    │    limit reached, or
+ *                               └────────────────────────────────────┘    one second without a failure
+ *                                 failing, stalled
+ * </pre>
+ *
+ * <p>An operator forces the backend open or closed in any state, and releases it into {@code CLOSED}.
+ *
+ * <p>The class is longer than others, and stays whole: one file shows every transition.
+ *
+ * <p>All methods may be called from any thread, and none blocks. A call that {@linkplain #enter entered}
+ * reports its result at most once, by {@link #succeeded} or {@link #failed}. A call without a result is no
+ * evidence.
+ */
+// Concurrency: `state` is the only atomic that decides. A transition is a CAS from the state that was read;
+// the thread whose CAS succeeds carries out the effects (permits, log, listeners). The effects of two
+// transitions may overlap, so none of them depends on the order: the compartment reads the present limit
+// again after each change, and each generation is closed by the thread that has replaced it.
+public final class Health {
+
+    /** The compartment's permits, as far as the state of the backend changes them. */
+    public interface Permits {
+
+        /** The limit on concurrent calls, apart from {@link Health#maxCalls}. */
+        int limit();
+
+        /** {@link Health#maxCalls} has changed. */
+        void limitChanged();
+
+        /** Gives back the permits of calls that hang in the backend. */
+        void giveBack(int calls);
+    }
+
+    private static final Logger log = LoggerFactory.getLogger(Health.class);
+
+    private static final long SETTLED_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long RELAPSE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final int MAX_RELAPSES = 5;
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    private final String name;
+    private final Permits permits;
+    private final LongSupplier nanoClock;
+    private final DoubleSupplier random;
+    private final AtomicReference<HealthState> state;
+    private final AtomicInteger overdue = new AtomicInteger();
+    private final RegisteredBreaker face;
+    private volatile HealthSettings settings;
+    private volatile Runnable whenOpened = () -> {};
+
+    /**
+     * The health of a backend that nothing is known about: closed.
+     *
+     * @param name the backend's name
+     * @param nanoClock {@link System#nanoTime}, except in tests
+     * @param random 0 (inclusive) to 1 (exclusive); jitters the probes
+     */
+    public Health(
+            String name, HealthSettings settings, Permits permits, LongSupplier nanoClock, DoubleSupplier random) {
+        this.name = name;
+        this.settings = settings;
+        this.permits = permits;
+        this.nanoClock = nanoClock;
+        this.random = random;
+        this.state = new AtomicReference<>(fresh("the start"));
+        this.face = new RegisteredBreaker(name, this);
+    }
+
+    // ---------------------------------------------------------------- calls
+
+    /**
+     * Whether a call would be permitted now. Used before a call asks for a permit, so that no call waits only
+     * to be refused. A refusal counts in Resilience4j's {@code not_permitted_calls}.
+     */
+    public boolean permits(long now) {
+        if (settle(now).generation() != null) {
+            return true;
+        }
+        face.publishNotPermitted();
+        return false;
+    }
+
+    /**
+     * Enters a call that is about to be sent.
+     *
+     * @param holdsPermit whether the call holds a permit of the compartment; then {@link Generation#leave}
+     *     must follow exactly once
+     * @return the call's generation; null: refused
+     */
+    public @Nullable Generation enter(long now, boolean holdsPermit) {
+        while (true) {
+            Generation generation = settle(now).generation();
+            if (generation == null) {
+                face.publishNotPermitted();
+                return null;
+            }
+            if (!holdsPermit || generation.enter()) {
+                return generation;
+            }
+        }
+    }
+
+    /** The backend has sent the final head of an answer to a call, whatever its status. */
+    public void answered(@Nullable Generation generation, long now) {
+        if (generation != null) {
+            generation.answered(now);
+        }
+    }
+
+    /**
+     * A call was answered well.
+     *
+     * @param generation the call's generation; null: the breaker was open and is not enforced, so the call is
+     *     no evidence
+     * @param backendNanos the time that the call spent in the backend
+     */
+    public void succeeded(@Nullable Generation generation, long backendNanos, long now) {
+        boolean slow = backendNanos >= settings.slowNanos();
+        face.publishSuccess(backendNanos);
+        switch (state.get()) {
+            case Closed closed
+            when closed.generation() == generation -> {
+                Snapshot rates = closed.window().record(backendNanos, slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS);
+                openIfFailing(closed, rates, null, now);
+            }
+            case HalfOpen ramp
+            when ramp.generation() == generation -> {
+                ramp.window().record(backendNanos, Outcome.SUCCESS);
+                ramp.succeeded();
+                rampChanged(ramp, now);
+            }
+            // A call that was sent before the backend failed others is no news; while it hangs, any answer
+            // is.
+            case Open open
+            when open.isStalled() && generation != null ->
+                halfOpen(open, "a call that was under way was answered", now);
+            case Forced forced
+            when forced.generation() == generation ->
+                forced.window().record(backendNanos, slow ? Outcome.SLOW_SUCCESS : Outcome.SUCCESS);
+            default -> {
+                // The call is of an earlier generation.
+            }
+        }
+    }
+
+    /**
+     * The backend failed a call.
+     *
+     * @param generation as for {@link #succeeded}
+     * @param backendNanos the time that the call spent in the backend
+     */
+    public void failed(@Nullable Generation generation, long backendNanos, BackendFailure failure, long now) {
+        boolean slow = backendNanos >= settings.slowNanos();
+        face.publishError(backendNanos, failure);
+        switch (state.get()) {
+            case Closed closed
+            when closed.generation() == generation -> {
+                Snapshot rates = closed.window().record(backendNanos, slow ? Outcome.SLOW_ERROR : Outcome.ERROR);
+                openIfFailing(closed, rates, failure, now);
+            }
+            case HalfOpen ramp
+            when ramp.generation() == generation -> {
+                ramp.window().record(backendNanos, Outcome.ERROR);
+                ramp.failed(now);
+                if (ramp.isFailing(settings.breaker().failureRateThreshold())) {
+                    open(ramp, false, "failing, " + ramp.counts() + ": " + failure.getMessage(), now);
+                }
+            }
+            case Forced forced
+            when forced.generation() == generation ->
+                forced.window().record(backendNanos, slow ? Outcome.SLOW_ERROR : Outcome.ERROR);
+            default -> {
+                // While open a failure is no news; otherwise the call is of an earlier generation.
+            }
+        }
+    }
+
+    /**
+     * A call has waited for its answer for the stall time, or its caller has given it up after a wait that is
+     * long for its route. Called at most once for each call.
+     *
+     * @param sentAt the moment at which the call was sent
+     */
+    public void stalled(@Nullable Generation generation, long sentAt, long now) {
+        HealthState seen = state.get();
+        if (generation == null || seen.generation() != generation || seen instanceof Forced) {
+            return;
+        }
+        int calls = generation.stalled(sentAt);
+        int limit = seen instanceof HalfOpen ramp ? Math.min(ramp.ramp(), permits.limit()) : permits.limit();
+        if (calls >= Math.min(settings.breaker().stallCalls(), limit)) {
+            open(
+                    seen,
+                    true,
+                    "stalled, no answer for %s, %d calls unanswered"
+                            .formatted(seconds(generation.stalledNanos(now)), Math.max(calls, generation.inFlight())),
+                    now);
+        }
+    }
+
+    // ---------------------------------------------------------------- probes
+
+    /**
+     * Starts a probe if the breaker is open and a probe is due. {@link #probeAnswered} or
+     * {@link #probeFailed} must follow.
+     *
+     * @param usualNanos the usual time of such a request; 0: unknown
+     * @param isCallers whether a caller waits for the answer; such a probe is never patient
+     */
+    public @Nullable Probe tryStartProbe(long now, long usualNanos, boolean isCallers) {
+        return state.get() instanceof Open open
+                ? open.probes().tryStart(now, settings.probeNanos(usualNanos), !isCallers)
+                : null;
+    }
+
+    /**
+     * Starts a caller's request as a probe if the breaker is open and no probe has started for two intervals.
+     * One at a time.
+     *
+     * @param usualNanos as for {@link #tryStartProbe}
+     */
+    public @Nullable Probe tryStartLastResort(long now, long usualNanos) {
+        return state.get() instanceof Open open
+                ? open.probes().tryStartLastResort(now, settings.probeNanos(usualNanos))
+                : null;
+    }
+
+    /** A probe was answered well. It may have been started in an earlier opening. */
+    public void probeAnswered(Probe probe, long now) {
+        if (probe.end() && state.get() instanceof Open open) {
+            halfOpen(open, "a probe was answered", now);
+        }
+    }
+
+    /** A probe failed, or was given up. That changes no state: the breaker is open already. */
+    public void probeFailed(Probe probe) {
+        probe.end();
+    }
+
+    /** Time until the next probe; zero if the breaker is not open, or if a probe is due. */
+    public long nanosToNextProbe() {
+        return state.get() instanceof Open open
+                ? open.probes().nanosToNextProbe(nanoClock.getAsLong(), settings.probeNanos(0))
+                : 0;
+    }
+
+    /** Probes under way. */
+    public int probesUnderWay() {
+        return state.get() instanceof Open open ? open.probes().underWay() : 0;
+    }
+
+    /** Sets the action to run after each opening; it replaces the previous action. */
+    public void whenOpened(Runnable action) {
+        whenOpened = action;
+    }
+
+    // ---------------------------------------------------------------- the operator, and the configuration
+
+    /** Forces the breaker open: it refuses every call until {@linkplain #release() released}. */
+    public void forceOpen() {
+        force(null);
+    }
+
+    /**
+     * Forces the breaker closed: it permits every call and cannot open until {@linkplain #release()
+     * released}.
+     */
+    public void forceClosed() {
+        force(new Generation(nanoClock.getAsLong()));
+    }
+
+    private void force(@Nullable Generation generation) {
+        long now = nanoClock.getAsLong();
+        replace(new Forced(generation, window(), now, "forced by an operator"));
+    }
+
+    /** Ends a forced state. The breaker is then closed, with an empty window. */
+    public void release() {
+        replace(fresh("released by an operator"));
+    }
+
+    /** Opens the breaker as if the backend had failed. For Resilience4j's interface. */
+    void openNow() {
+        HealthState seen = state.get();
+        if (!(seen instanceof Open)) {
+            open(seen, false, "opened through Resilience4j", nanoClock.getAsLong());
+        }
+    }
+
+    /** Half-opens an open breaker. For Resilience4j's interface. */
+    void halfOpenNow() {
+        if (state.get() instanceof Open open) {
+            halfOpen(open, "half-opened through Resilience4j", nanoClock.getAsLong());
+        }
+    }
+
+    /**
+     * Puts other settings in force. With other properties of the breaker itself, it starts closed with an
+     * empty window, unless an operator holds it; otherwise it keeps its state.
+     */
+    public void configure(HealthSettings next) {
+        HealthSettings before = settings;
+        settings = next;
+        if (!sameDecisions(next.breaker(), before.breaker()) && !(state.get() instanceof Forced)) {
+            replace(fresh("other settings"));
+        }
+    }
+
+    /** Which statuses are failures, and whether the breaker refuses, is decided by the engine. */
+    private static boolean sameDecisions(CircuitBreakerProperties one, CircuitBreakerProperties other) {
+        return one.withoutEngineSettings().equals(other.withoutEngineSettings());
+    }
+
+    // ---------------------------------------------------------------- transitions
+
+    /** The present state; a ramp that has settled becomes closed. */
+    private HealthState settle(long now) {
+        HealthState seen = state.get();
+        if (seen instanceof HalfOpen ramp && ramp.isSettled(now, SETTLED_NANOS)) {
+            close(ramp, now);
+            return state.get();
+        }
+        return seen;
+    }
+
+    private void rampChanged(HalfOpen ramp, long now) {
+        if (ramp.ramp() >= permits.limit() || ramp.isSettled(now, SETTLED_NANOS)) {
+            close(ramp, now);
+        } else {
+            permits.limitChanged();
+        }
+    }
+
+    private void openIfFailing(Closed closed, Snapshot rates, @Nullable BackendFailure last, long now) {
+        int calls = rates.getTotalNumberOfCalls();
+        if (calls < settings.minimumNumberOfCalls()) {
+            return;
+        }
+        if (rates.getNumberOfFailedCalls() > 0
+                && rates.getFailureRate() >= settings.breaker().failureRateThreshold()) {
+            open(
+                    closed,
+                    false,
+                    "failing, %d of %d calls failed%s"
+                            .formatted(
+                                    rates.getNumberOfFailedCalls(),
+                                    calls,
+                                    last == null ? "" : ": " + last.getMessage()),
+                    now);
+        } else if (rates.getTotalNumberOfSlowCalls() > 0
+                && rates.getSlowCallRate() >= settings.breaker().slowCallRateThreshold()) {
+            open(
+                    closed,
+                    false,
+                    "slow, %d of %d calls took %s or longer"
+                            .formatted(rates.getTotalNumberOfSlowCalls(), calls, seconds(settings.slowNanos())),
+                    now);
+        }
+    }
+
+    private void open(HealthState from, boolean isStalled, String why, long now) {
+        int relapses = relapses(from, now);
+        ProbeSchedule probes = new ProbeSchedule(settings, random, now);
+        if (transition(from, new Open(probes, rates(from), isStalled, relapses, now, why))) {
+            whenOpened.run();
+        }
+    }
+
+    /** Openings that followed a recovery within ten seconds, up to this one. */
+    private static int relapses(HealthState from, long now) {
+        return switch (from) {
+            case HalfOpen ramp when now - ramp.since() <= RELAPSE_NANOS -> Math.min(MAX_RELAPSES, ramp.relapses() + 1);
+            case Closed closed
+            when closed.recoveredAt() != 0 && now - closed.recoveredAt() <= RELAPSE_NANOS ->
+                Math.min(MAX_RELAPSES, closed.relapses() + 1);
+            default -> 0;
+        };
+    }
+
+    private void halfOpen(Open from, String why, long now) {
+        int start = settings.breaker().permittedNumberOfCallsInHalfOpenState();
+        HalfOpen ramp = new HalfOpen(new Generation(now), window(), start, from.relapses(), now, why);
+        transition(from, ramp);
+    }
+
+    private void close(HalfOpen from, long now) {
+        // The generation goes on: the ramp's calls belong to the closed state, too.
+        transition(
+                from,
+                new Closed(
+                        from.generation(), window(), from.relapses(), from.since(), now, "the backend has recovered"));
+    }
+
+    private Closed fresh(String why) {
+        long now = nanoClock.getAsLong();
+        return new Closed(new Generation(now), window(), 0, 0, now, why);
+    }
+
+    private CallWindow window() {
+        return new CallWindow(settings, nanoClock);
+    }
+
+    private void replace(HealthState to) {
+        while (!transition(state.get(), to)) {
+            // Another transition came first: this one replaces its result.
+        }
+    }
+
+    private boolean transition(HealthState from, HealthState to) {
+        if (!state.compareAndSet(from, to)) {
+            return false;
+        }
+        Generation ended = from.generation();
+        // A breaker that is not enforced frees no permits: its limit would admit more calls than there may
+        // be.
+        if (ended != null
+                && ended != to.generation()
+                && to.generation() == null
+                && settings.breaker().enforce()) {
+            permits.giveBack(ended.close());
+        }
+        permits.limitChanged();
+        report(from.word(), to);
+        return true;
+    }
+
+    private void report(State from, HealthState to) {
+        if (from == to.word()) {
+            return;
+        }
+        switch (to) {
+            case Open open -> log.warn("Backend {} opened: {}", name, open.why());
+            case HalfOpen ramp -> log.info("Backend {} half-opened: {}", name, ramp.why());
+            case Closed closed -> log.info("Backend {} closed: {}", name, closed.why());
+            case Forced forced -> log.warn("Backend {} is {}", name, stateWord(forced.word()));
+        }
+        face.publishTransition(from, to.word());
+    }
+
+    // ---------------------------------------------------------------- facts
+
+    /** The present state, in Resilience4j's terms; {@link State#DISABLED}: forced closed. */
+    public State state() {
+        return settle(nanoClock.getAsLong()).word();
+    }
+
+    /** The word for a state, as metrics and endpoints show it. */
+    public static String stateWord(State state) {
+        return switch (state) {
+            case CLOSED -> "closed";
+            case OPEN -> "open";
+            case HALF_OPEN -> "half-open";
+            case FORCED_OPEN -> "forced-open";
+            case DISABLED, METRICS_ONLY -> "forced-closed";
+        };
+    }
+
+    /** Whether an operator holds the state. */
+    public boolean isForced() {
+        return state.get() instanceof Forced;
+    }
+
+    /** The evidence that led to the present state. */
+    public String why() {
+        return state.get().why();
+    }
+
+    /** Time since the last transition. */
+    public long nanosInState() {
+        return Math.max(0, nanoClock.getAsLong() - state.get().since());
+    }
+
+    /** The limit on calls that the state sets; {@link Integer#MAX_VALUE}: none. */
+    public int maxCalls() {
+        HealthSettings inForce = settings;
+        return state.get() instanceof HalfOpen ramp && inForce.breaker().enforce() ? ramp.ramp() : Integer.MAX_VALUE;
+    }
+
+    /** The settings in force. */
+    public HealthSettings settings() {
+        return settings;
+    }
+
+    /** The failure rate of the last calls in percent; -1: too few calls. */
+    public float failureRate() {
+        Snapshot rates = rates();
+        return rates.getTotalNumberOfCalls() < settings.minimumNumberOfCalls() ? -1 : rates.getFailureRate();
+    }
+
+    /** The results of the last calls. While open, of the calls before the opening. */
+    Snapshot rates() {
+        return rates(state.get());
+    }
+
+    private static Snapshot rates(HealthState state) {
+        return switch (state) {
+            case Closed closed -> closed.window().snapshot();
+            case HalfOpen ramp -> ramp.window().snapshot();
+            case Open open -> open.lastRates();
+            case Forced forced -> forced.window().snapshot();
+        };
+    }
+
+    /** The generation of the calls that are permitted now; null: none. */
+    @Nullable
+    Generation generation() {
+        return state.get().generation();
+    }
+
+    long now() {
+        return nanoClock.getAsLong();
+    }
+
+    /** A call under way has waited for the stall time; {@link #overdueEnded} must follow once. */
+    public void overdueBegan() {
+        overdue.incrementAndGet();
+    }
+
+    /** A call that was overdue has ended. */
+    public void overdueEnded() {
+        overdue.decrementAndGet();
+    }
+
+    /** Calls under way that have waited for the stall time. */
+    public int overdue() {
+        return overdue.get();
+    }
+
+    /** The entry in Resilience4j's registry. */
+    public RegisteredBreaker resilience4j() {
+        return face;
+    }
+
+    private static String seconds(long nanos) {
+        return String.format(Locale.ROOT, "%.1f s", nanos / NANOS_PER_SECOND);
+    }
+}

@@ -1,0 +1,165 @@
+package io.weir.health;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.github.resilience4j.core.metrics.Snapshot;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A state of {@link Health}, with the data that belong to this state alone. A transition replaces the whole
+ * object, so that no count of one state is ever judged in another one.
+ */
+sealed interface HealthState {
+
+    /** The moment of the transition to this state. */
+    long since();
+
+    /** The evidence that led to this state. */
+    String why();
+
+    /** The calls that this state permits; null: none. */
+    @Nullable
+    Generation generation();
+
+    /** The state's name in Resilience4j. */
+    State word();
+
+    /** Calls proceed. */
+    record Closed(Generation generation, CallWindow window, int relapses, long recoveredAt, long since, String why)
+            implements HealthState {
+
+        @Override
+        public State word() {
+            return State.CLOSED;
+        }
+    }
+
+    /**
+     * Calls are refused; probes look for recovery.
+     *
+     * @param isStalled whether the backend had stopped answering; then any answer shows that it has recovered
+     */
+    record Open(ProbeSchedule probes, Snapshot lastRates, boolean isStalled, int relapses, long since, String why)
+            implements HealthState {
+
+        @Override
+        public @Nullable Generation generation() {
+            return null;
+        }
+
+        @Override
+        public State word() {
+            return State.OPEN;
+        }
+    }
+
+    /** An operator holds the state. The calls are recorded, and no result changes the state. */
+    record Forced(@Nullable Generation generation, CallWindow window, long since, String why) implements HealthState {
+
+        @Override
+        public State word() {
+            return generation == null ? State.FORCED_OPEN : State.DISABLED;
+        }
+    }
+
+    /**
+     * The backend has answered again: the limit on calls starts low and grows with each good answer.
+     *
+     * <p>The first failure ends nothing. The ramp is given up if its first three calls all fail, if too many
+     * of at least ten fail, or if it stalls. It ends in {@link Closed} when the limit is reached, or after a
+     * second with a good answer and without a failure: at low traffic the limit is never reached.
+     */
+    // Concurrency: the counters are atomics. Results that arrive at once may be judged in any order, and the
+    // transition that they cause is one CAS on the state.
+    final class HalfOpen implements HealthState {
+
+        private static final int FIRST_CALLS = 3;
+        private static final int MINIMUM_CALLS = 10;
+        private static final float PERCENT = 100;
+
+        private final Generation generation;
+        private final CallWindow window;
+        private final int relapses;
+        private final long since;
+        private final String why;
+        private final int start;
+        private final AtomicInteger good = new AtomicInteger();
+        private final AtomicInteger bad = new AtomicInteger();
+        private volatile long lastFailureAt;
+        /** The answer that ended the open state is the first good one. */
+        private volatile boolean isGoodSinceFailure = true;
+
+        HalfOpen(Generation generation, CallWindow window, int start, int relapses, long since, String why) {
+            this.generation = generation;
+            this.window = window;
+            this.start = start;
+            this.relapses = relapses;
+            this.since = since;
+            this.why = why;
+            this.lastFailureAt = since;
+        }
+
+        @Override
+        public Generation generation() {
+            return generation;
+        }
+
+        CallWindow window() {
+            return window;
+        }
+
+        int relapses() {
+            return relapses;
+        }
+
+        @Override
+        public long since() {
+            return since;
+        }
+
+        @Override
+        public String why() {
+            return why;
+        }
+
+        @Override
+        public State word() {
+            return State.HALF_OPEN;
+        }
+
+        /** The limit on calls: it grows by one with each good answer, at half the pace after each relapse. */
+        int ramp() {
+            return start + (good.get() >> relapses);
+        }
+
+        void succeeded() {
+            good.incrementAndGet();
+            isGoodSinceFailure = true;
+        }
+
+        void failed(long now) {
+            bad.incrementAndGet();
+            isGoodSinceFailure = false;
+            lastFailureAt = now;
+        }
+
+        /** Whether the calls so far show that the backend has not recovered. */
+        boolean isFailing(float failureRateThreshold) {
+            int failed = bad.get();
+            int total = failed + good.get();
+            return failed == total
+                    ? failed >= FIRST_CALLS
+                    : total >= MINIMUM_CALLS && PERCENT * failed / total >= failureRateThreshold;
+        }
+
+        /** Whether the backend has answered well for this time. */
+        boolean isSettled(long now, long nanos) {
+            return isGoodSinceFailure && now - lastFailureAt >= nanos;
+        }
+
+        String counts() {
+            int failed = bad.get();
+            return "%d of the first %d calls failed".formatted(failed, failed + good.get());
+        }
+    }
+}

@@ -1,0 +1,296 @@
+package io.weir.engine;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.drain.Drain;
+import io.weir.health.Health;
+import io.weir.health.HealthSettings;
+import io.weir.health.Probe;
+import io.weir.health.RecoveryProperties;
+import io.weir.instance.ConnectionProperties;
+import io.weir.instance.Pool;
+import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LimitInForce;
+import io.weir.limit.LittlesLawProperties;
+import io.weir.limit.QueueingBulkhead;
+import io.weir.limit.UsualTime;
+import io.weir.outcome.Reason;
+import io.weir.overload.OverloadGuard;
+import io.weir.overload.OverloadProperties;
+import io.weir.retry.RetryBudget;
+import io.weir.retry.RetryBudgetProperties;
+import io.weir.testing.TestHealth;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.resources.LoopResources;
+
+/**
+ * The real engine with one route and one backend in virtual time: callers, the backend's answers and its
+ * faults are events of one event loop. A simulation is deterministic for a seed.
+ */
+final class TrafficSimulation {
+
+    /** The backend's behaviour towards a request that arrives. */
+    enum Fault {
+        /** Answers with 200 after the service time. */
+        NONE,
+        /** Swallows the request; it stays unanswered after the backend has healed. */
+        HANG,
+        /** Closes the connection without an answer. */
+        RESET,
+        /** Answers with 500. */
+        ERRORS,
+        /** Refuses the connection. */
+        REFUSED,
+        /** Answers 30 % of the requests with 500. */
+        SOME_ERRORS
+    }
+
+    /** The end of one exchange. */
+    record Ending(
+            long arrivedAt,
+            long endedAt,
+            int status,
+            @Nullable Reason reason) {
+
+        boolean isAnswered() {
+            return status == 200;
+        }
+
+        long nanos() {
+            return endedAt - arrivedAt;
+        }
+    }
+
+    private static final Pool POOL = new Pool(
+            "orders",
+            URI.create("http://orders:8080"),
+            UpstreamProtocol.HTTP1,
+            new ConnectionProperties(Duration.ofMillis(250), Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
+            1,
+            null,
+            LoopResources.create("simulation", 1, true));
+
+    private static final double FAILING_SHARE = 0.3;
+    private static final long RESET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final Duration MAX_WAIT = Duration.ofMillis(100);
+
+    final List<Ending> endings = new ArrayList<>();
+    final Health health;
+    final QueueingBulkhead bulkhead;
+
+    Fault fault = Fault.NONE;
+    Duration service = Duration.ofMillis(20);
+    HttpMethod method = HttpMethod.GET;
+    /** The callers' own time-out; null: none. */
+    @Nullable
+    String callerTimeout;
+
+    /** Called at the end of each exchange. */
+    Consumer<Ending> onEnd = ending -> {};
+
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final Random random;
+    private final Engine engine;
+    private final Route route;
+    private int inBackend;
+    private long openedAt = -1;
+
+    TrafficSimulation(Duration deadline, int limit, int queue, long seed) {
+        channel.freezeTime();
+        random = new Random(seed);
+        // Far from zero, as on a real machine.
+        channel.advanceTimeBy(1, TimeUnit.HOURS);
+        engine = new Engine(
+                this::now,
+                random::nextDouble,
+                new Drain(),
+                new OverloadGuard(new OverloadProperties(1_000_000, Duration.ofMinutes(10), 100)),
+                new Limits(1 << 20, deadline.toNanos(), deadline.toNanos()),
+                this::attempt,
+                this::probe);
+        bulkhead = new QueueingBulkhead(limit, queue);
+        LimitInForce limitInForce = new LimitInForce(bulkhead);
+        HealthSettings settings =
+                TestHealth.settings(deadline, 20, null, new RecoveryProperties(null, Duration.ofMillis(100), 5, null));
+        health = new Health("orders", settings, permits(limitInForce), this::now, random::nextDouble);
+        limitInForce.limitBy(health::maxCalls);
+        BackendSettings backendSettings = new BackendSettings(
+                "orders",
+                URI.create("http://orders:8080"),
+                "orders:8080",
+                deadline.toNanos(),
+                Math.min(MAX_WAIT.toNanos(), deadline.toNanos()),
+                TimeUnit.SECONDS.toNanos(1),
+                deadline.toNanos(),
+                BackendSettings.bits(Set.of(500)),
+                BackendSettings.bits(Set.of()),
+                Enforcement.FULL);
+        Backend backend = new Backend(
+                backendSettings,
+                bulkhead,
+                new QueueingBulkhead(1, 0),
+                null,
+                health,
+                POOL,
+                new RetryBudget(new RetryBudgetProperties(20, 10), now()),
+                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10), 1.5), health, this::now),
+                BackendObserver.NONE);
+        route = new Route(
+                "orders",
+                backend,
+                deadline.toNanos(),
+                Mode.REQUEST,
+                null,
+                null,
+                null,
+                null,
+                this::ended,
+                new InFlightCounter(),
+                new UsualTime(),
+                null);
+    }
+
+    private Health.Permits permits(LimitInForce limit) {
+        return new Health.Permits() {
+
+            @Override
+            public int limit() {
+                return limit.permits();
+            }
+
+            @Override
+            public void limitChanged() {
+                limit.update();
+                if (openedAt < 0 && health.state() == State.OPEN) {
+                    openedAt = now();
+                }
+            }
+
+            @Override
+            public void giveBack(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    bulkhead.release();
+                }
+            }
+        };
+    }
+
+    long now() {
+        return channel.eventLoop().ticker().nanoTime();
+    }
+
+    /** The moment of the first opening; -1: it has not opened. */
+    long openedAt() {
+        return openedAt;
+    }
+
+    /** Calls in the backend, swallowed ones included until their callers have given them up. */
+    int inBackend() {
+        return inBackend;
+    }
+
+    // ---------------------------------------------------------------- traffic
+
+    /** A caller arrives. */
+    void call() {
+        FakeCaller caller = new FakeCaller(channel);
+        caller.method = method;
+        caller.hasBody = !method.equals(HttpMethod.GET);
+        if (callerTimeout != null) {
+            caller.headers.set("X-Request-Timeout", callerTimeout);
+        }
+        new Exchange(engine, route, caller, now()).start();
+    }
+
+    /** Groups of callers arrive at this interval, for this time. */
+    void traffic(int callers, Duration interval, Duration time) {
+        long end = now() + time.toNanos();
+        while (now() < end) {
+            for (int i = 0; i < callers; i++) {
+                call();
+            }
+            advance(Math.min(interval.toNanos(), end - now()));
+        }
+    }
+
+    void advance(Duration time) {
+        advance(time.toNanos());
+    }
+
+    /** Runs all events of this time, each at its own moment. */
+    private void advance(long nanos) {
+        long end = now() + nanos;
+        while (true) {
+            channel.runPendingTasks();
+            long next = channel.runScheduledPendingTasks();
+            long left = end - now();
+            if (next < 0 || next > left) {
+                channel.advanceTimeBy(left, TimeUnit.NANOSECONDS);
+                return;
+            }
+            channel.advanceTimeBy(next, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void ended(ExchangeRecord record) {
+        Ending ending = new Ending(record.arrivedAtNanos(), now(), record.status(), record.reason());
+        endings.add(ending);
+        onEnd.accept(ending);
+    }
+
+    // ---------------------------------------------------------------- the backend
+
+    private Attempt attempt(Exchange exchange, Admission admission, HealthEvidence evidence, long now) {
+        FakeAttempt attempt = new FakeAttempt(exchange, admission, evidence, now);
+        inBackend++;
+        attempt.onCancel = () -> inBackend--;
+        Fault met = fault;
+        if (met != Fault.REFUSED) {
+            attempt.connects();
+        }
+        boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
+        if (good || met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
+            schedule(service.toNanos(), () -> answer(exchange, attempt, good ? 200 : 500));
+        } else if (met != Fault.HANG) {
+            schedule(RESET_NANOS, attempt::fails);
+        }
+        return attempt;
+    }
+
+    private void answer(Exchange exchange, FakeAttempt attempt, int status) {
+        if (attempt.cancelled == 0) {
+            inBackend--;
+            attempt.onCancel = () -> {};
+            attempt.beginsSmallAnswer(status).answers();
+            exchange.flushed();
+        }
+    }
+
+    private void probe(Backend backend, ProbeRequest request, Probe probe) {
+        Fault met = fault;
+        boolean good = met == Fault.NONE || (met == Fault.SOME_ERRORS && random.nextDouble() >= FAILING_SHARE);
+        if (good) {
+            schedule(service.toNanos(), () -> health.probeAnswered(probe, now()));
+        } else if (met == Fault.ERRORS || met == Fault.SOME_ERRORS) {
+            schedule(service.toNanos(), () -> health.probeFailed(probe));
+        } else if (met == Fault.HANG) {
+            schedule(probe.patienceNanos(), () -> health.probeFailed(probe));
+        } else {
+            schedule(RESET_NANOS, () -> health.probeFailed(probe));
+        }
+    }
+
+    @SuppressWarnings("FutureReturnValueIgnored")
+    void schedule(long nanos, Runnable event) {
+        channel.eventLoop().schedule(event, nanos, TimeUnit.NANOSECONDS);
+    }
+}

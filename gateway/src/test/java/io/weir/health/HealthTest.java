@@ -1,0 +1,649 @@
+package io.weir.health;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+
+/** The table of state and event, in virtual time. */
+class HealthTest {
+
+    private static final long MILLIS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long SECONDS = TimeUnit.SECONDS.toNanos(1);
+    private static final long FAST = 20 * MILLIS;
+    private static final Duration DEADLINE = Duration.ofSeconds(2);
+    private final BackendFailure reset = new BackendFailure("connection-lost");
+
+    private long now = SECONDS;
+    private final CountingPermits permits = new CountingPermits();
+    private final Health health = health(settings(DEADLINE, true));
+
+    private Health health(HealthSettings settings) {
+        return new Health("orders", settings, permits, () -> now, () -> 0.5);
+    }
+
+    private static HealthSettings settings(Duration deadline, boolean enforce) {
+        return settings(deadline, enforce, 100, null, new RecoveryProperties(null, Duration.ofMillis(100), 5, null));
+    }
+
+    private static HealthSettings settings(
+            Duration deadline,
+            boolean enforce,
+            float slowRate,
+            @Nullable Duration slowDuration,
+            RecoveryProperties recovery) {
+        return new HealthSettings(
+                new CircuitBreakerProperties(
+                        50,
+                        slowRate,
+                        slowDuration,
+                        SlidingWindowType.COUNT_BASED,
+                        null,
+                        null,
+                        5,
+                        null,
+                        5,
+                        Set.of(500),
+                        Set.of(14),
+                        enforce),
+                recovery,
+                deadline.toNanos());
+    }
+
+    // ---------------------------------------------------------------- closed
+
+    @Test
+    void opensWhenHalfOfAtLeastTwentyCallsFail() {
+        succeed(10);
+        fail(9);
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+
+        fail(1);
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+        assertThat(health.why()).isEqualTo("failing, 10 of 20 calls failed: connection-lost");
+        assertThat(health.permits(now)).isFalse();
+        assertThat(health.enter(now, true)).isNull();
+    }
+
+    @Test
+    void staysClosedWhileLessThanHalfOfTheLastHundredFail() {
+        for (int i = 0; i < 1000; i++) {
+            succeed(7);
+            fail(3);
+        }
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void forgetsResultsThatAreOlderThanAMinute() {
+        for (int i = 0; i < 100; i++) {
+            fail(1);
+            now += 60 * SECONDS / 18;
+        }
+        assertThat(health.state()).as("at most nineteen failures a minute").isEqualTo(State.CLOSED);
+
+        fail(3);
+
+        assertThat(health.state()).as("twenty within a minute").isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void doesNotOpenOnSlowAnswersByDefault() {
+        for (int i = 0; i < 200; i++) {
+            health.succeeded(enter(), DEADLINE.toNanos() - MILLIS, now);
+        }
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void opensOnSlowAnswersWhereAThresholdIsSet() {
+        health.configure(settings(
+                DEADLINE,
+                true,
+                50,
+                Duration.ofMillis(400),
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, null)));
+        for (int i = 0; i < 20; i++) {
+            health.succeeded(enter(), 400 * MILLIS, now);
+        }
+        assertThat(health.state()).isEqualTo(State.OPEN);
+        assertThat(health.why()).isEqualTo("slow, 20 of 20 calls took 0.4 s or longer");
+    }
+
+    @Test
+    void opensWhenFiveCallsStallSinceTheLastAnswer() {
+        List<Generation> calls = enter(12);
+        long sentAt = now;
+        now += SECONDS;
+        for (int i = 0; i < 4; i++) {
+            health.stalled(calls.get(i), sentAt, now);
+        }
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+
+        health.stalled(calls.get(4), sentAt, now);
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+        assertThat(health.why()).isEqualTo("stalled, no answer for 1.0 s, 12 calls unanswered");
+    }
+
+    @Test
+    void anyAnswerEndsAStall() {
+        List<Generation> calls = enter(20);
+        long sentAt = now;
+        now += SECONDS;
+        for (int i = 0; i < 4; i++) {
+            health.stalled(calls.get(i), sentAt, now);
+        }
+        health.answered(calls.get(4), now);
+        for (int i = 5; i < 20; i++) {
+            health.stalled(calls.get(i), sentAt, now);
+        }
+        assertThat(health.state()).as("the calls were sent before the answer").isEqualTo(State.CLOSED);
+
+        long later = now + MILLIS;
+        for (int i = 0; i < 5; i++) {
+            health.stalled(calls.get(i), later, later + SECONDS);
+        }
+        assertThat(health.state()).isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void stallsWithFewerCallsWhereTheLimitIsLower() {
+        permits.limit = 2;
+        List<Generation> calls = enter(2);
+        health.stalled(calls.get(0), now, now + SECONDS);
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+
+        health.stalled(calls.get(1), now, now + SECONDS);
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+    }
+
+    // ---------------------------------------------------------------- open
+
+    @Test
+    void givesThePermitsOfHangingCallsBackOnce() {
+        List<Generation> calls = enter(7);
+        Generation left = calls.removeLast();
+        assertThat(left.leave()).as("its caller gives the permit back").isTrue();
+
+        open();
+
+        assertThat(permits.givenBack).isEqualTo(6);
+        calls.forEach(call -> assertThat(call.leave()).isFalse());
+        assertThat(permits.givenBack).isEqualTo(6);
+    }
+
+    @Test
+    void freesNoPermitsAndSetsNoLimitIfItIsNotEnforced() {
+        health.configure(settings(DEADLINE, false));
+        Generation call = enter();
+        open();
+        assertThat(permits.givenBack).isZero();
+        assertThat(call.leave()).isTrue();
+
+        health.probeAnswered(probe(), now);
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+        assertThat(health.maxCalls()).isEqualTo(Integer.MAX_VALUE);
+    }
+
+    @Test
+    void halfOpensWhenACallThatStalledIsAnswered() {
+        Generation stalled = enter();
+        open();
+
+        health.succeeded(stalled, SECONDS, now);
+
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+    }
+
+    @Test
+    void staysOpenWhenACallIsAnsweredThatWasSentBeforeTheFailures() {
+        Generation sentBefore = enter();
+        fail(20);
+
+        health.succeeded(sentBefore, FAST, now);
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void staysOpenAfterFailedProbes() {
+        open();
+        for (int i = 0; i < 100; i++) {
+            health.probeFailed(probe());
+        }
+        assertThat(health.state()).isEqualTo(State.OPEN);
+        assertThat(health.probesUnderWay()).isZero();
+    }
+
+    @Test
+    void countsRefusalsAsNotPermittedCalls() {
+        open();
+        health.permits(now);
+        health.enter(now, true);
+
+        assertThat(health.resilience4j().getMetrics().getNumberOfNotPermittedCalls())
+                .isEqualTo(2);
+    }
+
+    @Test
+    void startsOneProbePerInterval() {
+        open();
+        now += 99 * MILLIS;
+        assertThat(health.tryStartProbe(now, 0, false)).isNull();
+        assertThat(health.nanosToNextProbe()).isEqualTo(MILLIS);
+        now += MILLIS;
+        Probe first = Objects.requireNonNull(health.tryStartProbe(now, 0, false));
+        assertThat(health.tryStartProbe(now, 0, false)).isNull();
+        health.probeFailed(first);
+        now += 100 * MILLIS;
+
+        assertThat(health.tryStartProbe(now, 0, false)).isNotNull();
+    }
+
+    /** The stall time is 1 s: a quarter of it is 250 ms. */
+    @Test
+    void spacesProbesOverTheStallTimeWhileTheyAreSwallowed() {
+        open();
+        List<Long> startedAt = new ArrayList<>();
+        List<Probe> underWay = new ArrayList<>();
+        List<Long> endsAt = new ArrayList<>();
+        long end = now + 20 * SECONDS;
+        for (; now < end; now += MILLIS) {
+            for (int i = underWay.size() - 1; i >= 0; i--) {
+                if (now >= endsAt.get(i)) {
+                    health.probeFailed(underWay.remove(i));
+                    endsAt.remove(i);
+                }
+            }
+            Probe probe = health.tryStartProbe(now, FAST, false);
+            if (probe != null) {
+                startedAt.add(now);
+                underWay.add(probe);
+                endsAt.add(now + probe.patienceNanos());
+            }
+            assertThat(underWay).hasSizeLessThanOrEqualTo(5);
+        }
+        for (int i = 2; i < startedAt.size(); i++) {
+            assertThat(startedAt.get(i) - startedAt.get(i - 1)).isBetween(250 * MILLIS, 260 * MILLIS);
+        }
+    }
+
+    @Test
+    void oneProbeAtATimeIsPatientForLongerEachTime() {
+        Health slow = health(settings(Duration.ofSeconds(20), true));
+        slow.openNow();
+        List<Long> patience = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            now += SECONDS;
+            Probe patient = Objects.requireNonNull(slow.tryStartProbe(now, 0, false));
+            now += SECONDS;
+            Probe other = Objects.requireNonNull(slow.tryStartProbe(now, 0, false));
+            patience.add(patient.patienceNanos() / SECONDS);
+            assertThat(other.patienceNanos()).isEqualTo(2 * SECONDS);
+            slow.probeFailed(patient);
+            slow.probeFailed(other);
+        }
+        assertThat(patience).containsExactly(4L, 8L, 16L, 20L);
+    }
+
+    @Test
+    void letsOneCallerAtATimeThroughWhereNothingElseCame() {
+        open();
+        now += 199 * MILLIS;
+        assertThat(health.tryStartLastResort(now, 0)).isNull();
+        now += MILLIS;
+        Probe caller = Objects.requireNonNull(health.tryStartLastResort(now, 0));
+        assertThat(caller.patienceNanos()).as("the stall time").isEqualTo(SECONDS);
+        now += 900 * MILLIS;
+        assertThat(health.tryStartLastResort(now, 0)).isNull();
+
+        health.probeFailed(caller);
+
+        assertThat(health.tryStartLastResort(now, 0)).isNotNull();
+    }
+
+    @Test
+    void aProbeOfAnEarlierOpeningThatFailsChangesNothing() {
+        open();
+        Probe swallowed = probe();
+        health.probeAnswered(probe(), now);
+        succeed(100);
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+
+        health.probeFailed(swallowed);
+        health.probeAnswered(swallowed, now);
+
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+        assertThat(health.probesUnderWay()).isZero();
+    }
+
+    // ---------------------------------------------------------------- half-open
+
+    @Test
+    void growsTheLimitByOneWithEachGoodAnswerAndClosesAtTheLimit() {
+        permits.limit = 8;
+        recover();
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+        assertThat(health.maxCalls()).isEqualTo(5);
+
+        succeed(1);
+        assertThat(health.maxCalls()).isEqualTo(6);
+        succeed(1);
+        assertThat(health.maxCalls()).isEqualTo(7);
+        succeed(1);
+
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+        assertThat(health.maxCalls()).isEqualTo(Integer.MAX_VALUE);
+    }
+
+    @Test
+    void closesWithoutTrafficASecondAfterAGoodAnswer() {
+        recover();
+        now += SECONDS - 1;
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+        now++;
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void closesASecondAfterTheLastFailureOnceACallIsAnswered() {
+        recover();
+        succeed(1);
+        now += SECONDS / 2;
+        fail(1);
+        now += 10 * SECONDS;
+        assertThat(health.state()).as("no good answer since the failure").isEqualTo(State.HALF_OPEN);
+
+        succeed(1);
+
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void opensAgainWhenTheFirstThreeCallsFail() {
+        recover();
+        fail(2);
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+
+        fail(1);
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+        assertThat(health.why()).isEqualTo("failing, 3 of the first 3 calls failed: connection-lost");
+    }
+
+    @Test
+    void opensAgainWhenHalfOfTenCallsFail() {
+        permits.limit = 100;
+        recover();
+        succeed(5);
+        fail(4);
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+
+        fail(1);
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+    }
+
+    @Test
+    void opensAgainWhenItsCallsStall() {
+        recover();
+        List<Generation> calls = enter(5);
+        calls.forEach(call -> health.stalled(call, now, now + SECONDS));
+
+        assertThat(health.state()).isEqualTo(State.OPEN);
+        assertThat(permits.givenBack).isEqualTo(5);
+    }
+
+    @Test
+    void halvesThePaceAfterARelapseWithinTenSecondsAndForgetsItLater() {
+        permits.limit = 100;
+        recover();
+        fail(3);
+        health.probeAnswered(probe(), now);
+        succeed(4);
+        assertThat(health.maxCalls()).isEqualTo(7);
+
+        succeed(200);
+        now += 11 * SECONDS;
+        open();
+        health.probeAnswered(probe(), now);
+        succeed(4);
+        assertThat(health.maxCalls()).isEqualTo(9);
+    }
+
+    @Test
+    void aRelapseDoesNotSlowTheProbes() {
+        for (int i = 0; i < 10; i++) {
+            open();
+            now += 100 * MILLIS;
+            health.probeAnswered(Objects.requireNonNull(health.tryStartProbe(now, 0, false)), now);
+            assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+        }
+    }
+
+    @Test
+    void ignoresResultsOfCallsThatWereSentBeforeTheOpening() {
+        List<Generation> before = enter(30);
+        open();
+        health.probeAnswered(probe(), now);
+        before.forEach(call -> {
+            health.stalled(call, now, now + SECONDS);
+            health.failed(call, SECONDS, reset, now);
+        });
+        assertThat(health.state()).isEqualTo(State.HALF_OPEN);
+
+        succeed(100);
+        before.forEach(call -> health.failed(call, SECONDS, reset, now));
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+    }
+
+    // ---------------------------------------------------------------- forced
+
+    @ParameterizedTest
+    @CsvSource({"CLOSED", "OPEN", "HALF_OPEN"})
+    void isForcedOpenFromEveryState(State from) {
+        enter(from);
+        health.forceOpen();
+        assertThat(health.state()).isEqualTo(State.FORCED_OPEN);
+        assertThat(health.permits(now)).isFalse();
+        now += 10 * SECONDS;
+        assertThat(health.tryStartProbe(now, 0, false)).isNull();
+
+        health.release();
+
+        assertThat(health.state()).isEqualTo(State.CLOSED);
+        assertThat(health.permits(now)).isTrue();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"CLOSED", "OPEN", "HALF_OPEN"})
+    void isForcedClosedFromEveryStateAndObservesOn(State from) {
+        enter(from);
+        health.forceClosed();
+        fail(100);
+        enter(10).forEach(call -> health.stalled(call, now, now + SECONDS));
+
+        assertThat(health.state()).isEqualTo(State.DISABLED);
+        assertThat(health.failureRate()).isEqualTo(100);
+        health.release();
+        assertThat(health.failureRate()).as("an empty window").isEqualTo(-1);
+    }
+
+    @Test
+    void isForcedThroughResilience4j() {
+        RegisteredBreaker face = health.resilience4j();
+        face.transitionToForcedOpenState();
+        assertThat(face.getState()).isEqualTo(State.FORCED_OPEN);
+        face.transitionToDisabledState();
+        assertThat(face.getState()).isEqualTo(State.DISABLED);
+        face.reset();
+        assertThat(face.getState()).isEqualTo(State.CLOSED);
+    }
+
+    // ---------------------------------------------------------------- configuration
+
+    @Test
+    void keepsItsStateWithOtherProbesOrDeadlines() {
+        open();
+        health.configure(settings(
+                Duration.ofSeconds(1), true, 100, null, new RecoveryProperties(null, Duration.ofSeconds(1), 1, null)));
+        assertThat(health.state()).isEqualTo(State.OPEN);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void startsClosedWithOtherThresholdsUnlessForced(boolean forced) {
+        if (forced) {
+            health.forceOpen();
+        } else {
+            open();
+        }
+        health.configure(settings(
+                DEADLINE,
+                true,
+                50,
+                Duration.ofMillis(400),
+                new RecoveryProperties(null, Duration.ofMillis(100), 5, null)));
+        assertThat(health.state()).isEqualTo(forced ? State.FORCED_OPEN : State.CLOSED);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // deadline, usual, expected; in ms
+        "2000, 0, 2000",
+        "2000, 20, 1000",
+        "2000, 400, 1200",
+        "2000, 1200, 2000",
+        "20000, 20, 2000",
+        "20000, 3000, 9000",
+        "300, 10, 150"
+    })
+    void theStallTimeFollowsTheDeadlineAndTheUsualTime(long deadline, long usual, long expected) {
+        assertThat(settings(Duration.ofMinutes(1), true).stallNanos(deadline * MILLIS, usual * MILLIS))
+                .isEqualTo(expected * MILLIS);
+    }
+
+    @Test
+    void logsEachTransitionOnceWithItsEvidence() {
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        Logger logger = (Logger) LoggerFactory.getLogger(Health.class);
+        logger.addAppender(log);
+        try {
+            fail(25);
+            health.probeAnswered(probe(), now);
+            now += SECONDS;
+            health.permits(now);
+            health.permits(now);
+        } finally {
+            logger.detachAppender(log);
+        }
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly(
+                        "Backend orders opened: failing, 20 of 20 calls failed: connection-lost",
+                        "Backend orders half-opened: a probe was answered",
+                        "Backend orders closed: the backend has recovered");
+    }
+
+    // ---------------------------------------------------------------- fixtures
+
+    private Generation enter() {
+        return Objects.requireNonNull(health.enter(now, true), "refused");
+    }
+
+    private List<Generation> enter(int calls) {
+        List<Generation> entered = new ArrayList<>();
+        for (int i = 0; i < calls; i++) {
+            entered.add(enter());
+        }
+        return entered;
+    }
+
+    private void enter(State state) {
+        switch (state) {
+            case OPEN -> open();
+            case HALF_OPEN -> recover();
+            default -> succeed(1);
+        }
+        assertThat(health.state()).isEqualTo(state);
+    }
+
+    private void succeed(int calls) {
+        for (int i = 0; i < calls; i++) {
+            Generation call = enter();
+            health.answered(call, now);
+            health.succeeded(call, FAST, now);
+            call.leave();
+        }
+    }
+
+    private void fail(int calls) {
+        for (int i = 0; i < calls; i++) {
+            Generation call = health.enter(now, true);
+            if (call != null) {
+                health.failed(call, FAST, reset, now);
+                call.leave();
+            }
+        }
+    }
+
+    /** Opens by a stall. */
+    private void open() {
+        Generation call = Objects.requireNonNull(health.enter(now, false), "refused");
+        long sentAt = now;
+        now += SECONDS;
+        for (int i = 0; i < 5; i++) {
+            health.stalled(call, sentAt, now);
+        }
+        assertThat(health.state()).isEqualTo(State.OPEN);
+    }
+
+    private Probe probe() {
+        now += SECONDS;
+        return Objects.requireNonNull(health.tryStartProbe(now, 0, false), "no probe is due");
+    }
+
+    private void recover() {
+        open();
+        health.probeAnswered(probe(), now);
+        permits.givenBack = 0;
+    }
+
+    private static final class CountingPermits implements Health.Permits {
+
+        int limit = 64;
+        int givenBack;
+
+        @Override
+        public int limit() {
+            return limit;
+        }
+
+        @Override
+        public void limitChanged() {}
+
+        @Override
+        public void giveBack(int calls) {
+            givenBack += calls;
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package io.weir.testing;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
+import io.weir.health.CircuitBreakerProperties;
+import io.weir.health.Health;
+import io.weir.health.HealthSettings;
+import io.weir.health.RecoveryProperties;
+import io.weir.limit.QueueingBulkhead;
+import java.time.Duration;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** Healths of backends, for tests of their users. */
+public final class TestHealth {
+
+    private static final int LIMIT = 1000;
+
+    private TestHealth() {}
+
+    /** A closed health of the backend {@code orders}, whose probes are not jittered. */
+    public static Health of(HealthSettings settings, LongSupplier nanoClock) {
+        return of(settings, new UnlimitedPermits(), nanoClock);
+    }
+
+    /** A closed health of the backend {@code orders}, whose probes are not jittered. */
+    public static Health of(HealthSettings settings, Health.Permits permits, LongSupplier nanoClock) {
+        return new Health("orders", settings, permits, nanoClock, () -> 0.5);
+    }
+
+    /** The defaults, with this minimum of calls and these probes. */
+    public static HealthSettings settings(Duration deadline, int minimumCalls, Duration probeInterval) {
+        return settings(deadline, minimumCalls, null, new RecoveryProperties(null, probeInterval, 5, null));
+    }
+
+    /** The defaults, with these differences. */
+    public static HealthSettings settings(
+            Duration deadline, int minimumCalls, @Nullable Duration stallDuration, RecoveryProperties recovery) {
+        CircuitBreakerProperties breaker = new CircuitBreakerProperties(
+                50,
+                100,
+                null,
+                SlidingWindowType.COUNT_BASED,
+                100,
+                minimumCalls,
+                5,
+                stallDuration,
+                5,
+                Set.of(500),
+                Set.of(14),
+                true);
+        return new HealthSettings(breaker, recovery, deadline.toNanos());
+    }
+
+    /** The permits of a bulkhead; a stall is judged as with a large limit. */
+    public static Health.Permits permitsOf(QueueingBulkhead bulkhead) {
+        return new Health.Permits() {
+
+            @Override
+            public int limit() {
+                return LIMIT;
+            }
+
+            @Override
+            public void limitChanged() {}
+
+            @Override
+            public void giveBack(int calls) {
+                for (int i = 0; i < calls; i++) {
+                    bulkhead.release();
+                }
+            }
+        };
+    }
+
+    /** Permits of a large compartment. */
+    private static final class UnlimitedPermits implements Health.Permits {
+
+        @Override
+        public int limit() {
+            return LIMIT;
+        }
+
+        @Override
+        public void limitChanged() {}
+
+        @Override
+        public void giveBack(int calls) {}
+    }
+}
