@@ -73,7 +73,7 @@ public final class BackendFactory {
         QueueingBulkhead bulkhead =
                 new QueueingBulkhead(permits, properties.bulkhead().queueCapacity());
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
-        BreakerSettings settings = breakerSettings(properties);
+        BreakerSettings settings = breakerSettings(properties, permits);
         // The registries stop showing a retired backend of this name, even if requests still use it.
         plan.onRollback(() -> registries.bulkheads().remove(name));
         RegisteredBulkhead registered = RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, Map.of());
@@ -118,7 +118,7 @@ public final class BackendFactory {
         Backend old = before.backend();
         String name = old.name();
         Pool pool = PoolFactory.isReusable(before.properties(), properties) ? old.pool() : pool(name, properties, plan);
-        BreakerSettings settings = breakerSettings(properties);
+        BreakerSettings settings = breakerSettings(properties, permits);
         Breaker breaker = settings.equals(before.breakerSettings())
                 ? old.breaker()
                 : breaker(
@@ -193,12 +193,10 @@ public final class BackendFactory {
         return healthPath == null ? null : new HealthProber(backend, healthPath, pools.nextLoop(), nanoClock);
     }
 
-    private static BreakerSettings breakerSettings(BackendProperties properties) {
+    /** The window follows this gateway's share: the calls of the other gateways are not in it. */
+    private static BreakerSettings breakerSettings(BackendProperties properties, int permits) {
         return BreakerSettings.of(
-                properties.circuitBreaker(),
-                properties.recovery(),
-                properties.deadline(),
-                properties.bulkhead().maxConcurrentCalls());
+                properties.circuitBreaker(), properties.recovery(), properties.deadline(), permits);
     }
 
     private Breaker breaker(CircuitBreaker breaker, BackendProperties properties) {

@@ -276,7 +276,7 @@ public enum Meters {
             Kind.GAUGE,
             null,
             "Gateways that share the limits of scope cluster, according to DNS; 0 before the first"
-                    + " answer of DNS."),
+                    + " answer of DNS, while the initial number applies."),
     /** Shows that the number of gateways may be outdated. */
     CLUSTER_FAILURES(
             "weir.cluster.failures",
