@@ -1,0 +1,171 @@
+package io.weir.config.check;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URL;
+import java.net.URLConnection;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.json.JsonFactory;
+
+/**
+ * The tree of the property names that Spring Boot, Spring Cloud and Weir's own endpoints read, from the
+ * configuration metadata in the jars of the class path. A jar that an installation adds brings its own.
+ *
+ * <p>Immutable after its creation.
+ */
+final class SpringPropertyNames {
+
+    private static final String METADATA = "META-INF/spring-configuration-metadata.json";
+
+    /** The first elements of the names to keep. */
+    static final Set<String> ROOTS = Set.of("server", "management", "logging", "spring");
+
+    /** A name that Spring Boot reads, but describes nowhere. */
+    private static final String UNDESCRIBED = "logging.expect-correlation-id";
+
+    private final String name;
+    private final Map<String, SpringPropertyNames> children = new HashMap<>();
+    private boolean isProperty;
+    private boolean isOpen;
+    private boolean isRemoved;
+    private @Nullable String replacement;
+
+    private SpringPropertyNames(String name) {
+        this.name = name;
+    }
+
+    /** Reads the metadata of the class path. Takes some ten milliseconds in a cold JVM. */
+    static SpringPropertyNames read(ClassLoader classPath) {
+        SpringPropertyNames root = new SpringPropertyNames("");
+        JsonFactory json = new JsonFactory();
+        try {
+            for (URL url : Collections.list(classPath.getResources(METADATA))) {
+                URLConnection connection = url.openConnection();
+                // A cached jar file would stay open.
+                connection.setUseCaches(false);
+                try (InputStream in = connection.getInputStream();
+                        JsonParser parser = json.createParser(ObjectReadContext.empty(), in)) {
+                    root.readFile(parser);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        root.node(UNDESCRIBED).isProperty = true;
+        return root;
+    }
+
+    /** The name of this element, as the metadata spells it. */
+    String name() {
+        return name;
+    }
+
+    /** The element below this one, in any spelling; null if there is none. */
+    @Nullable
+    SpringPropertyNames child(String element) {
+        return children.get(PropertyNames.uniform(element));
+    }
+
+    /** The names of the elements below this one. */
+    Collection<String> childNames() {
+        return children.values().stream()
+                .filter(child -> !child.isRemoved || !child.children.isEmpty())
+                .map(SpringPropertyNames::name)
+                .toList();
+    }
+
+    /** Whether this is a property with names below it that no metadata lists: a map or an object. */
+    boolean isOpen() {
+        return isOpen;
+    }
+
+    /** Whether this was a property of an earlier version that this one does not read. */
+    boolean isRemoved() {
+        return isRemoved && !isProperty;
+    }
+
+    /** The property to use in place of a removed one; null if there is none. */
+    @Nullable
+    String replacement() {
+        return replacement;
+    }
+
+    private void readFile(JsonParser parser) {
+        parser.nextToken();
+        while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+            boolean isProperties = parser.currentName().equals("properties");
+            parser.nextToken();
+            if (isProperties) {
+                while (parser.nextToken() == JsonToken.START_OBJECT) {
+                    readProperty(parser);
+                }
+            } else {
+                parser.skipChildren();
+            }
+        }
+    }
+
+    private void readProperty(JsonParser parser) {
+        @Nullable String path = null;
+        @Nullable String type = null;
+        boolean removed = false;
+        @Nullable String next = null;
+        while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+            String field = parser.currentName();
+            JsonToken value = parser.nextToken();
+            if (field.equals("name")) {
+                path = parser.getString();
+            } else if (field.equals("type")) {
+                type = parser.getString();
+            } else if (field.equals("deprecation") && value == JsonToken.START_OBJECT) {
+                while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
+                    String detail = parser.currentName();
+                    parser.nextToken();
+                    if (detail.equals("level")) {
+                        removed = parser.getString().equals("error");
+                    } else if (detail.equals("replacement")) {
+                        next = parser.getString();
+                    }
+                }
+            } else {
+                parser.skipChildren();
+            }
+        }
+        if (path != null && ROOTS.contains(path.substring(0, Math.max(0, path.indexOf('.'))))) {
+            SpringPropertyNames node = node(path);
+            if (removed) {
+                node.isRemoved = true;
+                node.replacement = next;
+            } else {
+                node.isProperty = true;
+                node.isOpen |= !isSingleValue(type);
+            }
+        }
+    }
+
+    private SpringPropertyNames node(String path) {
+        SpringPropertyNames node = this;
+        for (String element : path.split("\\.", -1)) {
+            node = node.children.computeIfAbsent(
+                    PropertyNames.uniform(element), any -> new SpringPropertyNames(element));
+        }
+        return node;
+    }
+
+    private static boolean isSingleValue(@Nullable String type) {
+        return type != null
+                && !type.endsWith("[]")
+                && (type.startsWith("java.lang.")
+                        || type.equals("java.time.Duration")
+                        || type.equals("org.springframework.util.unit.DataSize"));
+    }
+}
