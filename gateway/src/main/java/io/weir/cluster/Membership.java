@@ -50,8 +50,7 @@ public record Membership(int gateways, int rank) {
     static Membership of(Collection<InetAddress> addresses, Predicate<InetAddress> isOwn) {
         List<InetAddress> ipv4 = new ArrayList<>();
         List<InetAddress> ipv6 = new ArrayList<>();
-        new LinkedHashSet<>(addresses)
-                .forEach(address -> (address instanceof Inet4Address ? ipv4 : ipv6).add(address));
+        new LinkedHashSet<>(addresses).forEach(address -> (address instanceof Inet4Address ? ipv4 : ipv6).add(address));
         List<InetAddress> gateways = ipv4.size() >= ipv6.size() ? ipv4 : ipv6;
         gateways.sort(BY_ADDRESS);
         List<InetAddress> own = gateways.stream().filter(isOwn).toList();

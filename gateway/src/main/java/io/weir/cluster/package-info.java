@@ -30,11 +30,12 @@
  * refuses calls while others have free permits.
  *
  * <p><b>Limitations.</b> While gateways start or stop, they see different addresses and the sum of the shares
- * is wrong, for the time of one refresh and of DNS's own caches: a new gateway is not counted by the others until it is ready, and counts
- * itself from its first answer on. With more gateways than permits, each gateway keeps one, since a gateway
- * without permits would be an outage; the metric {@code weir.permits.floored} shows it. Queue, streams and
- * connections are limited for each gateway, not for the cluster. A breaker's window follows the share that
- * is in force when the breaker is created, at the start or at a reload.
+ * is wrong, for the time of one refresh and of DNS's own caches: a new gateway is not counted by the others
+ * until it is ready, and counts itself from its first answer on. With more gateways than permits, each
+ * gateway keeps one, since a gateway without permits would be an outage; the metric
+ * {@code weir.permits.floored} shows it. Queue, streams and connections are limited for each gateway, not for
+ * the cluster. A breaker's window follows the share that is in force when the breaker is created, at the
+ * start or at a reload.
  */
 @NullMarked
 package io.weir.cluster;

@@ -195,8 +195,7 @@ public final class BackendFactory {
 
     /** The window follows this gateway's share: the calls of the other gateways are not in it. */
     private static BreakerSettings breakerSettings(BackendProperties properties, int permits) {
-        return BreakerSettings.of(
-                properties.circuitBreaker(), properties.recovery(), properties.deadline(), permits);
+        return BreakerSettings.of(properties.circuitBreaker(), properties.recovery(), properties.deadline(), permits);
     }
 
     private Breaker breaker(CircuitBreaker breaker, BackendProperties properties) {

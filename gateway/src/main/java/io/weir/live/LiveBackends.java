@@ -41,7 +41,8 @@ public final class LiveBackends {
     /**
      * No backends yet.
      *
-     * @param membership the gateways that share the limits of scope {@code cluster}, until {@link #divideAmong}
+     * @param membership the gateways that share the limits of scope {@code cluster}, until
+     *     {@link #divideAmong}
      */
     public LiveBackends(BackendFactory factory, Resilience4jRegistries registries, Membership membership) {
         this.factory = factory;

@@ -17,8 +17,8 @@ import java.util.function.LongSupplier;
  * iteration long, whatever its cause. A load beyond the loop's capacity makes every iteration long.
  *
  * <p>The iterations after a pause are long too, while the loop works off the requests that came meanwhile,
- * but each of them is shorter than the one before. A delay that shrinks by more than a tenth from the first to
- * the last of these measurements is therefore no standing delay: the loop catches up by itself.
+ * but each of them is shorter than the one before. A delay that shrinks by more than a tenth from the first
+ * to the last of these measurements is therefore no standing delay: the loop catches up by itself.
  */
 // Concurrency: measurements are confined to the loop's thread. The volatile fields hand their results to the
 // sampler's thread. The sampler can lose a highest value that the loop writes at the same time; the loop

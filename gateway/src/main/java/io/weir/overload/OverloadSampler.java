@@ -68,8 +68,7 @@ public final class OverloadSampler implements AutoCloseable {
         Map<Executor, LoopDelay> delays = new HashMap<>();
         List<WatchedLoop> watched = new ArrayList<>();
         loops.forEach((loop, loopTimer) -> {
-            LoopDelay delay =
-                    new LoopDelay(loopTimer, nanoClock, guard.maxLoopDelayNanos(), guard.overloadedLoops());
+            LoopDelay delay = new LoopDelay(loopTimer, nanoClock, guard.maxLoopDelayNanos(), guard.overloadedLoops());
             delays.put(loop, delay);
             watched.add(new WatchedLoop(loop, delay));
         });

@@ -22,7 +22,8 @@ class ClusterStartIT {
                         .backend("orders", backend.uri(), "bulkhead: { scope: cluster, max-concurrent-calls: 40 }")
                         .route("orders", "orders")
                         .start()) {
-            assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(10);
+            assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls())
+                    .isEqualTo(10);
             assertThat(gateway.bean(GatewayCount.class).gateways()).isZero();
             assertThat(gateway.bean(GatewayCount.class).failures()).isPositive();
 

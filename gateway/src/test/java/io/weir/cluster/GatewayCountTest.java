@@ -291,6 +291,8 @@ class GatewayCountTest {
 
     private GatewayCount count(FakeDns dns) {
         return new GatewayCount(
-                FakeDns.NAME, new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100), 10), this::accept);
+                FakeDns.NAME,
+                new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100), 10),
+                this::accept);
     }
 }

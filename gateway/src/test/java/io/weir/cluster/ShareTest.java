@@ -18,7 +18,9 @@ class ShareTest {
     @ParameterizedTest(name = "{0} among {1} gateways")
     @CsvSource({"64, 1", "64, 2", "64, 3", "64, 63", "64, 64", "7, 4", "1, 1", "1000000, 7", "9, 8"})
     void sharesAddUpToTheLimit(int limit, int gateways) {
-        assertThat(permits(limit, gateways).stream().mapToInt(permits -> permits).sum())
+        assertThat(permits(limit, gateways).stream()
+                        .mapToInt(permits -> permits)
+                        .sum())
                 .isEqualTo(limit);
         assertThat(permits(limit, gateways)).allMatch(permits -> permits >= limit / gateways);
     }
@@ -50,7 +52,8 @@ class ShareTest {
 
     private static List<Integer> permits(int limit, int gateways) {
         return IntStream.range(0, gateways)
-                .mapToObj(rank -> Share.of(limit, new Membership(gateways, rank)).permits())
+                .mapToObj(
+                        rank -> Share.of(limit, new Membership(gateways, rank)).permits())
                 .toList();
     }
 }

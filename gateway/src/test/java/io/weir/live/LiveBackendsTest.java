@@ -86,18 +86,14 @@ class LiveBackendsTest {
         properties.put("uri", "http://127.0.0.1:9");
         properties.put("bulkhead.scope", scope);
         properties.put("bulkhead.max-concurrent-calls", limit);
-        BackendProperties orders = new Binder(new MapConfigurationPropertySource(properties))
-                .bindOrCreate("", BackendProperties.class);
+        BackendProperties orders =
+                new Binder(new MapConfigurationPropertySource(properties)).bindOrCreate("", BackendProperties.class);
         BackendPlan plan = backends.plan(Map.of("orders", orders));
         backends.commit(plan, retired -> {});
     }
 
     private int permits() {
-        return registries
-                .bulkheads()
-                .bulkhead("orders")
-                .getMetrics()
-                .getMaxAllowedConcurrentCalls();
+        return registries.bulkheads().bulkhead("orders").getMetrics().getMaxAllowedConcurrentCalls();
     }
 
     private int window() {

@@ -139,8 +139,7 @@ class OverloadIT extends GatewayTests {
                 .toList();
 
         List<Future<?>> pauses = new ArrayList<>();
-        loops().forEach(
-                loop -> pauses.add(loop.submit(() -> LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1)))));
+        loops().forEach(loop -> pauses.add(loop.submit(() -> LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1)))));
         for (Future<?> pause : pauses) {
             pause.get();
         }

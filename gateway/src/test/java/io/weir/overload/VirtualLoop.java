@@ -67,8 +67,9 @@ final class VirtualLoop implements LoopDelay.Timer, Executor {
 
     /** Timers that these schedule run in the next iteration, as in Netty. */
     void runDueTimers() {
-        List<Task> due =
-                timers.stream().filter(timer -> clock.get() - timer.dueNanos() >= 0).toList();
+        List<Task> due = timers.stream()
+                .filter(timer -> clock.get() - timer.dueNanos() >= 0)
+                .toList();
         timers.removeAll(due);
         due.forEach(timer -> timer.task().run());
     }

@@ -92,8 +92,7 @@ public final class ConfigurationCheck {
         List<Route> routes = new RoutesCheck(environment, validValues, definitions, problems::add).check(root);
 
         new ConsistencyCheck(environment, validValues, problems::add).check(routes);
-        Set<String> reported =
-                problems.stream().map(ConfigurationProblem::path).collect(Collectors.toSet());
+        Set<String> reported = problems.stream().map(ConfigurationProblem::path).collect(Collectors.toSet());
         new SpringPropertiesCheck(reported::contains, problems::add).check(root);
         ValidationReport report = new ValidationReport(
                 problems, validValues.names("weir.backends").size(), routes.size());

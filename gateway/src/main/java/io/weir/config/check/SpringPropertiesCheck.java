@@ -34,8 +34,8 @@ final class SpringPropertiesCheck {
     private static final int LONG_NAME = 8;
 
     /** Read once: the class path does not change. */
-    private static final Supplier<SpringPropertyNames> NAMES = SingletonSupplier.of(
-            () -> SpringPropertyNames.read(SpringPropertiesCheck.class.getClassLoader()));
+    private static final Supplier<SpringPropertyNames> NAMES =
+            SingletonSupplier.of(() -> SpringPropertyNames.read(SpringPropertiesCheck.class.getClassLoader()));
 
     private final Predicate<String> isReported;
     private final Consumer<ConfigurationProblem> problems;
@@ -60,7 +60,8 @@ final class SpringPropertiesCheck {
         if (known != null) {
             checkChildren(node, known, known.name(), known.name().equals(SPRING));
         } else if (!uniform.equals(WEIR) && !node.isBracketed()) {
-            String nearest = nearest(node.name(), List.of(WEIR, "server", "management", "logging", SPRING), WEIR.length());
+            String nearest =
+                    nearest(node.name(), List.of(WEIR, "server", "management", "logging", SPRING), WEIR.length());
             if (nearest != null) {
                 report(node, UNKNOWN, nearest);
             }
@@ -104,7 +105,9 @@ final class SpringPropertiesCheck {
         }
     }
 
-    /** The known name that differs in so few letters that the other one is a mistake; null if there is none. */
+    /**
+     * The known name that differs in so few letters that the other one is a mistake; null if there is none.
+     */
     private static @Nullable String nearest(String name, Iterable<String> known, int minLength) {
         String uniform = PropertyNames.uniform(name);
         for (String other : known) {

@@ -137,7 +137,9 @@ class SpringPropertiesCheckTest {
         assertThat(check(property)).isEmpty();
     }
 
-    /** String constants in the classes of Spring: properties that they read, and that no metadata describes. */
+    /**
+     * String constants in the classes of Spring: properties that they read, and that no metadata describes.
+     */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -186,7 +188,10 @@ class SpringPropertiesCheckTest {
         }
     }
 
-    /** Property names in the prose and the files for users; {@code config/*.yml} is checked as a whole elsewhere. */
+    /**
+     * Property names in the prose and the files for users; {@code config/*.yml} is checked as a whole
+     * elsewhere.
+     */
     @Test
     void acceptsTheNamesInTheDocuments() throws IOException {
         Pattern name = Pattern.compile("(?<![\\w./-])(server|management|logging|spring)(\\.[a-z][a-zA-Z0-9-]*)+");
@@ -218,17 +223,13 @@ class SpringPropertiesCheckTest {
             List<String> names = new ArrayList<>();
             try (InputStream in = url.openStream()) {
                 for (JsonNode property : JsonMapper.shared().readTree(in).path("properties")) {
-                    if (!property.path("deprecation")
-                            .path("level")
-                            .asString("")
-                            .equals("error")) {
+                    if (!property.path("deprecation").path("level").asString("").equals("error")) {
                         names.add(property.path("name").asString());
                     }
                 }
             }
             String path = url.getPath();
-            files.add(Arguments.of(
-                    path.substring(path.lastIndexOf('/', path.indexOf('!')) + 1), names));
+            files.add(Arguments.of(path.substring(path.lastIndexOf('/', path.indexOf('!')) + 1), names));
         }
         return files.stream();
     }
@@ -238,8 +239,7 @@ class SpringPropertiesCheckTest {
         RawTree root = RawTree.root();
         root.add(new Setting(
                 "server.prot", "1", SourceLocation.outsideFiles("environment variable SERVER_PROT"), 0, null, true));
-        root.add(new Setting(
-                "logging.colour", "1", SourceLocation.outsideFiles("system properties"), 0, null, false));
+        root.add(new Setting("logging.colour", "1", SourceLocation.outsideFiles("system properties"), 0, null, false));
 
         assertThat(check(root)).isEmpty();
     }
@@ -250,7 +250,9 @@ class SpringPropertiesCheckTest {
         root.add(new Setting(
                 "server.prot", "1", SourceLocation.outsideFiles(RawTreeReader.COMMAND_LINE), 0, null, false));
 
-        assertThat(check(root)).singleElement().hasToString("command line: server.prot: 1 (unknown property; did you mean port?)");
+        assertThat(check(root))
+                .singleElement()
+                .hasToString("command line: server.prot: 1 (unknown property; did you mean port?)");
     }
 
     @Test
