@@ -1,20 +1,18 @@
 package io.weir.config.check;
 
+import io.weir.config.check.MetadataReader.MetadataProperty;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URL;
 import java.net.URLConnection;
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JsonParser;
-import tools.jackson.core.JsonToken;
-import tools.jackson.core.ObjectReadContext;
-import tools.jackson.core.json.JsonFactory;
 
 /**
  * The tree of the property names that Spring Boot, Spring Cloud and Weir's own endpoints read, from the
@@ -43,18 +41,22 @@ final class SpringPropertyNames {
         this.name = name;
     }
 
-    /** Reads the metadata of the class path. Takes some ten milliseconds in a cold JVM. */
+    /**
+     * Reads the metadata of the class path.
+     *
+     * @throws IllegalStateException if a file is malformed; the message names it
+     */
     static SpringPropertyNames read(ClassLoader classPath) {
         SpringPropertyNames root = new SpringPropertyNames("");
-        JsonFactory json = new JsonFactory();
         try {
             for (URL url : Collections.list(classPath.getResources(METADATA))) {
                 URLConnection connection = url.openConnection();
                 // A cached jar file would stay open.
                 connection.setUseCaches(false);
-                try (InputStream in = connection.getInputStream();
-                        JsonParser parser = json.createParser(ObjectReadContext.empty(), in)) {
-                    root.readFile(parser);
+                try (InputStream in = connection.getInputStream()) {
+                    MetadataReader.read(new String(in.readAllBytes(), StandardCharsets.UTF_8), root::add);
+                } catch (IllegalArgumentException e) {
+                    throw new IllegalStateException(url + ": " + e.getMessage(), e);
                 }
             }
         } catch (IOException e) {
@@ -99,55 +101,16 @@ final class SpringPropertyNames {
         return replacement;
     }
 
-    private void readFile(JsonParser parser) {
-        parser.nextToken();
-        while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
-            boolean isProperties = parser.currentName().equals("properties");
-            parser.nextToken();
-            if (isProperties) {
-                while (parser.nextToken() == JsonToken.START_OBJECT) {
-                    readProperty(parser);
-                }
-            } else {
-                parser.skipChildren();
-            }
-        }
-    }
-
-    private void readProperty(JsonParser parser) {
-        @Nullable String path = null;
-        @Nullable String type = null;
-        boolean removed = false;
-        @Nullable String next = null;
-        while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
-            String field = parser.currentName();
-            JsonToken value = parser.nextToken();
-            if (field.equals("name")) {
-                path = parser.getString();
-            } else if (field.equals("type")) {
-                type = parser.getString();
-            } else if (field.equals("deprecation") && value == JsonToken.START_OBJECT) {
-                while (parser.nextToken() == JsonToken.PROPERTY_NAME) {
-                    String detail = parser.currentName();
-                    parser.nextToken();
-                    if (detail.equals("level")) {
-                        removed = parser.getString().equals("error");
-                    } else if (detail.equals("replacement")) {
-                        next = parser.getString();
-                    }
-                }
-            } else {
-                parser.skipChildren();
-            }
-        }
-        if (path != null && ROOTS.contains(path.substring(0, Math.max(0, path.indexOf('.'))))) {
+    private void add(MetadataProperty property) {
+        String path = property.name();
+        if (ROOTS.contains(path.substring(0, Math.max(0, path.indexOf('.'))))) {
             SpringPropertyNames node = node(path);
-            if (removed) {
+            if (property.isRemoved()) {
                 node.isRemoved = true;
-                node.replacement = next;
+                node.replacement = property.replacement();
             } else {
                 node.isProperty = true;
-                node.isOpen |= !isSingleValue(type);
+                node.isOpen |= !isSingleValue(property.type());
             }
         }
     }
