@@ -78,7 +78,7 @@ final class SpringPropertiesCheck {
         node.children().filter(SpringPropertiesCheck::isChecked).forEach(child -> {
             SpringPropertyNames next = child.isBracketed() ? null : known.child(child.name());
             if (next != null) {
-                if (next.isRemoved() && !child.settings().isEmpty()) {
+                if (next.isRemoved() && child.settings().stream().anyMatch(SpringPropertiesCheck::isChecked)) {
                     report(child, "not read by this version", next.replacement());
                 }
                 checkChildren(child, next, path + '.' + next.name(), isLenient);
@@ -100,8 +100,13 @@ final class SpringPropertiesCheck {
     private void report(RawTree node, String why, @Nullable String nearest) {
         if (!isReported.test(node.path())) {
             @Nullable
-            String value = RawTree.effective(List.of(node)).map(Setting::text).orElse(null);
-            problems.accept(new ConfigurationProblem(node.location(), node.path(), value, why, nearest));
+            String value = node.settings().stream()
+                    .filter(SpringPropertiesCheck::isChecked)
+                    .findFirst()
+                    .map(Setting::text)
+                    .orElse(null);
+            problems.accept(new ConfigurationProblem(
+                    node.location(SpringPropertiesCheck::isChecked), node.path(), value, why, nearest));
         }
     }
 
@@ -122,8 +127,10 @@ final class SpringPropertiesCheck {
     }
 
     private static boolean isChecked(RawTree node) {
-        return node.allSettings()
-                .anyMatch(setting -> setting.location().isFile()
-                        || setting.location().source().equals(RawTreeReader.COMMAND_LINE));
+        return node.allSettings().anyMatch(SpringPropertiesCheck::isChecked);
+    }
+
+    private static boolean isChecked(Setting setting) {
+        return setting.location().isFile() || setting.location().source().equals(RawTreeReader.COMMAND_LINE);
     }
 }

@@ -245,6 +245,18 @@ class SpringPropertiesCheckTest {
     }
 
     @Test
+    void reportsTheFileAlthoughAnEnvironmentVariableOverridesIt() {
+        RawTree root = RawTree.root();
+        root.add(new Setting(
+                "server.prot", "1", SourceLocation.outsideFiles("environment variable SERVER_PROT"), 0, null, true));
+        root.add(new Setting("server.prot", "2", SourceLocation.inFile("gateway.yml", 7), 1, null, false));
+
+        assertThat(check(root))
+                .singleElement()
+                .hasToString("gateway.yml:7: server.prot: 2 (unknown property; did you mean port?)");
+    }
+
+    @Test
     void checksTheCommandLine() {
         RawTree root = RawTree.root();
         root.add(new Setting(
