@@ -6,6 +6,7 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.weir.cluster.ClusterProperties;
 import io.weir.cluster.GatewayCount;
+import io.weir.cluster.Membership;
 import io.weir.config.WeirProperties;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.live.BackendFactory;
@@ -49,7 +50,10 @@ class BackendConfiguration {
                 properties.littlesLaw(),
                 System::nanoTime,
                 () -> ThreadLocalRandom.current().nextDouble());
-        return new LiveBackends(factory, registries);
+        return new LiveBackends(
+                factory,
+                registries,
+                Membership.ofUnknownRank(properties.cluster().initialGateways()));
     }
 
     @Bean(destroyMethod = "close")

@@ -1,6 +1,7 @@
 package io.weir;
 
 import io.micrometer.observation.ObservationRegistry;
+import io.weir.cluster.GatewayCount;
 import io.weir.config.WeirProperties;
 import io.weir.door.BackendAnswerFilter;
 import io.weir.door.BackendRoutingFilter;
@@ -86,7 +87,13 @@ class RoutingConfiguration {
     @Bean("cachedCompositeRouteLocator")
     @Primary
     LiveRoutes liveRoutes(
-            WeirProperties properties, GatewayProperties gateway, LiveBackends backends, RoutesFactory routes) {
+            WeirProperties properties,
+            GatewayProperties gateway,
+            LiveBackends backends,
+            ObjectProvider<GatewayCount> gateways,
+            RoutesFactory routes) {
+        // Counts the gateways first, so that the backends start with this gateway's share.
+        gateways.ifAvailable(count -> {});
         return new LiveRoutes(ConfigurationApplier.initialRoutes(backends, routes, properties, gateway));
     }
 

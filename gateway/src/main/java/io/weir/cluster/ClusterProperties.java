@@ -1,6 +1,8 @@
 package io.weir.cluster;
 
 import io.netty.util.NetUtil;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.Size;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,6 +21,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     machine's.
  * @param refreshInterval time between two counts; 100ms to 1m. Short enough to follow changes within seconds,
  *     and a light load for DNS.
+ * @param initialGateways number of gateways that is assumed from the start until DNS answers for the first
+ *     time; 1 to 10000. Ten, so that gateways that start while DNS is down do not get the whole limit each.
  */
 public record ClusterProperties(
         @Nullable @Size(min = 1, max = 253) String gateways,
@@ -26,7 +30,9 @@ public record ClusterProperties(
         @Nullable String dnsServer,
 
         @DefaultValue("2s") @DurationMin(millis = 100) @DurationMax(minutes = 1)
-        Duration refreshInterval) {
+        Duration refreshInterval,
+
+        @DefaultValue("10") @Min(1) @Max(10_000) int initialGateways) {
 
     private static final int LAST_PORT = 65_535;
 

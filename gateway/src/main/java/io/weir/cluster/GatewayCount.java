@@ -2,26 +2,28 @@ package io.weir.cluster;
 
 import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
-import java.net.Inet4Address;
 import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.IntConsumer;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The number of gateways, counted by DNS.
+ * The number of gateways and this gateway's rank, according to DNS.
  *
- * <p>It resolves a name with an address for each gateway, reports a changed number to its listener, and
+ * <p>It resolves a name with an address for each gateway, reports a changed membership to its listener, and
  * resolves the name again one refresh interval after the answer. So a change in DNS is followed at the next
- * refresh. A failed lookup keeps the number. No failure ends the refreshes. If the listener fails, it is
- * notified again at the next refresh.
+ * refresh. A failed lookup keeps the membership; before the first answer, the listener's own assumption
+ * stays. No failure ends the refreshes. If the listener fails, it is notified again at the next refresh.
  */
 // Concurrency: all state is confined to the resolver's thread, except the figures that other threads read.
 public final class GatewayCount implements AutoCloseable {
@@ -43,13 +45,15 @@ public final class GatewayCount implements AutoCloseable {
 
     private final String name;
     private final Duration refreshInterval;
-    private final IntConsumer listener;
+    private final Consumer<Membership> listener;
+    private final Predicate<InetAddress> isOwn;
     private final Dns dns;
     private final CountDownLatch firstAnswer = new CountDownLatch(1);
     private final AtomicLong failures = new AtomicLong();
-    private volatile int gateways;
-    /** The number that the listener has accepted last; 0: none. */
-    private int reported;
+    /** The membership according to the last successful lookup; null: there was none yet. */
+    private volatile @Nullable Membership membership;
+    /** The membership that the listener has accepted last; null: none. */
+    private @Nullable Membership reported;
     /** Whether the last lookup failed. */
     private boolean isLookupFailing;
     /** Whether the last notification failed. */
@@ -59,25 +63,44 @@ public final class GatewayCount implements AutoCloseable {
      * Starts to count, and blocks until the first lookup has succeeded or failed.
      *
      * @param name the name to resolve
-     * @param listener receives each changed number, on a thread of this object
+     * @param listener receives each changed membership, on a thread of this object
      */
-    public GatewayCount(String name, ClusterProperties properties, IntConsumer listener) {
-        this(name, properties.refreshInterval(), listener, new ClusterDns(name, properties.dnsServer()));
+    public GatewayCount(String name, ClusterProperties properties, Consumer<Membership> listener) {
+        this(
+                name,
+                properties.refreshInterval(),
+                listener,
+                GatewayCount::isAddressOfThisMachine,
+                new ClusterDns(name, properties.dnsServer()));
         awaitFirst();
+        if (membership == null) {
+            log.warn(
+                    "The number of gateways is unknown until DNS resolves {}; until then, each limit of scope cluster"
+                            + " is divided by weir.cluster.initial-gateways: {}",
+                    name,
+                    properties.initialGateways());
+        }
     }
 
     /** Starts to count, without blocking. */
-    GatewayCount(String name, Duration refreshInterval, IntConsumer listener, Dns dns) {
+    GatewayCount(
+            String name,
+            Duration refreshInterval,
+            Consumer<Membership> listener,
+            Predicate<InetAddress> isOwn,
+            Dns dns) {
         this.name = name;
         this.refreshInterval = refreshInterval;
         this.listener = listener;
+        this.isOwn = isOwn;
         this.dns = dns;
         dns.thread().execute(this::lookUp);
     }
 
     /** The number of gateways in the last successful lookup; 0: there was none yet. */
     public int gateways() {
-        return gateways;
+        Membership known = membership;
+        return known == null ? 0 : known.gateways();
     }
 
     /** The number of failed lookups and of failed notifications. */
@@ -110,8 +133,10 @@ public final class GatewayCount implements AutoCloseable {
         }
         lookup.addListener((Future<List<InetAddress>> answer) -> {
             try {
-                if (answer.isSuccess()) {
-                    succeeded(count(answer.getNow()));
+                if (answer.isSuccess() && !answer.getNow().isEmpty()) {
+                    succeeded(Membership.of(answer.getNow(), isOwn));
+                } else if (answer.isSuccess()) {
+                    failed(new UnknownHostException("no address"));
                 } else {
                     failed(answer.cause());
                 }
@@ -125,23 +150,30 @@ public final class GatewayCount implements AutoCloseable {
         });
     }
 
-    private void succeeded(int count) {
+    private void succeeded(Membership next) {
         isLookupFailing = false;
-        if (count != gateways) {
-            log.info("{} gateways share the limits of scope cluster (before: {})", count, gateways);
-            gateways = count;
+        if (!next.equals(membership)) {
+            log.info(
+                    "{} gateways share the limits of scope cluster (before: {}); this one is {}",
+                    next.gateways(),
+                    gateways(),
+                    next.rank() == Membership.UNKNOWN_RANK
+                            ? "not known to be among their addresses, so its shares are rounded down"
+                            : "number " + (next.rank() + 1));
+            membership = next;
         }
         try {
-            if (count != reported) {
-                listener.accept(count);
-                reported = count;
+            if (!next.equals(reported)) {
+                listener.accept(next);
+                reported = next;
             }
             isListenerFailing = false;
         } catch (RuntimeException e) {
             failures.incrementAndGet();
             if (!isListenerFailing) {
                 isListenerFailing = true;
-                log.error("Dividing the limits of scope cluster among {} gateways failed; retrying", count, e);
+                log.error(
+                        "Dividing the limits of scope cluster among {} gateways failed; retrying", next.gateways(), e);
             }
         }
     }
@@ -150,15 +182,15 @@ public final class GatewayCount implements AutoCloseable {
         failures.incrementAndGet();
         if (!isLookupFailing) {
             isLookupFailing = true;
-            log.warn("DNS lookup of {} failed ({}); keeping {} gateways", name, cause.getMessage(), gateways);
+            log.warn("DNS lookup of {} failed ({}); keeping {} gateways", name, cause.getMessage(), gateways());
         }
     }
 
-    /** Counts a gateway with addresses of both families once. */
-    private static int count(List<InetAddress> addresses) {
-        Set<InetAddress> distinct = new HashSet<>(addresses);
-        int ipv4 =
-                (int) distinct.stream().filter(Inet4Address.class::isInstance).count();
-        return Math.max(ipv4, distinct.size() - ipv4);
+    private static boolean isAddressOfThisMachine(InetAddress address) {
+        try {
+            return NetworkInterface.getByInetAddress(address) != null;
+        } catch (SocketException e) {
+            return false;
+        }
     }
 }

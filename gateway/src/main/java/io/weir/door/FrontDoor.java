@@ -171,7 +171,7 @@ public final class FrontDoor implements HttpHandler {
      */
     private @Nullable InetSocketAddress forwardedCaller(HttpServerRequest in) {
         InetSocketAddress peer = (InetSocketAddress) in.connectionRemoteAddress();
-        if (peer == null) {
+        if (peer == null || !forwarding.isTrusted(peer)) {
             return null;
         }
         InetAddress caller =

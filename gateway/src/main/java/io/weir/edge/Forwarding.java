@@ -89,6 +89,11 @@ public final class Forwarding {
         }
     }
 
+    /** Whether the connection's other end is a trusted proxy. */
+    public boolean isTrusted(InetSocketAddress peer) {
+        return trusted.contains(peer.getAddress());
+    }
+
     /**
      * The caller's address for logs: the peer's address, or, if the peer is trusted, the right-most address
      * in {@code X-Forwarded-For} (or {@code Forwarded}) that is not trusted. The result is always an address:

@@ -123,7 +123,7 @@ public final class Engine {
         if (drain.isRefusing()) {
             return Refuse.SHUTTING_DOWN;
         }
-        return overload.isOverloaded(now) ? Refuse.GATEWAY_OVERLOADED : null;
+        return overload.isOverloaded(now, exchange.loop()) ? Refuse.GATEWAY_OVERLOADED : null;
     }
 
     /** Deregisters an exchange that has ended. On its event loop. */

@@ -1,5 +1,6 @@
 package io.weir.live;
 
+import io.weir.cluster.Membership;
 import io.weir.cluster.Share;
 import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
@@ -32,13 +33,19 @@ public final class LiveBackends {
     private final BackendFactory factory;
     private final Resilience4jRegistries registries;
     private final Map<String, ManagedBackend> backends = new HashMap<>();
-    /** The number of gateways that share the limits of scope {@code cluster}. */
-    private int gateways = 1;
+    /** The gateways that share the limits of scope {@code cluster}. */
+    private Membership membership;
 
-    /** No backends yet. */
-    public LiveBackends(BackendFactory factory, Resilience4jRegistries registries) {
+    /**
+     * No backends yet.
+     *
+     * @param membership the gateways that share the limits of scope {@code cluster}, until
+     *     {@link #divideAmong}
+     */
+    public LiveBackends(BackendFactory factory, Resilience4jRegistries registries, Membership membership) {
         this.factory = factory;
         this.registries = registries;
+        this.membership = membership;
     }
 
     /**
@@ -114,13 +121,9 @@ public final class LiveBackends {
         next.startProber();
     }
 
-    /**
-     * Divides the limits of scope {@code cluster} among the gateways again.
-     *
-     * @param gatewayCount the number of gateways; 0 counts as 1
-     */
-    public synchronized void divideAmong(int gatewayCount) {
-        gateways = gatewayCount;
+    /** Divides the limits of scope {@code cluster} among the gateways again. */
+    public synchronized void divideAmong(Membership gateways) {
+        membership = gateways;
         backends.values().stream()
                 .filter(managed -> managed.properties().bulkhead().scope() == BulkheadScope.CLUSTER)
                 .forEach(this::resizeBulkhead);
@@ -138,7 +141,9 @@ public final class LiveBackends {
     }
 
     private Share share(BulkheadProperties properties) {
-        return Share.of(properties.maxConcurrentCalls(), properties.scope() == BulkheadScope.CLUSTER ? gateways : 1);
+        return Share.of(
+                properties.maxConcurrentCalls(),
+                properties.scope() == BulkheadScope.CLUSTER ? membership : Membership.ALONE);
     }
 
     /** Removes a backend. Requests that use it continue; its parts are closed after the last of them. */

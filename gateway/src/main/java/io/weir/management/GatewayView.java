@@ -26,9 +26,10 @@ public record GatewayView(Status gateway, Map<String, BackendView> backends, Col
      * @param inFlight exchanges, queued or sent to a backend, streams included
      * @param maxInFlight limit of exchanges
      * @param streams streams and WebSockets among the exchanges
-     * @param eventLoopDelayMs delay of the tasks of the slowest event loop
+     * @param eventLoopDelayMs standing delay of the slowest event loop; 0: no loop has one
      * @param memoryPercent share of memory in use: direct memory or heap, whichever is fuller
-     * @param overloaded whether new requests are shed because of event-loop delay or memory
+     * @param overloaded whether new requests are shed because of memory, or on an event loop because of its
+     *     delay
      */
     public record Status(
             String phase,
@@ -48,7 +49,7 @@ public record GatewayView(Status gateway, Map<String, BackendView> backends, Col
                     engine.streams(),
                     guard.loopDelayNanos() / NANOS_PER_MILLI,
                     guard.memoryPercent(),
-                    guard.isOverloaded(0));
+                    guard.isOverloaded());
         }
     }
 }

@@ -72,6 +72,7 @@ public final class EdgeMeters implements AutoCloseable {
         scope.gauge(Meters.IN_FLIGHT, engine::inFlight);
         scope.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
         scope.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
+        scope.gauge(Meters.EVENT_LOOPS_STUCK, sampler::stuckLoops);
         scope.gauge(Meters.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");
         scope.gauge(Meters.MEMORY_USED, () -> sampler.heapPercent() / PERCENT, "heap");
         scope.gauge(Meters.DRAINING, () -> drain.isClosingConnections() ? 1 : 0);

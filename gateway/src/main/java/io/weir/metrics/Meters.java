@@ -242,7 +242,13 @@ public enum Meters {
     /** The limit of requests in the gateway. */
     IN_FLIGHT_LIMIT("weir.inflight.limit", Kind.GAUGE, null, "Limit of requests in the gateway."),
     /** Shows that the gateway itself is slow. */
-    EVENT_LOOP_DELAY("weir.eventloop.delay", Kind.GAUGE, "seconds", "Delay of the tasks of the slowest event loop."),
+    EVENT_LOOP_DELAY(
+            "weir.eventloop.delay",
+            Kind.GAUGE,
+            "seconds",
+            "Standing delay of the slowest event loop: the shortest of its last iterations; 0 if it has none."),
+    /** Shows that connections get no answer. */
+    EVENT_LOOPS_STUCK("weir.eventloop.stuck", Kind.GAUGE, null, "Event loops that have run no task for 5 s."),
     /** Shows that the gateway itself is full. */
     MEMORY_USED(
             "weir.memory.used",
@@ -277,7 +283,7 @@ public enum Meters {
             Kind.GAUGE,
             null,
             "Gateways that share the limits of scope cluster, according to DNS; 0 before the first"
-                    + " answer of DNS."),
+                    + " answer of DNS, while the initial number applies."),
     /** Shows that the number of gateways may be outdated. */
     CLUSTER_FAILURES(
             "weir.cluster.failures",

@@ -1,64 +1,169 @@
 package io.weir.overload;
 
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
 /**
- * The delay of an event loop: the time between the submission of a task and its execution. A stuck loop has
- * not executed the task yet; its delay is the task's age.
+ * The time that one event loop keeps others waiting: the lateness of a timer on that loop. A loop runs its
+ * timers once per iteration, so a timer that is due during an iteration is late by the rest of it. After a
+ * late run the timer is due again at once, so that the lateness of the next run is the length of a whole
+ * iteration. Otherwise it rests for {@value #REST_MILLIS} ms.
  *
- * <p>The lower of the last two measurements counts, after CoDel (Nichols and Jacobson, "Controlling Queue
- * Delay", ACM Queue 10(5), 2012). A burst or a garbage collection pause delays one measurement only; the
- * minimum shows only a standing queue. Shedding load for a delay that is already over would be a second
- * fault.
+ * <p>Only a <em>standing</em> delay counts, after CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM
+ * Queue 10(5), 2012): the lowest of the last measurements, at least {@value #ITERATIONS} over at least
+ * {@value #SPAN_MILLIS} ms. A pause of any length (a garbage collection, stolen CPU, one long task) makes one
+ * iteration long, whatever its cause. A load beyond the loop's capacity makes every iteration long.
+ *
+ * <p>The iterations after a pause are long too, while the loop works off the requests that came meanwhile,
+ * but each of them is shorter than the one before. A delay that shrinks by more than a tenth from the first
+ * to the last of these measurements is therefore no standing delay: the loop catches up by itself.
  */
-// Concurrency: the sampler's thread submits, the loop's thread executes. Both shared fields are volatile, and
-// `delayNanos` hands the task from one thread to the other. `previousNanos` belongs to the sampler's thread.
+// Concurrency: measurements are confined to the loop's thread. The volatile fields hand their results to the
+// sampler's thread. The sampler can lose a highest value that the loop writes at the same time; the loop
+// writes the next one an iteration later.
 final class LoopDelay implements Runnable {
 
-    private static final long PENDING = Long.MIN_VALUE;
+    /** Runs a task on the loop. */
+    @FunctionalInterface
+    interface Timer {
 
-    private final Executor loop;
-    private final LongSupplier nanoClock;
-    private volatile long submittedAtNanos;
-    /** {@link #PENDING} until the task has run. */
-    private volatile long delayNanos;
-
-    private long previousNanos;
-
-    LoopDelay(Executor loop, LongSupplier nanoClock) {
-        this.loop = loop;
-        this.nanoClock = nanoClock;
+        /**
+         * Schedules a task.
+         *
+         * @throws RejectedExecutionException if the loop has stopped
+         */
+        void schedule(Runnable task, long delayNanos);
     }
 
-    /** Ends one measurement, begins the next, and returns the delay. For the sampler's thread. */
-    long sample() {
-        long now = nanoClock.getAsLong();
-        long measured = delayNanos;
-        if (measured == PENDING) {
-            measured = now - submittedAtNanos;
-        } else {
-            submit(now);
-        }
-        long lower = Math.min(previousNanos, measured);
-        previousNanos = measured;
-        return lower;
+    static final int ITERATIONS = 3;
+    static final int SPAN_MILLIS = 100;
+    static final int REST_MILLIS = 25;
+
+    private static final long SPAN_NANOS = TimeUnit.MILLISECONDS.toNanos(SPAN_MILLIS);
+    private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
+    /** A shorter delay is not followed up at once: measuring would keep the loop busy. */
+    private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    private static final double SHRINKING = 0.9;
+    /** More than the measurements of one span, which are at least 5 ms apart; a power of two. */
+    private static final int KEPT = 32;
+
+    private final Timer loop;
+    private final LongSupplier nanoClock;
+    private final long limitNanos;
+    private final AtomicInteger overloadedLoops;
+
+    private final long[] dueNanos = new long[KEPT];
+    private final long[] delayNanos = new long[KEPT];
+    private int measurements;
+
+    private volatile long dueAtNanos;
+    private volatile long standingNanos;
+    private volatile long highestNanos;
+    private volatile boolean isOverloaded;
+    private volatile boolean isClosed = true;
+
+    /**
+     * A delay that is not measured yet.
+     *
+     * @param limitNanos a longer standing delay is an overload
+     * @param overloadedLoops counts this loop while it is overloaded
+     */
+    LoopDelay(Timer loop, LongSupplier nanoClock, long limitNanos, AtomicInteger overloadedLoops) {
+        this.loop = loop;
+        this.nanoClock = nanoClock;
+        this.limitNanos = limitNanos;
+        this.overloadedLoops = overloadedLoops;
+        this.dueAtNanos = nanoClock.getAsLong();
+    }
+
+    /** Begins to measure. */
+    void start() {
+        isClosed = false;
+        schedule(nanoClock.getAsLong(), 0);
+    }
+
+    /** Ends the measurements. The loop is not overloaded from now on. */
+    void close() {
+        isClosed = true;
+    }
+
+    /** The standing delay; 0: there is none. */
+    long standingNanos() {
+        return standingNanos;
+    }
+
+    /** The highest standing delay since the last call. For the sampler's thread. */
+    long takeHighestNanos() {
+        long highest = highestNanos;
+        highestNanos = standingNanos;
+        return Math.max(highest, standingNanos);
+    }
+
+    /** Whether the standing delay is above the limit. */
+    boolean isOverloaded() {
+        return isOverloaded && !isClosed;
+    }
+
+    /** The time at which the timer is due, or was due if it is late. */
+    long dueAtNanos() {
+        return dueAtNanos;
+    }
+
+    /** Whether nothing is measured: not yet, or not any more. */
+    boolean isClosed() {
+        return isClosed;
     }
 
     @Override
     public void run() {
-        delayNanos = nanoClock.getAsLong() - submittedAtNanos;
+        if (isClosed) {
+            publish(0);
+            return;
+        }
+        long now = nanoClock.getAsLong();
+        long delay = Math.max(0, now - dueAtNanos);
+        int newest = measurements++ & (KEPT - 1);
+        dueNanos[newest] = dueAtNanos;
+        delayNanos[newest] = delay;
+        publish(standing(now));
+        schedule(now, delay < LATE_NANOS ? REST_NANOS : 0);
     }
 
-    private void submit(long now) {
-        submittedAtNanos = now;
-        delayNanos = PENDING;
+    private long standing(long now) {
+        long newest = delayNanos[(measurements - 1) & (KEPT - 1)];
+        long lowest = Long.MAX_VALUE;
+        for (int count = 1; count <= Math.min(measurements, KEPT); count++) {
+            int i = (measurements - count) & (KEPT - 1);
+            lowest = Math.min(lowest, delayNanos[i]);
+            if (count >= ITERATIONS && now - dueNanos[i] >= SPAN_NANOS) {
+                return newest < SHRINKING * delayNanos[i] ? 0 : lowest;
+            }
+        }
+        return 0;
+    }
+
+    private void publish(long standing) {
+        standingNanos = standing;
+        if (standing > highestNanos) {
+            highestNanos = standing;
+        }
+        boolean isOver = standing > limitNanos;
+        if (isOver != isOverloaded) {
+            isOverloaded = isOver;
+            overloadedLoops.addAndGet(isOver ? 1 : -1);
+        }
+    }
+
+    private void schedule(long now, long restNanos) {
+        dueAtNanos = now + restNanos;
         try {
-            loop.execute(this);
+            loop.schedule(this, restNanos);
         } catch (RejectedExecutionException e) {
             // The loop has stopped: no request waits for it.
-            delayNanos = 0;
+            isClosed = true;
         }
     }
 }

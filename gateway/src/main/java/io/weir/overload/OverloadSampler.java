@@ -1,7 +1,10 @@
 package io.weir.overload;
 
+import io.weir.overload.StuckLoops.WatchedLoop;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -11,18 +14,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Measures the event loops' delay and the memory in use ten times a second, and passes both to the {@link
- * OverloadGuard}.
+ * Starts the measurement of each event loop's delay, samples these delays and the memory in use ten times a
+ * second, and passes both to the {@link OverloadGuard}.
  *
- * <p>It has a thread of its own, since a stuck event loop cannot measure itself.
+ * <p>It has a thread of its own, since a stuck event loop cannot report itself.
  */
 public final class OverloadSampler implements AutoCloseable {
 
     static final int PERIOD_MILLIS = 100;
 
+    /** An overload is over after a second without one, so that the log has one line for each. */
+    private static final int CALM_SAMPLES = 10;
+
     private static final Logger log = LoggerFactory.getLogger(OverloadSampler.class);
 
     private final List<LoopDelay> loops;
+    private final StuckLoops stuckLoops;
     private final MemoryShare memory;
     private final OverloadGuard guard;
     private final LongSupplier nanoClock;
@@ -30,6 +37,7 @@ public final class OverloadSampler implements AutoCloseable {
     private volatile int directPercent;
     private volatile int heapPercent;
     private boolean wasOverloaded;
+    private int calmSamples;
 
     /**
      * A sampler that has not {@linkplain #start started}.
@@ -38,15 +46,35 @@ public final class OverloadSampler implements AutoCloseable {
      * @param guard receives the samples
      * @param nanoClock {@link System#nanoTime}, except in tests
      */
-    public OverloadSampler(Iterable<? extends Executor> loops, OverloadGuard guard, LongSupplier nanoClock) {
+    public OverloadSampler(
+            Iterable<? extends ScheduledExecutorService> loops, OverloadGuard guard, LongSupplier nanoClock) {
         this(loops, MemoryShare.ofThisJvm(), guard, nanoClock);
     }
 
     public OverloadSampler(
-            Iterable<? extends Executor> loops, MemoryShare memory, OverloadGuard guard, LongSupplier nanoClock) {
-        List<LoopDelay> delays = new ArrayList<>();
-        loops.forEach(loop -> delays.add(new LoopDelay(loop, nanoClock)));
-        this.loops = List.copyOf(delays);
+            Iterable<? extends ScheduledExecutorService> loops,
+            MemoryShare memory,
+            OverloadGuard guard,
+            LongSupplier nanoClock) {
+        this(timers(loops), memory, guard, nanoClock);
+    }
+
+    /** A sampler of these loops, each with its timer. */
+    OverloadSampler(
+            Map<? extends Executor, LoopDelay.Timer> loops,
+            MemoryShare memory,
+            OverloadGuard guard,
+            LongSupplier nanoClock) {
+        Map<Executor, LoopDelay> delays = new HashMap<>();
+        List<WatchedLoop> watched = new ArrayList<>();
+        loops.forEach((loop, loopTimer) -> {
+            LoopDelay delay = new LoopDelay(loopTimer, nanoClock, guard.maxLoopDelayNanos(), guard.overloadedLoops());
+            delays.put(loop, delay);
+            watched.add(new WatchedLoop(loop, delay));
+        });
+        guard.watch(delays);
+        this.loops = List.copyOf(delays.values());
+        this.stuckLoops = new StuckLoops(watched);
         this.memory = memory;
         this.guard = guard;
         this.nanoClock = nanoClock;
@@ -54,11 +82,26 @@ public final class OverloadSampler implements AutoCloseable {
                 Thread.ofPlatform().daemon().name("weir-overload").factory());
     }
 
-    /** Starts the sampling. */
+    private static Map<Executor, LoopDelay.Timer> timers(Iterable<? extends ScheduledExecutorService> loops) {
+        Map<Executor, LoopDelay.Timer> timers = new HashMap<>();
+        loops.forEach(loop -> timers.put(loop, (task, delayNanos) -> {
+            var _ = loop.schedule(task, delayNanos, TimeUnit.NANOSECONDS);
+        }));
+        return timers;
+    }
+
+    /** Starts the measurements and the sampling. */
     @SuppressWarnings(
             "FutureReturnValueIgnored") // It never completes: sampleSafely() does not throw, and close() ends it.
     public void start() {
-        timer.scheduleAtFixedRate(this::sampleSafely, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
+        startLoops();
+        // With a fixed delay: after a pause of the process, no samples are taken to catch up.
+        timer.scheduleWithFixedDelay(this::sampleSafely, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** Starts the measurements on the event loops. */
+    void startLoops() {
+        loops.forEach(LoopDelay::start);
     }
 
     /** Direct memory in use, in percent. */
@@ -71,10 +114,16 @@ public final class OverloadSampler implements AutoCloseable {
         return heapPercent;
     }
 
-    /** Stops the sampling. The guard keeps its last sample. */
+    /** The number of event loops that run no task. */
+    public int stuckLoops() {
+        return stuckLoops.count();
+    }
+
+    /** Stops the measurements and the sampling. The guard keeps its last sample of the memory. */
     @Override
     public void close() {
         timer.shutdownNow();
+        loops.forEach(LoopDelay::close);
     }
 
     private void sampleSafely() {
@@ -88,24 +137,26 @@ public final class OverloadSampler implements AutoCloseable {
 
     /** Takes one sample. */
     public void sample() {
+        long now = nanoClock.getAsLong();
         long worst = 0;
         for (LoopDelay loop : loops) {
-            worst = Math.max(worst, loop.sample());
+            worst = Math.max(worst, loop.takeHighestNanos());
         }
+        stuckLoops.sample(now);
         directPercent = memory.directPercent();
-        heapPercent = memory.heapPercent(nanoClock.getAsLong());
+        heapPercent = memory.heapPercent(now);
         guard.observe(worst, Math.max(directPercent, heapPercent));
         report(worst);
     }
 
     private void report(long worst) {
-        // With no exchange in flight, only the samples decide.
-        boolean isOverloaded = guard.isOverloaded(0);
-        if (isOverloaded != wasOverloaded) {
-            wasOverloaded = isOverloaded;
+        boolean isOverloaded = guard.isOverloaded();
+        calmSamples = isOverloaded ? 0 : calmSamples + 1;
+        if (wasOverloaded ? calmSamples == CALM_SAMPLES : isOverloaded) {
+            wasOverloaded = !wasOverloaded;
             log.warn(
-                    "{}: event loops {} ms late, direct memory {} %, heap {} %",
-                    isOverloaded ? "Overloaded, shedding new work" : "Overload is over",
+                    "{}: an event loop {} ms late, direct memory {} %, heap {} %",
+                    wasOverloaded ? "Overloaded, shedding new work" : "Overload is over",
                     TimeUnit.NANOSECONDS.toMillis(worst),
                     directPercent,
                     heapPercent);

@@ -6,14 +6,14 @@
  * memory are shared by all backends, so its own overload would harm every caller. Beyond a limit, new
  * requests are refused with {@code gateway-overloaded}, so that exchanges in flight can be completed.
  *
- * <p><b>Algorithm.</b> {@link io.weir.overload.OverloadGuard} decides for each request by two reads: the
- * count of exchanges in flight, and whether the last sample was over a limit. {@link
- * io.weir.overload.OverloadSampler} takes samples ten times a second, on a thread of its own, since a stuck
- * event loop cannot measure itself. Two figures are sampled:
+ * <p><b>Algorithm.</b> {@link io.weir.overload.OverloadGuard} decides for each request by three reads: the
+ * count of exchanges in flight, whether memory is short, and whether any event loop is overloaded. Only if
+ * one is, the guard looks up the loop of the request. {@link io.weir.overload.OverloadSampler} samples the
+ * memory ten times a second, on a thread of its own. Two figures are measured:
  *
  * <ul>
- *   <li>{@link io.weir.overload.LoopDelay}: a standing delay of an event loop, the lower of two consecutive
- *       measurements. A single pause, such as a garbage collection, is no overload.
+ *   <li>{@link io.weir.overload.LoopDelay}: the standing delay of each event loop, measured by a timer on the
+ *       loop itself: the lowest of at least three successive iterations over at least 100 ms.
  *   <li>{@link io.weir.overload.MemoryShare}: direct memory in use, and the heap that survived two garbage
  *       collections, over all its pools. Garbage is no overload, and neither is a single full pool: with half
  *       of the heap live, the old generation alone read 100 % with the serial and the parallel collector.
@@ -21,11 +21,34 @@
  *
  * <p>Shedding load because of a pause or of garbage would refuse requests that the gateway could serve.
  *
- * <p>Concurrency: the sampler's thread writes volatile fields of the guard, and requests read them. Each of
- * them may be up to one sample old.
+ * <p><b>Each loop for itself.</b> A connection stays on its loop, so each loop is a server with a queue of
+ * its own. A loop refuses requests while it is overloaded; the other loops serve theirs. The limit applies to
+ * one loop's delay, so shedding by priority can compare the same figure with lower bounds.
  *
- * <p>Limitations: the heap figure needs two collections of the old generation. Until then, and some
- * seconds after each, it is 0, so a heap that fills without being collected is not noticed.
+ * <p><b>Stuck loops.</b> A loop that is blocked for ever cannot refuse anything, and refusing the requests of
+ * the other loops would not release it. They are served. {@link io.weir.overload.StuckLoops} logs the loop's
+ * stack trace after five seconds, and the metric {@code weir.eventloop.stuck} counts such loops: it is a
+ * defect of the gateway, which only a restart repairs.
+ *
+ * <p><b>Why this and not that.</b>
+ *
+ * <ul>
+ *   <li>A task that the sampler submits to each loop ten times a second: it cannot tell a pause from a
+ *       standing delay. A pause of the process stops the sampler too, and after it the sampler's overdue runs
+ *       found the same late task several times. It shed after every pause of half a second.
+ *   <li>The lowest of the last measurements alone: at 70 % load a pause of 2 s is followed by iterations of
+ *       1.4 s, 1 s, 0.7 s and so on. They shrink, and nothing needs to be refused.
+ *   <li>Netty's own report of active time per loop: it shows how busy a loop is, not how long others wait. A
+ *       loop can be busy all the time with short iterations.
+ * </ul>
+ *
+ * <p>Concurrency: each loop publishes its delay in volatile fields, and the requests of the same loop read
+ * them. The sampler's thread writes volatile fields of the guard for memory and observers; each of them may
+ * be up to one sample old.
+ *
+ * <p><b>Limitations.</b> The delay of an event loop is known after three iterations: at the default limit, at
+ * least 0.75 s after the overload's start. The heap figure needs two collections of the old generation. Until
+ * then, and some seconds after each, it is 0, so a heap that fills without being collected is not noticed.
  */
 @NullMarked
 package io.weir.overload;

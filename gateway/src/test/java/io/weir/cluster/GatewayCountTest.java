@@ -24,6 +24,7 @@ class GatewayCountTest {
     private static final Duration REFRESH = Duration.ofSeconds(2);
 
     private final List<Integer> counts = new CopyOnWriteArrayList<>();
+    private final List<Integer> ranks = new CopyOnWriteArrayList<>();
 
     @Test
     void countsAtStartAndFollowsDns() {
@@ -76,7 +77,7 @@ class GatewayCountTest {
     @Test
     void followsAChangeAtTheNextRefresh() {
         VirtualDns dns = new VirtualDns(2);
-        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, counts::add, dns)) {
+        try (GatewayCount count = virtual(dns)) {
             dns.advance(Duration.ZERO);
             assertThat(counts).containsExactly(2);
 
@@ -97,10 +98,40 @@ class GatewayCountTest {
     }
 
     @Test
+    void reportsAChangedRankOfAnUnchangedNumber() {
+        VirtualDns dns = new VirtualDns(2);
+        try (GatewayCount count = virtual(dns)) {
+            dns.advance(Duration.ZERO);
+            dns.firstNumber = 1;
+            dns.advance(REFRESH);
+            dns.firstNumber = 2;
+            dns.advance(REFRESH);
+
+            assertThat(counts).containsExactly(2, 2, 2);
+            assertThat(ranks).containsExactly(1, 0, Membership.UNKNOWN_RANK);
+            assertThat(count.gateways()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void keepsTheMembershipIfTheAnswerHasNoAddress() {
+        VirtualDns dns = new VirtualDns(2);
+        try (GatewayCount count = virtual(dns)) {
+            dns.advance(Duration.ZERO);
+            dns.gateways = 0;
+            dns.advance(REFRESH);
+
+            assertThat(counts).containsExactly(2);
+            assertThat(count.gateways()).isEqualTo(2);
+            assertThat(count.failures()).isEqualTo(1);
+        }
+    }
+
+    @Test
     void looksUpAgainOneRefreshIntervalAfterALateAnswer() {
         VirtualDns dns = new VirtualDns(2);
         dns.isLate = true;
-        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, counts::add, dns)) {
+        try (GatewayCount count = virtual(dns)) {
             dns.advance(REFRESH.multipliedBy(10));
             assertThat(dns.asked).isEqualTo(1);
             assertThat(count.gateways()).isZero();
@@ -121,12 +152,13 @@ class GatewayCountTest {
         try (GatewayCount count = new GatewayCount(
                 FakeDns.NAME,
                 REFRESH,
-                gateways -> {
-                    counts.add(gateways);
+                membership -> {
+                    counts.add(membership.gateways());
                     if (!isTaken.get()) {
                         throw new IllegalStateException("not taken");
                     }
                 },
+                address -> false,
                 dns)) {
             dns.advance(Duration.ZERO);
             isTaken.set(false);
@@ -151,7 +183,7 @@ class GatewayCountTest {
     void continuesAfterARejectedLookup() {
         VirtualDns dns = new VirtualDns(2);
         dns.isUnable = true;
-        try (GatewayCount count = new GatewayCount(FakeDns.NAME, REFRESH, counts::add, dns)) {
+        try (GatewayCount count = virtual(dns)) {
             dns.advance(Duration.ZERO);
             assertThat(count.failures()).isEqualTo(1);
 
@@ -167,7 +199,7 @@ class GatewayCountTest {
         String name = "g".repeat(64) + ".test.";
         try (FakeDns dns = new FakeDns(1);
                 GatewayCount count = new GatewayCount(
-                        name, new ClusterProperties(name, dns.address(), Duration.ofMillis(100)), counts::add)) {
+                        name, new ClusterProperties(name, dns.address(), Duration.ofMillis(100), 10), this::accept)) {
             await().until(() -> count.failures() >= 2);
             assertThat(count.gateways()).isZero();
         }
@@ -185,6 +217,7 @@ class GatewayCountTest {
         private final EmbeddedChannel channel = new EmbeddedChannel();
         private Promise<List<InetAddress>> answer = thread().newPromise();
         private int gateways;
+        private int firstNumber;
         private int asked;
         private boolean isLate;
         private boolean isUnable;
@@ -207,7 +240,7 @@ class GatewayCountTest {
             }
             answer = thread().newPromise();
             if (!isLate) {
-                var _ = answer.setSuccess(addresses(gateways));
+                var _ = answer.setSuccess(addresses(firstNumber, gateways));
             }
             return answer;
         }
@@ -220,7 +253,7 @@ class GatewayCountTest {
         }
 
         void answer() {
-            var _ = answer.setSuccess(addresses(gateways));
+            var _ = answer.setSuccess(addresses(firstNumber, gateways));
             channel.runPendingTasks();
         }
 
@@ -229,10 +262,10 @@ class GatewayCountTest {
             channel.finishAndReleaseAll();
         }
 
-        private static List<InetAddress> addresses(int count) {
+        private static List<InetAddress> addresses(int first, int count) {
             List<InetAddress> addresses = new ArrayList<>();
             for (int i = 0; i < count; i++) {
-                addresses.add(address(i));
+                addresses.add(address(first + i));
             }
             return addresses;
         }
@@ -246,8 +279,20 @@ class GatewayCountTest {
         }
     }
 
+    private void accept(Membership membership) {
+        counts.add(membership.gateways());
+        ranks.add(membership.rank());
+    }
+
+    /** A gateway with the address 10.0.0.1. */
+    private GatewayCount virtual(VirtualDns dns) {
+        return new GatewayCount(FakeDns.NAME, REFRESH, this::accept, VirtualDns.address(1)::equals, dns);
+    }
+
     private GatewayCount count(FakeDns dns) {
         return new GatewayCount(
-                FakeDns.NAME, new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100)), counts::add);
+                FakeDns.NAME,
+                new ClusterProperties(FakeDns.NAME, dns.address(), Duration.ofMillis(100), 10),
+                this::accept);
     }
 }

@@ -2,90 +2,189 @@ package io.weir.overload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.ArrayDeque;
-import java.util.Queue;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LoopDelayTest {
 
-    private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 50);
-    private final Queue<Runnable> tasks = new ArrayDeque<>();
-    private final LoopDelay delay = new LoopDelay(tasks::add, clock::get);
+    private static final long MS = TimeUnit.MILLISECONDS.toNanos(1);
 
-    @Test
-    void isZeroBeforeTheFirstMeasurement() {
-        assertThat(delay.sample()).isZero();
+    private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 500 * MS);
+    private final VirtualLoop loop = new VirtualLoop(clock);
+    private final AtomicInteger overloadedLoops = new AtomicInteger();
+    private final LoopDelay delay = new LoopDelay(loop, clock::get, 250 * MS, overloadedLoops);
+    /** Iterations that end overloaded. */
+    private int overloads;
+
+    @BeforeEach
+    void start() {
+        delay.start();
+        loop.idle(1_000);
     }
 
     @Test
-    void isTheTimeFromSubmissionToExecutionOfAStandingDelay() {
-        round(30);
-        round(40);
+    void isZeroOnAnIdleLoop() {
+        loop.idle(60_000);
 
-        assertThat(delay.sample()).isEqualTo(30);
+        assertThat(delay.standingNanos()).isZero();
+        assertThat(delay.takeHighestNanos()).isZero();
+        assertThat(loop.pendingTimers()).isEqualTo(1);
     }
 
     @Test
     void ignoresASinglePause() {
-        round(1);
-        round(300);
-        round(2);
+        iterate(2_000);
+        iterate(1);
+        loop.idle(1_000);
 
-        assertThat(delay.sample()).isEqualTo(2);
+        assertThat(overloads).isZero();
+        assertThat(delay.takeHighestNanos()).isLessThan(2 * MS);
     }
 
     @Test
-    void growsWhileALoopIsStuck() {
-        delay.sample();
-        clock.addAndGet(100);
-        assertThat(delay.sample()).isZero();
-        clock.addAndGet(100);
-        assertThat(delay.sample()).isEqualTo(100);
-        clock.addAndGet(100);
-        assertThat(delay.sample()).isEqualTo(200);
-        // Tasks do not accumulate: one measurement is pending at a time.
-        assertThat(tasks).hasSize(1);
+    void ignoresPausesASecondApart() {
+        for (int i = 0; i < 10; i++) {
+            iterate(800);
+            iterate(3);
+            loop.idle(197);
+        }
+
+        assertThat(overloads).isZero();
+    }
+
+    @ParameterizedTest(name = "at {0} % load")
+    @ValueSource(ints = {20, 50, 70, 90})
+    void ignoresTheBacklogOfASinglePause(int loadPercent) {
+        for (double millis = 2_000; millis >= 1; millis = millis * loadPercent / 100) {
+            iterate((long) millis);
+        }
+
+        assertThat(overloads).isZero();
     }
 
     @Test
-    void returnsToZeroWhenTheLoopRecovers() {
-        delay.sample();
-        clock.addAndGet(1_000);
-        delay.sample();
-        run();
-        delay.sample();
-        run();
-        delay.sample();
+    void ignoresShortIterationsBetweenLongOnes() {
+        for (int i = 0; i < 20; i++) {
+            iterate(300);
+            iterate(300);
+            iterate(6);
+        }
 
-        assertThat(delay.sample()).isZero();
+        assertThat(overloads).isZero();
+    }
+
+    @ParameterizedTest(name = "from {0} ms after the last timer on")
+    @ValueSource(longs = {0, 10, 24})
+    void isOverloadedWithinASecondOfAStandingDelay(long offsetMillis) {
+        loop.idle(offsetMillis);
+
+        for (int i = 0; i < 3; i++) {
+            iterate(300);
+        }
+
+        assertThat(delay.isOverloaded()).isTrue();
+        assertThat(overloadedLoops).hasValue(1);
+        assertThat(delay.standingNanos()).isBetween(275 * MS, 300 * MS);
+    }
+
+    @Test
+    void isOverloadedWhileIterationsGrow() {
+        LongStream.of(260, 300, 400, 600).forEach(this::iterate);
+
+        assertThat(delay.isOverloaded()).isTrue();
+        assertThat(delay.standingNanos()).isEqualTo(300 * MS);
+    }
+
+    @Test
+    void isOverloadedWhileIterationsVary() {
+        for (long millis : List.of(300L, 260L, 330L, 270L, 310L, 290L, 350L, 300L)) {
+            iterate(millis);
+        }
+
+        assertThat(overloads).isGreaterThanOrEqualTo(5);
+    }
+
+    @Test
+    void returnsToZeroWithTheFirstShortIteration() {
+        for (int i = 0; i < 10; i++) {
+            iterate(300);
+        }
+        assertThat(delay.isOverloaded()).isTrue();
+
+        iterate(1);
+
+        assertThat(delay.isOverloaded()).isFalse();
+        assertThat(overloadedLoops).hasValue(0);
+        // The sampler still sees that the loop was overloaded, once.
+        assertThat(delay.takeHighestNanos()).isEqualTo(300 * MS);
+        assertThat(delay.takeHighestNanos()).isLessThanOrEqualTo(MS);
+    }
+
+    @Test
+    void measuresEachOfSuccessiveIterations() {
+        for (int i = 0; i < 20; i++) {
+            iterate(12);
+        }
+        assertThat(delay.standingNanos()).isEqualTo(12 * MS);
+
+        for (int i = 0; i < 20; i++) {
+            iterate(40);
+        }
+        assertThat(delay.standingNanos()).isEqualTo(40 * MS);
+    }
+
+    @Test
+    void needsAHundredMilliseconds() {
+        for (int i = 0; i < 7; i++) {
+            iterate(12);
+            assertThat(delay.standingNanos()).isLessThan(12 * MS);
+        }
+    }
+
+    @Test
+    void isZeroWhileTheLoopIsStuck() {
+        clock.addAndGet(60_000 * MS);
+
+        assertThat(delay.standingNanos()).isZero();
+        assertThat(delay.isOverloaded()).isFalse();
+        assertThat(clock.get() - delay.dueAtNanos()).isGreaterThan(59_000 * MS);
     }
 
     @Test
     void isZeroForAStoppedLoop() {
-        LoopDelay stopped = new LoopDelay(
-                task -> {
-                    throw new RejectedExecutionException("event executor terminated");
-                },
-                clock::get);
         for (int i = 0; i < 5; i++) {
-            clock.addAndGet(1_000);
-            assertThat(stopped.sample()).isZero();
+            iterate(300);
         }
+        loop.stop();
+        iterate(300);
+
+        assertThat(delay.isOverloaded()).isFalse();
+        assertThat(delay.isClosed()).isTrue();
     }
 
-    /** One measurement with this delay. */
-    private void round(long delayNanos) {
-        delay.sample();
-        clock.addAndGet(delayNanos);
-        run();
+    @Test
+    void endsWithItsClosing() {
+        for (int i = 0; i < 5; i++) {
+            iterate(300);
+        }
+        delay.close();
+        assertThat(delay.isOverloaded()).isFalse();
+
+        iterate(300);
+
+        assertThat(loop.pendingTimers()).isZero();
+        assertThat(overloadedLoops).hasValue(0);
     }
 
-    private void run() {
-        Runnable task = tasks.poll();
-        if (task != null) {
-            task.run();
-        }
+    private void iterate(long millis) {
+        loop.iterate(millis);
+        overloads += delay.isOverloaded() ? 1 : 0;
     }
 }

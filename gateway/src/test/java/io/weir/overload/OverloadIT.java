@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
 import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
@@ -14,12 +15,19 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.http.client.ReactorResourceFactory;
 import tools.jackson.databind.JsonNode;
@@ -34,8 +42,14 @@ class OverloadIT extends GatewayTests {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
-                .weir("overload: { max-in-flight: 20, max-event-loop-delay: 1s }")
-                .backend("orders", backend.uri(), "deadline: 60s", "bulkhead: { max-concurrent-calls: 16 }")
+                .weir("overload: { max-in-flight: 20, max-event-loop-delay: 250ms }")
+                .backend(
+                        "orders",
+                        backend.uri(),
+                        "deadline: 60s",
+                        "bulkhead: { max-concurrent-calls: 16 }",
+                        // A pause of an event loop must not end a connect.
+                        "connection: { connect-timeout: 20s }")
                 .backend("others", backend.uri(), "deadline: 60s")
                 .route("orders", "orders")
                 .route("others", "others", "fallback: { body: prepared }")
@@ -70,47 +84,42 @@ class OverloadIT extends GatewayTests {
     }
 
     @Door.Each
-    void refusesWhileAnEventLoopIsStuckAndServesAgainAfterwards(Door door) throws Exception {
+    void refusesOnAnEventLoopWithAStandingDelayAndServesOnTheOthers(Door door) throws Exception {
         calls.release();
         OverloadGuard guard = gateway.bean(OverloadGuard.class);
         String path = door.path("orders", "late");
-        // Connect first: the stuck loop may be the accepting one.
-        List<TestCaller> callers = new ArrayList<>();
-        for (int i = 0; i < 16; i++) {
-            TestCaller caller = TestCaller.to(gateway.port());
-            caller.request("GET", door.path("orders", "connects"));
-            callers.add(caller);
-        }
-        CountDownLatch stuck = new CountDownLatch(1);
-        EventLoop loop = gateway.bean(ReactorResourceFactory.class)
-                .getLoopResources()
-                .onServer(true)
-                .next();
-        loop.execute(() -> {
-            try {
-                stuck.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+        // Connect first: the late loop may be the accepting one.
+        List<TestCaller> callers = connect(door);
+        AtomicBoolean isOver = new AtomicBoolean();
+        EventLoop late = loops().next();
+        late.execute(new Runnable() {
+            @Override
+            public void run() {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
+                if (!isOver.get()) {
+                    var _ = late.schedule(this, 0, TimeUnit.NANOSECONDS);
+                }
             }
         });
         try {
-            await().until(() -> guard.isOverloaded(0));
-            assertThat(guard.loopDelayNanos()).isGreaterThan(TimeUnit.SECONDS.toNanos(1));
-            // Connections on other loops get the refusal; connections on the stuck loop wait.
-            List<CompletableFuture<TestCaller.Answer>> answers =
-                    callers.stream().map(caller -> ask(caller, path)).toList();
-            await().until(() -> answers.stream().anyMatch(CompletableFuture::isDone));
+            await().until(() -> guard.isOverloaded(0, late));
+            await().until(guard::isOverloaded);
+            assertThat(guard.loopDelayNanos()).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(250));
+            List<TestCaller.Answer> answers = callers.stream()
+                    .map(caller -> ask(caller, path))
+                    .map(CompletableFuture::join)
+                    .toList();
             assertRefused(
                     answers.stream()
-                            .filter(CompletableFuture::isDone)
+                            .filter(answer -> answer.status() != 200)
                             .findFirst()
-                            .orElseThrow()
-                            .join(),
+                            .orElseThrow(),
                     Reason.GATEWAY_OVERLOADED);
+            assertThat(answers).anyMatch(answer -> answer.status() == 200);
         } finally {
-            stuck.countDown();
+            isOver.set(true);
         }
-        await().until(() -> !guard.isOverloaded(0));
+        await().until(() -> !guard.isOverloaded());
         for (TestCaller caller : callers) {
             caller.close();
         }
@@ -118,6 +127,65 @@ class OverloadIT extends GatewayTests {
                         .status())
                 .isEqualTo(200);
         gateway.assertMetered(door.id("orders"), "gateway-overloaded");
+    }
+
+    @Door.Each
+    void refusesNothingBecauseOfASinglePauseOfAllEventLoops(Door door) throws Exception {
+        calls.release();
+        List<TestCaller> callers = connect(door);
+        AtomicBoolean isOver = new AtomicBoolean();
+        List<CompletableFuture<Set<Integer>>> statuses = callers.stream()
+                .map(caller -> askUntil(caller, door.path("orders", "paused"), isOver))
+                .toList();
+
+        List<Future<?>> pauses = new ArrayList<>();
+        loops().forEach(loop -> pauses.add(loop.submit(() -> LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1)))));
+        for (Future<?> pause : pauses) {
+            pause.get();
+        }
+        // Requests that came during the pause are served now.
+        TestCaller.get(gateway.port(), door.path("orders", "after"));
+        isOver.set(true);
+
+        for (CompletableFuture<Set<Integer>> each : statuses) {
+            assertThat(each.join()).containsExactly(200);
+        }
+        for (TestCaller caller : callers) {
+            caller.close();
+        }
+    }
+
+    @Test
+    void refusesNothingOnOtherLoopsWhileAnEventLoopIsStuck() throws Exception {
+        calls.release();
+        List<TestCaller> callers = connect(Door.COMPILED);
+        CountDownLatch stuck = new CountDownLatch(1);
+        loops().next().execute(() -> {
+            try {
+                stuck.await(TestGateway.PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        AtomicBoolean isOver = new AtomicBoolean();
+        List<CompletableFuture<Set<Integer>>> statuses = callers.stream()
+                .map(caller -> askUntil(caller, Door.COMPILED.path("orders", "stuck"), isOver))
+                .toList();
+        try {
+            OverloadSampler sampler = gateway.bean(OverloadSampler.class);
+            await().until(() -> sampler.stuckLoops() == 1);
+            assertThat(gateway.bean(OverloadGuard.class).isOverloaded()).isFalse();
+        } finally {
+            isOver.set(true);
+            stuck.countDown();
+        }
+
+        for (CompletableFuture<Set<Integer>> each : statuses) {
+            assertThat(each.join()).containsExactly(200);
+        }
+        for (TestCaller caller : callers) {
+            caller.close();
+        }
     }
 
     @Door.Each
@@ -134,22 +202,53 @@ class OverloadIT extends GatewayTests {
         });
 
         assertRefused(last.get(), Reason.GATEWAY_OVERLOADED);
-        await().until(() -> !guard.isOverloaded(0));
+        await().until(() -> !guard.isOverloaded());
         assertThat(TestCaller.get(gateway.port(), door.path("orders", "enough-memory"))
                         .status())
                 .isEqualTo(200);
         gateway.assertMetered(door.id("orders"), "gateway-overloaded");
     }
 
+    private static EventLoopGroup loops() {
+        return gateway.bean(ReactorResourceFactory.class).getLoopResources().onServer(true);
+    }
+
+    /** Callers whose connections are on all event loops. */
+    private static List<TestCaller> connect(Door door) throws IOException {
+        List<TestCaller> callers = new ArrayList<>();
+        for (int i = 0; i < 16; i++) {
+            TestCaller caller = TestCaller.to(gateway.port());
+            caller.request("GET", door.path("orders", "connects"));
+            callers.add(caller);
+        }
+        return callers;
+    }
+
+    /** Sends requests, one after the other, until the end; returns the statuses of all answers. */
+    private static CompletableFuture<Set<Integer>> askUntil(TestCaller caller, String path, AtomicBoolean isOver) {
+        return inBackground(() -> {
+            Set<Integer> statuses = new HashSet<>();
+            do {
+                statuses.add(caller.request("GET", path).status());
+                Thread.sleep(5);
+            } while (!isOver.get());
+            return statuses;
+        });
+    }
+
     private static CompletableFuture<TestCaller.Answer> ask(TestCaller caller, String path) {
-        CompletableFuture<TestCaller.Answer> answer = new CompletableFuture<>();
+        return inBackground(() -> caller.request("GET", path));
+    }
+
+    private static <T> CompletableFuture<T> inBackground(Callable<T> task) {
+        CompletableFuture<T> result = new CompletableFuture<>();
         Thread.ofVirtual().start(() -> {
             try {
-                answer.complete(caller.request("GET", path));
-            } catch (IOException | RuntimeException e) {
-                answer.completeExceptionally(e);
+                result.complete(task.call());
+            } catch (Exception e) {
+                result.completeExceptionally(e);
             }
         });
-        return answer;
+        return result;
     }
 }

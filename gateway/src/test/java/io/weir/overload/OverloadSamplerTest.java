@@ -3,16 +3,18 @@ package io.weir.overload;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Queue;
-import java.util.concurrent.CountDownLatch;
+import java.util.Map;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,10 +27,13 @@ class OverloadSamplerTest {
     private final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
     private final AtomicLong clock = new AtomicLong();
     private final AtomicLong direct = new AtomicLong();
-    private final Queue<Runnable> healthy = new ArrayDeque<>();
-    private final Queue<Runnable> stuck = new ArrayDeque<>();
+    private final VirtualLoop healthy = new VirtualLoop(clock);
+    private final VirtualLoop busy = new VirtualLoop(clock);
     private final OverloadSampler sampler = new OverloadSampler(
-            List.of(healthy::add, stuck::add), new MemoryShare(List.of(), 1_000, direct::get, 100), guard, clock::get);
+            Map.of(healthy, healthy, busy, busy),
+            new MemoryShare(List.of(), 1_000, direct::get, 100),
+            guard,
+            clock::get);
 
     @AfterEach
     void close() {
@@ -36,25 +41,65 @@ class OverloadSamplerTest {
     }
 
     @Test
-    void reportsTheSlowestLoop() {
-        for (int i = 0; i < 5; i++) {
-            sampler.sample();
-            clock.addAndGet(100 * MS);
-            run(healthy);
+    void refusesOnlyOnTheOverloadedLoop() {
+        sampler.startLoops();
+        for (int i = 0; i < 4; i++) {
+            for (int j = 0; j < 30; j++) {
+                healthy.iterate(10);
+            }
+            busy.runDueTimers();
         }
+        sampler.sample();
 
-        // Submitted at 0, not executed at 400; the lower of the last two samples counts.
+        assertThat(guard.isOverloaded(1, busy)).isTrue();
+        assertThat(guard.isOverloaded(1, healthy)).isFalse();
+        assertThat(guard.isOverloaded(1, Runnable::run)).isFalse();
+        assertThat(guard.isOverloaded()).isTrue();
         assertThat(guard.loopDelayNanos()).isEqualTo(300 * MS);
-        assertThat(guard.isOverloaded(1)).isTrue();
 
-        run(stuck);
-        for (int i = 0; i < 3; i++) {
+        busy.iterate(1);
+        assertThat(guard.isOverloaded(1, busy)).isFalse();
+        sampler.sample();
+        sampler.sample();
+        assertThat(guard.isOverloaded()).isFalse();
+    }
+
+    @Test
+    void refusesAboveTheLimitInFlightOnEachLoop() {
+        assertThat(guard.isOverloaded(100, healthy)).isFalse();
+        assertThat(guard.isOverloaded(101, healthy)).isTrue();
+    }
+
+    @Test
+    void servesTheOtherLoopsWhileOneIsStuckAndReportsIt() {
+        sampler.startLoops();
+        for (int i = 0; i < 49; i++) {
+            healthy.idle(100);
             sampler.sample();
-            run(healthy);
-            run(stuck);
+            assertThat(sampler.stuckLoops()).isZero();
         }
-        assertThat(guard.loopDelayNanos()).isZero();
-        assertThat(guard.isOverloaded(1)).isFalse();
+        healthy.idle(100);
+        sampler.sample();
+
+        assertThat(sampler.stuckLoops()).isEqualTo(1);
+        assertThat(guard.isOverloaded()).isFalse();
+        assertThat(guard.isOverloaded(1, healthy)).isFalse();
+
+        busy.iterate(0);
+        sampler.sample();
+        assertThat(sampler.stuckLoops()).isZero();
+    }
+
+    @Test
+    void takesNoPauseOfTheProcessForAStuckLoop() {
+        sampler.startLoops();
+        healthy.idle(50);
+        sampler.sample();
+
+        clock.addAndGet(60_000 * MS);
+        sampler.sample();
+
+        assertThat(sampler.stuckLoops()).isZero();
     }
 
     @Test
@@ -65,40 +110,44 @@ class OverloadSamplerTest {
         assertThat(guard.memoryPercent()).isEqualTo(91);
         assertThat(sampler.directPercent()).isEqualTo(91);
         assertThat(sampler.heapPercent()).isZero();
-        assertThat(guard.isOverloaded(1)).isTrue();
+        assertThat(guard.isOverloaded(1, healthy)).isTrue();
 
         direct.set(90);
         sampler.sample();
-        assertThat(guard.isOverloaded(1)).isFalse();
+        assertThat(guard.isOverloaded(1, healthy)).isFalse();
     }
 
     @Test
-    void detectsAStuckEventLoopAndItsRecovery() throws InterruptedException {
+    void detectsAStandingDelayOfAnEventLoopAndItsEnd() {
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(2, NioIoHandler.newFactory());
-        CountDownLatch release = new CountDownLatch(1);
+        AtomicBoolean isOver = new AtomicBoolean();
         try (OverloadSampler running = new OverloadSampler(loops, guard, System::nanoTime)) {
             running.start();
-            loops.next().execute(() -> {
-                try {
-                    release.await();
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
+            EventLoop loop = loops.next();
+            loop.execute(new Runnable() {
+                @Override
+                public void run() {
+                    LockSupport.parkNanos(300 * MS);
+                    if (!isOver.get()) {
+                        var _ = loop.schedule(this, 0, TimeUnit.NANOSECONDS);
+                    }
                 }
             });
-            await().until(() -> guard.isOverloaded(1));
+            await().until(() -> guard.isOverloaded(1, loop) && guard.isOverloaded());
             assertThat(guard.loopDelayNanos()).isGreaterThan(250 * MS);
+            assertThat(guard.isOverloaded(1, loops.next())).isFalse();
 
-            release.countDown();
-            await().until(() -> !guard.isOverloaded(1));
+            isOver.set(true);
+            await().until(() -> !guard.isOverloaded(1, loop) && !guard.isOverloaded());
         } finally {
-            release.countDown();
+            isOver.set(true);
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
         }
     }
 
     @Test
     void closeEndsTheThread() throws InterruptedException {
-        OverloadSampler running = new OverloadSampler(List.of(), guard, System::nanoTime);
+        OverloadSampler running = new OverloadSampler(List.<ScheduledExecutorService>of(), guard, System::nanoTime);
         running.start();
         Thread thread = samplers().getFirst();
 
@@ -112,12 +161,5 @@ class OverloadSamplerTest {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().equals("weir-overload"))
                 .toList();
-    }
-
-    private static void run(Queue<Runnable> tasks) {
-        Runnable task = tasks.poll();
-        if (task != null) {
-            task.run();
-        }
     }
 }

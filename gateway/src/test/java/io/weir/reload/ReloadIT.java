@@ -570,12 +570,14 @@ class ReloadIT {
         Backend before = gateway.backend("orders");
 
         ConfigurationChange change = reload(yaml(other, "deadline: 0ms", "bulkhead: { max-concurent-calls: 3 }")
-                .replace("weir:\n", "weir:\n  cluster: { dns-server: \"127.0.0.1:99999\" }\n"));
+                .replace("weir:\n", "weir:\n  cluster: { dns-server: \"127.0.0.1:99999\" }\n")
+                .concat("\nlogging.levels.root: INFO\n"));
 
-        assertThat(change.problems()).hasSize(3);
+        assertThat(change.problems()).hasSize(4);
         assertThat(change.problems().getFirst()).contains("gateway.yml:2", "dns-server: 127.0.0.1:99999");
         assertThat(change.problems().get(1)).contains("gateway.yml:5", "did you mean max-concurrent-calls?");
-        assertThat(change.problems().getLast()).contains("gateway.yml:5", "deadline: 0ms");
+        assertThat(change.problems().get(2)).contains("gateway.yml:5", "deadline: 0ms");
+        assertThat(change.problems().getLast()).contains("logging.levels", "did you mean level?");
         assertThat(gateway.backend("orders")).isSameAs(before);
         assertThat(gateway.bean(LiveConfiguration.class).history().lastRejected())
                 .isEqualTo(change);

@@ -8,7 +8,9 @@ import jakarta.validation.ValidatorFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.hibernate.validator.messageinterpolation.ParameterMessageInterpolator;
 import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.util.function.SingletonSupplier;
@@ -17,8 +19,8 @@ import org.springframework.validation.beanvalidation.SpringValidatorAdapter;
 /**
  * Finds all problems of a configuration before the gateway starts or reloads with it.
  *
- * <p>It checks all properties below {@code weir.}, Spring Cloud Gateway's routes and default filters, and
- * other properties that contradict a backend. It ignores the rest.
+ * <p>It checks all properties below {@code weir.}, Spring Cloud Gateway's routes and default filters, other
+ * properties that contradict a backend, and the names of Spring's properties.
  */
 public final class ConfigurationCheck {
 
@@ -90,6 +92,8 @@ public final class ConfigurationCheck {
         List<Route> routes = new RoutesCheck(environment, validValues, definitions, problems::add).check(root);
 
         new ConsistencyCheck(environment, validValues, problems::add).check(routes);
+        Set<String> reported = problems.stream().map(ConfigurationProblem::path).collect(Collectors.toSet());
+        new SpringPropertiesCheck(reported::contains, problems::add).check(root);
         ValidationReport report = new ValidationReport(
                 problems, validValues.names("weir.backends").size(), routes.size());
         return new CheckResult(report, validValues);

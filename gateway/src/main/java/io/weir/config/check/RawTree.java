@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -139,7 +140,13 @@ final class RawTree {
 
     /** The location of this name; in a YAML file, the line of its key. */
     SourceLocation location() {
+        return location(any -> true);
+    }
+
+    /** The location of this name in the sources of these settings, of which there is at least one. */
+    SourceLocation location(Predicate<Setting> included) {
         Setting first = allSettings()
+                .filter(included)
                 .min(Comparator.comparingInt(Setting::precedence).thenComparing(Setting::location))
                 .orElseThrow();
         YamlFile yaml = first.yaml();

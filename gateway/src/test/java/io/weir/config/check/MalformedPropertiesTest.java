@@ -65,6 +65,22 @@ class MalformedPropertiesTest {
                                 "64",
                                 "unknown property",
                                 "bulkhead.max-concurrent-calls")),
+                row(
+                        "properties of Spring Boot",
+                        """
+                        server:
+                          prot: 8080
+                        management.server.adress: 127.0.0.1
+                        logging:
+                          levels:
+                            root: WARN
+                            io.weir: INFO
+                        spring.main.banner-mod: "off"
+                        """,
+                        problem(2, "server.prot", "8080", "unknown property", "port"),
+                        problem(3, "management.server.adress", "127.0.0.1", "unknown property", "address"),
+                        problem(5, "logging.levels", null, "unknown property", "level"),
+                        problem(8, "spring.main.banner-mod", "off", "unknown property", "banner-mode")),
                 row("the top level", """
                         weir:
                           backend:

@@ -1,0 +1,102 @@
+package io.weir.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.resilience4j.bulkhead.BulkheadRegistry;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.cluster.Membership;
+import io.weir.config.BackendProperties;
+import io.weir.limit.LittlesLawProperties;
+import io.weir.metrics.MeterBook;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import reactor.netty.resources.LoopResources;
+
+/** Limits of scope cluster: bulkhead and breaker of this gateway follow its share. */
+class LiveBackendsTest {
+
+    private final LoopResources loops = LoopResources.create("live-backends", 1, true);
+    private final CircuitBreakerRegistry breakers = CircuitBreakerRegistry.ofDefaults();
+    private final Resilience4jRegistries registries =
+            new Resilience4jRegistries(breakers, BulkheadRegistry.ofDefaults());
+    private final LiveBackends backends = new LiveBackends(
+            new BackendFactory(
+                    registries,
+                    new PoolFactory(loops, (bundle, protocol) -> {
+                        throw new AssertionError("no TLS");
+                    }),
+                    new MeterBook(new SimpleMeterRegistry()),
+                    new LittlesLawProperties(Duration.ofSeconds(10), 1.5),
+                    () -> 0,
+                    () -> 0.5),
+            registries,
+            Membership.ofUnknownRank(10));
+
+    @AfterEach
+    void close() {
+        loops.dispose();
+    }
+
+    @Test
+    void startsWithTheShareOfTheAssumedNumberOfGateways() {
+        apply("cluster", 640);
+
+        assertThat(permits()).isEqualTo(64);
+        assertThat(window()).isEqualTo(64);
+    }
+
+    @Test
+    void dividesTheLimitByRank() {
+        apply("cluster", 7);
+
+        backends.divideAmong(new Membership(4, 0));
+        assertThat(permits()).isEqualTo(2);
+        backends.divideAmong(new Membership(4, 3));
+        assertThat(permits()).isEqualTo(1);
+    }
+
+    @Test
+    void windowOfTheBreakerFollowsTheShareThatIsInForceAtAChange() {
+        backends.divideAmong(new Membership(4, 0));
+        apply("cluster", 200);
+        assertThat(window()).isEqualTo(50);
+
+        backends.divideAmong(new Membership(2, 0));
+        apply("cluster", 400);
+        assertThat(permits()).isEqualTo(200);
+        assertThat(window()).isEqualTo(200);
+    }
+
+    @Test
+    void limitsOfOneGatewayAreNotDivided() {
+        apply("gateway", 200);
+
+        assertThat(permits()).isEqualTo(200);
+        assertThat(window()).isEqualTo(200);
+    }
+
+    private void apply(String scope, int limit) {
+        Map<String, Object> properties = new HashMap<>();
+        properties.put("uri", "http://127.0.0.1:9");
+        properties.put("bulkhead.scope", scope);
+        properties.put("bulkhead.max-concurrent-calls", limit);
+        BackendProperties orders =
+                new Binder(new MapConfigurationPropertySource(properties)).bindOrCreate("", BackendProperties.class);
+        BackendPlan plan = backends.plan(Map.of("orders", orders));
+        backends.commit(plan, retired -> {});
+    }
+
+    private int permits() {
+        return registries.bulkheads().bulkhead("orders").getMetrics().getMaxAllowedConcurrentCalls();
+    }
+
+    private int window() {
+        return breakers.circuitBreaker("orders").getCircuitBreakerConfig().getSlidingWindowSize();
+    }
+}
