@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.health.Breaker.Permission;
+import io.weir.instance.Failures;
 import io.weir.instance.TrailingFields;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +47,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private boolean isHeadReceived;
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
+    private volatile boolean isUnsent;
     private volatile @Nullable Connection request;
     private volatile @Nullable Relay upload;
     private volatile @Nullable TrailingFields trailing;
@@ -115,7 +117,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     boolean withdraw() {
-        return SENDING.compareAndSet(this, UNDECIDED, WITHDRAWN) || sending == WITHDRAWN;
+        return isUnsent || SENDING.compareAndSet(this, UNDECIDED, WITHDRAWN) || sending == WITHDRAWN;
     }
 
     @Override
@@ -157,8 +159,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    void aggregate(int maxBytes) {
-        BodyAggregator aggregating = new BodyAggregator(this, maxBytes, connectionLoop());
+    void aggregate(int maxBytes, boolean failsIfLarger) {
+        BodyAggregator aggregating = new BodyAggregator(this, maxBytes, failsIfLarger, connectionLoop());
         aggregator = aggregating;
         connection().inbound().receiveObject().subscribe(aggregating);
     }
@@ -252,7 +254,21 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public void onError(Throwable failure) {
+        checkUnsent(failure);
         runOnExchangeLoop(() -> failed(failure));
+    }
+
+    /**
+     * The connection has failed. Remembers whether that proves that it was closed before the head was sent,
+     * and that none of the request's body was read.
+     */
+    final void checkUnsent(Throwable failure) {
+        Relay up = upload;
+        isUnsent = Failures.isUnsent(failure) && (up == null || !up.isSubscribed());
+    }
+
+    final boolean isUnsent() {
+        return isUnsent;
     }
 
     @Override

@@ -2,13 +2,16 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.channel.ChannelException;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.netty.internal.shaded.reactor.pool.PoolAcquirePendingLimitException;
 
 class AttemptTest {
 
@@ -28,16 +31,17 @@ class AttemptTest {
         assertThat(fixture.outcome()).isEqualTo("200");
         assertThat(fixture.record().attempts()).isEqualTo(2);
         assertThat(fixture.breakerCounts()).isEqualTo("1/1");
-        assertThat(fixture.observer.served).containsExactly(ExchangeFixture.BACKOFF);
+        assertThat(fixture.observer.served).containsExactly(Duration.ZERO, Duration.ZERO);
     }
 
     @Test
     void isRetriedForAConfiguredStatus() {
         fixture.withRetry().start();
         FakeAttempt first = fixture.attempt().begins(503);
-        assertThat(first.cancelled).isOne();
+        first.answers();
 
         fixture.advance(ExchangeFixture.BACKOFF);
+        assertThat(first.cancelled).as("the connection is reusable").isZero();
         fixture.attempt().begins(503);
         fixture.finish();
 
@@ -50,7 +54,7 @@ class AttemptTest {
     @Test
     void countsAFailureStatusEvenIfTheAttemptIsRetried() {
         fixture.withoutFailure(503).withRetry().start();
-        fixture.attempt().begins(503);
+        fixture.attempt().begins(503).answers();
         fixture.advance(ExchangeFixture.BACKOFF);
         fixture.attempt().begins(503);
         fixture.finish();
@@ -184,7 +188,30 @@ class AttemptTest {
         fixture.advance(ExchangeFixture.BACKOFF);
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.outcome()).isEqualTo("connect-failed 502");
+    }
+
+    @Test
+    void isNoEvidenceAndIsNotRetriedIfTheGatewayIsShortOfFiles() {
+        fixture.withRetry().start();
+        fixture.attempt().failsWith(new ChannelException(new SocketException("Too many open files")));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("gateway-overloaded 503");
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void isNoEvidenceAndIsNotRetriedIfThePoolHasNoConnection() {
+        fixture.withRetry().start();
+        fixture.attempt().failsWith(new PoolAcquirePendingLimitException(16));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
     }
 
     @Test
