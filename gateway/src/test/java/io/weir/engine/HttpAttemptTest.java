@@ -27,6 +27,8 @@ import org.junit.jupiter.api.Timeout;
 class HttpAttemptTest {
 
     private static final Duration DEADLINE = Duration.ofSeconds(30);
+    /** The connect time-out is half of it. */
+    private static final Duration ROUTE_DEADLINE = Duration.ofSeconds(4);
 
     /**
      * The connection is established on its own event loop at the moment at which the connect time-out passes
@@ -63,7 +65,7 @@ class HttpAttemptTest {
             Route route = new Route(
                     "orders",
                     backend.backend,
-                    DEADLINE.toNanos(),
+                    ROUTE_DEADLINE.toNanos(),
                     Mode.REQUEST,
                     null,
                     new RetryPolicy(new RetryProperties(2, null, Duration.ofMillis(1), Set.of(503))),

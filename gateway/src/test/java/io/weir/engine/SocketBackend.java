@@ -3,6 +3,7 @@ package io.weir.engine;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.netty.channel.EventLoop;
+import io.netty.resolver.AddressResolverGroup;
 import io.weir.health.Breaker;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
@@ -13,6 +14,7 @@ import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.testing.TestBackend;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Set;
@@ -36,6 +38,20 @@ final class SocketBackend implements AutoCloseable {
      * @param healthPath as in {@link RecoveryProperties}
      */
     SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
+        this(URI.create(server.uri()), deadline, healthPath, null);
+    }
+
+    /**
+     * A backend whose name stands for several addresses.
+     *
+     * @param uri with the name
+     * @param resolver resolves the name; null: Reactor Netty's
+     */
+    SocketBackend(
+            URI uri,
+            Duration deadline,
+            @Nullable String healthPath,
+            @Nullable AddressResolverGroup<InetSocketAddress> resolver) {
         breaker = new Breaker(
                 CircuitBreaker.of(
                         "orders",
@@ -47,15 +63,16 @@ final class SocketBackend implements AutoCloseable {
                 () -> 0.5);
         pool = new Pool(
                 "orders",
-                URI.create(server.uri()),
+                uri,
                 UpstreamProtocol.HTTP1,
                 new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
                 20,
                 null,
-                loops);
+                loops,
+                resolver);
         BackendSettings settings = new BackendSettings(
                 "orders",
-                URI.create(server.uri()),
+                uri,
                 "orders",
                 deadline.toNanos(),
                 0,
