@@ -207,7 +207,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      * The connection is established, and the request is about to be sent on it. On the connection's event
      * loop.
      */
-    final void connected(Connection established) {
+    void connected(Connection established) {
         // Read now: a connection does not know its event loop any more once its answer is complete.
         connectionLoop = established.channel().eventLoop();
         request = established;

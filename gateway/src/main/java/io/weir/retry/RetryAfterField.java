@@ -3,6 +3,7 @@ package io.weir.retry;
 import io.netty.handler.codec.DateFormatter;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import java.time.Instant;
 import java.util.Date;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -42,16 +43,19 @@ public final class RetryAfterField {
     }
 
     private static long untilDate(String wish, HttpHeaders head) {
-        Date until = DateFormatter.parseHttpDate(wish);
+        Instant until = parse(wish);
         if (until == null) {
             return 0;
         }
-        Date now = dateOf(head);
-        return now == null ? NEVER : Math.max(0, TimeUnit.MILLISECONDS.toNanos(until.getTime() - now.getTime()));
+        String date = head.get(HttpHeaderNames.DATE);
+        Instant now = date == null ? null : parse(date);
+        return now == null
+                ? NEVER
+                : Math.max(0, TimeUnit.MILLISECONDS.toNanos(until.toEpochMilli() - now.toEpochMilli()));
     }
 
-    private static @Nullable Date dateOf(HttpHeaders head) {
-        String value = head.get(HttpHeaderNames.DATE);
-        return value == null ? null : DateFormatter.parseHttpDate(value);
+    private static @Nullable Instant parse(String date) {
+        Date parsed = DateFormatter.parseHttpDate(date);
+        return parsed == null ? null : parsed.toInstant();
     }
 }

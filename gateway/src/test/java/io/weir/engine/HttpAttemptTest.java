@@ -9,6 +9,7 @@ import io.netty.channel.local.LocalChannel;
 import io.netty.channel.local.LocalIoHandler;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.drain.Drain;
+import io.weir.health.Breaker.Permission;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryPolicy;
@@ -22,6 +23,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import reactor.netty.Connection;
 
 @Timeout(60)
 class HttpAttemptTest {
@@ -88,6 +90,73 @@ class HttpAttemptTest {
         } finally {
             callers.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
             server.close();
+        }
+    }
+
+    /** The backend closes an idle connection at the moment at which the pool gives it away. */
+    @Test
+    void triesOnceMoreIfTheConnectionWasClosedBeforeTheHeadWasSent() throws Exception {
+        TestBackend server = TestBackend.healthy();
+        EventLoopGroup callers = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+        List<Attempt> attempts = new CopyOnWriteArrayList<>();
+        List<ExchangeRecord> ended = new CopyOnWriteArrayList<>();
+        try (SocketBackend backend = new SocketBackend(server, DEADLINE, null)) {
+            Engine engine = new Engine(
+                    System::nanoTime,
+                    () -> 0.5,
+                    new Drain(),
+                    new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
+                    new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos()),
+                    (of, admission, permission, now) -> {
+                        Attempt attempt = attempts.isEmpty()
+                                ? new ClosedBeforeSend(of, admission, permission, now)
+                                : Attempt.overNetwork(of, admission, permission, now);
+                        attempts.add(attempt);
+                        return attempt;
+                    });
+            LocalChannel channel = new LocalChannel();
+            callers.register(channel).sync();
+            FakeCaller caller = new FakeCaller(channel);
+            caller.method = HttpMethod.POST;
+            Route route = new Route(
+                    "orders",
+                    backend.backend,
+                    ROUTE_DEADLINE.toNanos(),
+                    Mode.REQUEST,
+                    null,
+                    null,
+                    null,
+                    null,
+                    ended::add,
+                    new InFlightCounter());
+            Exchange exchange = new Exchange(engine, route, caller, System.nanoTime());
+            channel.eventLoop().execute(exchange::start);
+
+            await().until(() -> !caller.answered.isEmpty() || !ended.isEmpty());
+            exchange.flushed();
+            await().until(() -> !ended.isEmpty());
+
+            assertThat(attempts).hasSize(2);
+            assertThat(exchange.record().status()).isEqualTo(200);
+            assertThat(server.requests()).isEqualTo(1);
+            assertThat(backend.bulkhead.inUse()).isZero();
+        } finally {
+            callers.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
+            server.close();
+        }
+    }
+
+    private static final class ClosedBeforeSend extends HttpAttempt {
+
+        ClosedBeforeSend(Exchange exchange, Admission admission, Permission permission, long now) {
+            super(exchange, admission, permission, now);
+        }
+
+        @Override
+        @SuppressWarnings("FutureReturnValueIgnored") // On the channel's event loop: closed when it returns.
+        void connected(Connection established) {
+            super.connected(established);
+            established.channel().close();
         }
     }
 
