@@ -23,12 +23,15 @@ import reactor.netty.internal.shaded.reactor.pool.PoolAcquireTimeoutException;
 class FailuresTest {
 
     /** As Netty wraps the error of NIO's socket channel. */
-    private static final Throwable TOO_MANY_FILES =
-            new ChannelException("Failed to open a socket.", new SocketException("Too many open files"));
+    private static Throwable tooManyFiles() {
+        return new ChannelException("Failed to open a socket.", new SocketException("Too many open files"));
+    }
 
     /** As the epoll transport reports it. */
-    private static final Throwable NO_PORT =
-            new ConnectException("connect(..) failed with error(-99): Cannot assign requested address: /10.0.0.1:80");
+    private static Throwable noPort() {
+        return new ConnectException(
+                "connect(..) failed with error(-99): Cannot assign requested address: /10.0.0.1:80");
+    }
 
     static Stream<Arguments> failures() {
         return Stream.of(
@@ -48,8 +51,8 @@ class FailuresTest {
                         new PoolAcquireTimeoutException(Duration.ofMillis(1)),
                         Reason.BULKHEAD_FULL,
                         Reason.BULKHEAD_FULL),
-                Arguments.of(TOO_MANY_FILES, Reason.GATEWAY_OVERLOADED, Reason.GATEWAY_OVERLOADED),
-                Arguments.of(NO_PORT, Reason.GATEWAY_OVERLOADED, Reason.GATEWAY_OVERLOADED),
+                Arguments.of(tooManyFiles(), Reason.GATEWAY_OVERLOADED, Reason.GATEWAY_OVERLOADED),
+                Arguments.of(noPort(), Reason.GATEWAY_OVERLOADED, Reason.GATEWAY_OVERLOADED),
                 Arguments.of(new IllegalStateException("ours"), Reason.INTERNAL_ERROR, Reason.INTERNAL_ERROR));
     }
 
@@ -62,8 +65,8 @@ class FailuresTest {
 
     @Test
     void isLocalOnlyIfTheGatewayItselfIsShortOfSomething() {
-        assertThat(Failures.isLocal(TOO_MANY_FILES)).isTrue();
-        assertThat(Failures.isLocal(NO_PORT)).isTrue();
+        assertThat(Failures.isLocal(tooManyFiles())).isTrue();
+        assertThat(Failures.isLocal(noPort())).isTrue();
         assertThat(Failures.isLocal(new PoolAcquirePendingLimitException(16))).isTrue();
         assertThat(Failures.isLocal(new PoolAcquireTimeoutException(Duration.ofMillis(1))))
                 .isTrue();
@@ -78,7 +81,7 @@ class FailuresTest {
 
     @Test
     void namesTheShortageWithoutTheAddress() {
-        assertThat(Failures.describe(NO_PORT))
+        assertThat(Failures.describe(noPort()))
                 .isEqualTo("the gateway is short of files, ports or memory: Cannot assign requested address");
     }
 
@@ -92,6 +95,6 @@ class FailuresTest {
         assertThat(Failures.isUnsent(new IOException("Connection reset by peer")))
                 .isFalse();
         assertThat(Failures.isUnsent(new ConnectTimeoutException("late"))).isFalse();
-        assertThat(Failures.isUnsent(NO_PORT)).isFalse();
+        assertThat(Failures.isUnsent(noPort())).isFalse();
     }
 }
