@@ -2,6 +2,7 @@ package io.weir;
 
 import io.weir.config.WeirProperties;
 import io.weir.dashboard.LiveFeed;
+import io.weir.door.GeneralDoor;
 import io.weir.door.LiveRoutes;
 import io.weir.drain.Drain;
 import io.weir.drain.Drainer;
@@ -31,6 +32,7 @@ class DrainConfiguration {
             Drain drain,
             WeirProperties properties,
             Engine engine,
+            GeneralDoor door,
             EdgeServer edge,
             BusyParts busyParts) {
         Drainer.Listener listener = new Drainer.Listener() {
@@ -50,7 +52,7 @@ class DrainConfiguration {
                 new Drainer(
                         drain,
                         properties.drain(),
-                        new EngineTraffic(engine),
+                        new EngineTraffic(engine, door),
                         listener,
                         System::nanoTime,
                         DrainConfiguration::sleep));
@@ -75,11 +77,11 @@ class DrainConfiguration {
         }
     }
 
-    private record EngineTraffic(Engine engine) implements Drainer.Traffic {
+    private record EngineTraffic(Engine engine, GeneralDoor door) implements Drainer.Traffic {
 
         @Override
         public int inFlight() {
-            return engine.inFlight();
+            return engine.inFlight() + door.inChain();
         }
 
         @Override

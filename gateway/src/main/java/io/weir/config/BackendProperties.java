@@ -34,8 +34,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     only counts the exchanges that would have ended ({@code weir_would_refuse_total}); these end after ten
  *     minutes, or at the caller's own deadline.
  * @param bulkhead the limit on concurrent calls, and its queue.
- * @param maxStreams maximum number of concurrent streams and WebSockets ({@code mode: stream}); 1 to 1000000.
- *     Streams last long, so they have a limit of their own and use no permits of calls.
+ * @param maxStreams maximum number of concurrent streams ({@code mode: stream}) and WebSockets; 1 to 1000000.
+ *     Streams last long, so they have a limit of their own and use no permits of calls. A request for a
+ *     WebSocket is also a call, with a permit, until the backend has opened the WebSocket.
  * @param streamIdleTimeout time after which a stream without any traffic ends; 100ms to 1d.
  * @param circuitBreaker the circuit breaker, which stops calls to a failing backend.
  * @param recovery the probes that detect the recovery of the backend.

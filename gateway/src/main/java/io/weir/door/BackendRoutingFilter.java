@@ -44,8 +44,13 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
     public Mono<Void> filter(ServerWebExchange exchange, GatewayFilterChain chain) {
         URI url = exchange.getRequiredAttribute(GATEWAY_REQUEST_URL_ATTR);
         org.springframework.cloud.gateway.route.Route matched = exchange.getRequiredAttribute(GATEWAY_ROUTE_ATTR);
-        if (!SCHEME.equals(url.getScheme()) || isAlreadyRouted(exchange)) {
+        if (isAlreadyRouted(exchange)) {
             return chain.filter(exchange);
+        }
+        if (!SCHEME.equals(url.getScheme())) {
+            // An unprotected route: no exchange asks the drain.
+            Refusal refusal = engine.refusalWithoutExchange();
+            return refusal == null ? chain.filter(exchange) : Mono.error(new RefusalException(refusal));
         }
         ChainRequest request = door.request(exchange);
         setAlreadyRouted(exchange);

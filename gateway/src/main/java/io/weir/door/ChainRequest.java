@@ -1,6 +1,7 @@
 package io.weir.door;
 
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -22,13 +23,20 @@ final class ChainRequest {
     /** Null, then the caller of the request's exchange, or {@link #CANCELLED}. */
     private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
 
+    private final AtomicInteger inChainOfAll;
     private final AtomicBoolean inChain = new AtomicBoolean();
     private @Nullable String routeId;
     private boolean reported;
 
-    ChainRequest(InboundRequest inbound, Routes routes, long arrivedAtNanos) {
+    /**
+     * Creates a request that has not entered the chain.
+     *
+     * @param inChainOfAll counts the requests in the chain, over all configurations
+     */
+    ChainRequest(InboundRequest inbound, Routes routes, long arrivedAtNanos, AtomicInteger inChainOfAll) {
         this.inbound = inbound;
         this.routes = routes;
+        this.inChainOfAll = inChainOfAll;
         this.arrivedAtNanos = arrivedAtNanos;
     }
 
@@ -63,6 +71,7 @@ final class ChainRequest {
     /** From now on, the request needs its routes. */
     void enterChain() {
         if (inChain.compareAndSet(false, true)) {
+            inChainOfAll.incrementAndGet();
             routes.requestsInChain().begin();
         }
     }
@@ -71,6 +80,7 @@ final class ChainRequest {
     void leaveChain() {
         if (inChain.compareAndSet(true, false)) {
             routes.requestsInChain().end();
+            inChainOfAll.decrementAndGet();
         }
     }
 

@@ -128,7 +128,7 @@ public final class FrontDoor implements HttpHandler {
                 unifySpelling(in.requestHeaders());
                 InboundRequest inbound = inbound(in, out, target, GENERAL);
                 yield generalDoor.runChain(
-                        new ChainRequest(inbound, current, arrivedAtNanos),
+                        generalDoor.request(inbound, current, arrivedAtNanos),
                         webFlux.handle(normalise(request, in, target), response));
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));

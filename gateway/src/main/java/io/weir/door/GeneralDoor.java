@@ -4,6 +4,7 @@ import io.netty.util.AttributeKey;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -29,6 +30,7 @@ public final class GeneralDoor {
     private final boolean serverTiming;
     private final DoorListener listener;
     private final LongSupplier nanoClock;
+    private final AtomicInteger inChain = new AtomicInteger();
 
     /**
      * Creates the door.
@@ -45,6 +47,18 @@ public final class GeneralDoor {
 
     boolean serverTiming() {
         return serverTiming;
+    }
+
+    /**
+     * The number of requests in the filter chain that have no exchange, such as those of unprotected routes.
+     */
+    public int inChain() {
+        return inChain.get();
+    }
+
+    /** A request for the filter chain. */
+    ChainRequest request(InboundRequest inbound, Routes routes, long arrivedAtNanos) {
+        return new ChainRequest(inbound, routes, arrivedAtNanos, inChain);
     }
 
     /** The request of Spring's exchange. */

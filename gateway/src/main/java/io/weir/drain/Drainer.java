@@ -22,7 +22,9 @@ public final class Drainer {
     /** The work that the gateway does for callers. */
     public interface Traffic {
 
-        /** The number of exchanges in flight, streams included. */
+        /**
+         * The number of requests in flight: exchanges, streams included, and requests without an exchange.
+         */
         int inFlight();
 
         /** The number of streams in flight. */

@@ -11,7 +11,8 @@
  *   <li>For {@code drain.delay} readiness fails while everything is still served, with {@code Connection:
  *       close} or GOAWAY. Load balancers notice before anything is refused.
  *   <li>Then new work is refused with {@code shutting-down}. Exchanges in flight have {@code drain.timeout}
- *       to end. Streams are closed at once, so that they do not delay the exit.
+ *       to end, and so have requests on unprotected routes, which have no exchange. Streams are closed at
+ *       once, so that they do not delay the exit.
  *   <li>Exchanges that have not ended by then are ended, with the same reason: a caller without an answer
  *       gets that answer, a caller with half an answer has its connection reset.
  * </ol>

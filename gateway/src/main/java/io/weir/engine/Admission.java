@@ -11,8 +11,19 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The admission of an exchange to a backend: a look at the breaker, the route's own limit, then the backend's
- * bulkhead, with a wait in its queue if necessary. It holds the permits until {@link #release}.
+ * The admission of an exchange to a backend: a look at the breaker, the route's own limit, the limit of
+ * streams, then the backend's bulkhead, with a wait in its queue if necessary. It holds the permits until
+ * {@link #release}.
+ *
+ * <pre>
+ *  request                       permits
+ *  ordinary                      the route's, the bulkhead's
+ *  asks for an upgrade           the route's, the streams', the bulkhead's until {@link #upgraded}
+ *  of a route in stream mode     the route's, the streams'
+ * </pre>
+ *
+ * <p>Only the bulkhead has a queue. A waiting exchange holds no other permit: the place would be missing to
+ * those that can use it now. The others are acquired again when the bulkhead's permit arrives.
  *
  * <p>The admission is its own place in the queue. Confined to the exchange's event loop, except {@link
  * #granted()}.
@@ -22,13 +33,17 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private final Exchange exchange;
     private final Backend backend;
     private final QueueingBulkhead bulkhead;
+    /** The result of the attempt that is retried; null: this admission is the first one. */
+    private final @Nullable RetriedResult retried;
 
     private boolean wouldRefuseCounted;
     private boolean isQueued;
     private boolean isPermitComing;
     private boolean holdsPermit;
     private boolean holdsRoutePermit;
+    private boolean holdsStreamPermit;
     private boolean isPermitUsed;
+    private boolean isSample;
     private @Nullable BulkheadDryRun dryRun;
     /** The request itself is a probe, outside the limit; null: it is an ordinary call. */
     private @Nullable Probe probe;
@@ -36,12 +51,15 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private @Nullable Generation permitGeneration;
 
     private long queuedAt;
+    private long queueNanos;
     private long firstAttemptAt;
 
-    Admission(Exchange exchange, Backend backend) {
+    Admission(Exchange exchange, Backend backend, @Nullable RetriedResult retried) {
         this.exchange = exchange;
         this.backend = backend;
-        this.bulkhead = exchange.isStream() ? backend.streams() : backend.bulkhead();
+        this.bulkhead = backend.bulkhead();
+        this.retried = retried;
+        this.wouldRefuseCounted = retried != null;
     }
 
     /** Requests the permits. Called once. */
@@ -49,16 +67,18 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (!backend.health().permits(now) && isRefusedByBreaker()) {
             return startProbe(now) ? admit(now) : Refuse.CIRCUIT_OPEN;
         }
-        if (!tryAcquireRoutePermit()) {
-            return Refuse.ROUTE_FULL;
+        Refuse full = acquireCaps();
+        if (full != null) {
+            return full;
+        }
+        if (!exchange.isCall()) {
+            return admit(now);
         }
         if (acquireDryRun() || bulkhead.tryAcquire()) {
             holdsPermit = true;
             return admit(now);
         }
-        // A waiting exchange does not hold the route's permit: the route's fallback backend would be idle
-        // meanwhile.
-        releaseRoutePermit();
+        releaseCaps();
         return enterQueue(now);
     }
 
@@ -91,7 +111,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     private Decision enterQueue(long now) {
-        if (backend.settings().maxWaitNanos() <= 0 && !exchange.isStream()) {
+        if (backend.settings().maxWaitNanos() <= 0) {
             return Refuse.BULKHEAD_FULL;
         }
         if (spareNanos(now) <= 0) {
@@ -127,13 +147,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (counting == null) {
             return false;
         }
-        if (!exchange.isStream()) {
-            dryRun = BulkheadDryRun.begin(counting, backend, exchange.loop());
-        } else if (bulkhead.tryAcquire()) {
-            return true;
-        } else {
-            backend.observer().wouldRefuse(Reason.BULKHEAD_FULL);
-        }
+        dryRun = BulkheadDryRun.begin(counting, backend, exchange.loop());
         return bulkhead.acquireAnyway();
     }
 
@@ -164,7 +178,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         long now = exchange.now();
         holdsPermit = true;
         endWait(now, true);
-        return tryAcquireRoutePermit() ? admit(now) : Refuse.ROUTE_FULL;
+        Refuse full = acquireCaps();
+        return full == null ? admit(now) : full;
     }
 
     private Decision admit(long now) {
@@ -172,10 +187,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (left <= 0) {
             return Refuse.DEADLINE_EXCEEDED;
         }
-        long queueNanos = exchange.record().queueNanos();
         backend.observer().dispatched(queueNanos, left);
-        backend.serviceTime().recordWait(queueNanos);
-        backend.retryBudget().deposit();
+        if (retried == null) {
+            backend.retryBudget().deposit();
+        }
         return Step.ADMIT;
     }
 
@@ -191,7 +206,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (started != null) {
             return HealthEvidence.ofProbe(health, started, exchange, now);
         }
-        boolean countsPermit = holdsPermit && permitGeneration == null && !exchange.isStream();
+        boolean countsPermit = holdsPermit && permitGeneration == null;
         Generation generation = health.enter(now, countsPermit);
         if (countsPermit) {
             permitGeneration = generation;
@@ -216,7 +231,33 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     @Override
     public long backendNanos(long now) {
-        return isPermitUsed && holdsPermit ? now - firstAttemptAt : 0;
+        return isPermitUsed ? now - firstAttemptAt : 0;
+    }
+
+    /**
+     * The time of the call is a sample of the backend's service time: the backend has answered, or has let
+     * the time pass. Other ends, such as a caller that leaves or a refused connection, say nothing about it.
+     */
+    void markSample() {
+        isSample = true;
+    }
+
+    /**
+     * The backend has opened the connection that the caller asked for: the call has become a stream, and its
+     * place in the bulkhead is free.
+     */
+    void upgraded(long now) {
+        if (holdsPermit) {
+            markSample();
+            recordCall(now - firstAttemptAt);
+            endDryRun();
+            releasePermit();
+        }
+    }
+
+    @Override
+    public @Nullable RetriedResult retriedResult() {
+        return retried;
     }
 
     @Override
@@ -260,40 +301,86 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             endWait(now, false);
             leave();
         }
-        releaseRoutePermit();
+        releaseCaps();
+        endDryRun();
+        if (isPermitUsed) {
+            isPermitUsed = false;
+            long nanos = now - firstAttemptAt;
+            exchange.record().backendNanos += nanos;
+            if (holdsPermit) {
+                recordCall(nanos);
+            }
+        }
+        if (holdsPermit) {
+            releasePermit();
+        }
+    }
+
+    private void recordCall(long nanos) {
+        backend.observer().served(nanos);
+        if (isSample) {
+            backend.serviceTime().recordWait(queueNanos);
+            backend.serviceTime().recordServed(nanos);
+        }
+    }
+
+    private void endDryRun() {
         BulkheadDryRun counted = dryRun;
         if (counted != null) {
             dryRun = null;
             counted.end();
         }
-        if (holdsPermit) {
-            if (isPermitUsed) {
-                recordUse(now - firstAttemptAt);
-            }
-            holdsPermit = false;
-            Generation generation = permitGeneration;
-            if (generation == null || generation.leave()) {
-                bulkhead.release();
-            }
-        }
     }
 
-    private void recordUse(long nanos) {
-        exchange.record().backendNanos += nanos;
-        if (!exchange.isStream()) {
-            backend.observer().served(nanos);
-            backend.serviceTime().recordServed(nanos);
+    private void releasePermit() {
+        holdsPermit = false;
+        Generation generation = permitGeneration;
+        if (generation == null || generation.leave()) {
+            bulkhead.release();
         }
     }
 
     private void endWait(long now, boolean permitted) {
         isQueued = false;
+        queueNanos = now - queuedAt;
         ExchangeRecord record = exchange.record();
-        record.queueNanos += now - queuedAt;
+        record.queueNanos += queueNanos;
         ExchangeTrace trace = record.trace();
         if (trace != null) {
             trace.waited(queuedAt, now, permitted);
         }
+    }
+
+    /** Acquires the permits without a queue; null: done, otherwise none is held. */
+    private @Nullable Refuse acquireCaps() {
+        if (!tryAcquireRoutePermit()) {
+            return Refuse.ROUTE_FULL;
+        }
+        if (!tryAcquireStreamPermit()) {
+            releaseRoutePermit();
+            return Refuse.STREAMS_FULL;
+        }
+        return null;
+    }
+
+    private void releaseCaps() {
+        releaseRoutePermit();
+        if (holdsStreamPermit) {
+            holdsStreamPermit = false;
+            backend.streams().release();
+        }
+    }
+
+    private boolean tryAcquireStreamPermit() {
+        if (!exchange.isStream()) {
+            return true;
+        }
+        holdsStreamPermit = backend.streams().tryAcquire();
+        if (!holdsStreamPermit && backend.dryRunBulkhead() != null) {
+            backend.observer().wouldRefuse(Reason.BULKHEAD_FULL);
+            holdsStreamPermit = backend.streams().acquireAnyway();
+        }
+        return holdsStreamPermit;
     }
 
     private boolean tryAcquireRoutePermit() {

@@ -30,6 +30,9 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  *
  * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
  * otherwise.
+ *
+ * <p>The class stays whole although it has more than 400 lines: it shows every event of the backend, and the
+ * single release.
  */
 abstract non-sealed class Attempt implements ExchangePhase {
 
@@ -59,6 +62,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** Written before the request is sent, and so before a connection's event loop reads it. */
     private @Nullable Consumer<HttpHeaders> traceContext;
 
+    /** Drains the answer, which is retried; null: the answer is for the caller. */
+    private @Nullable Backoff drainedBy;
+
     /** The gateway could not build the request's head. The backend is not at fault. */
     private volatile boolean isOwnFailure;
 
@@ -83,9 +89,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /**
      * Aggregates the answer's body; {@link #aggregated} follows.
      *
-     * @param maxBytes the declared size of the body; further bytes are dropped
+     * @param maxBytes further bytes are dropped, or are a failure
      */
-    void aggregate(int maxBytes) {
+    void aggregate(int maxBytes, boolean failsIfLarger) {
         throw new IllegalStateException("no answer has begun");
     }
 
@@ -178,28 +184,38 @@ abstract non-sealed class Attempt implements ExchangePhase {
         traceAnswered(status);
         evidence.answered(now);
         BackendFailure failure = BackendFailures.ofHead(backend, status, headers);
-        Retry retry = RetryDecider.afterStatus(this, status, now);
+        Retry retry = RetryDecider.afterStatus(this, status, headers, now);
+        head = headers;
         if (retry != null) {
             report(failure, now);
             exchange.apply(retry);
             return;
         }
-        head = headers;
         if (failure != null || exchange.hasOpenEnd()) {
             report(failure, now);
         }
         int bytes = BodyAggregator.bytesToAggregate(exchange, status, headers);
         if (bytes != BodyAggregator.NOT_AGGREGATED) {
             exchange.record().status = status;
-            aggregate(bytes);
+            aggregate(bytes, false);
         } else {
             exchange.answerBegins(this, status, now);
             exchange.record().caller().begin(status, headers, relay());
         }
     }
 
+    /** Reads the rest of an answer that is retried. */
+    final void drain(Backoff backoff, int maxBytes) {
+        drainedBy = backoff;
+        aggregate(maxBytes, true);
+    }
+
     /** The aggregated answer is complete. */
     final void aggregated(ByteBuf body, HttpHeaders trailers) {
+        if (drainedBy != null) {
+            drainedBy.drained(body, trailers);
+            return;
+        }
         complete(trailers);
         exchange.record().caller().answer(exchange.record().status(), head, body);
     }
@@ -235,22 +251,29 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** The attempt failed before the caller received anything. */
     final void failed(Throwable failure) {
-        exchange.apply(fail(failure));
+        if (drainedBy != null) {
+            drainedBy.drainFailed();
+        } else {
+            exchange.apply(fail(failure));
+        }
     }
 
     private Decision fail(Throwable failure) {
-        if (isOwnFailure || Failures.reason(failure, isConnected()) == Reason.INTERNAL_ERROR) {
+        Reason reason = Failures.reason(failure, isConnected());
+        Refuse refuse = new Refuse(isOwnFailure ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
+        if (refuse.reason() == Reason.INTERNAL_ERROR) {
             log.error("Request to backend {} failed inside the gateway", backend.name(), failure);
-            return new Refuse(Reason.INTERNAL_ERROR, Failures.describe(failure));
+            return refuse;
         }
-        return fail(Failures.reason(failure, isConnected()), Failures.describe(failure));
+        // The gateway's own shortage is no evidence, and a retry would add to it.
+        return Failures.isLocal(failure) ? refuse : fail(refuse, Failures.isUnsent(failure));
     }
 
-    private Decision fail(Reason reason, @Nullable String detail) {
+    private Decision fail(Refuse refuse, boolean isUnsent) {
         long now = exchange.now();
-        evidence.failed(backendOnlyNanos(now), BackendFailures.of(reason), now);
-        Retry retry = RetryDecider.afterFailure(this, reason, now);
-        return retry != null ? retry : new Refuse(reason, detail);
+        evidence.failed(backendOnlyNanos(now), BackendFailures.of(refuse.reason()), now);
+        Retry retry = RetryDecider.afterFailure(this, refuse, isUnsent, now);
+        return retry != null ? retry : refuse;
     }
 
     /** The backend has opened a WebSocket. */
@@ -301,11 +324,15 @@ abstract non-sealed class Attempt implements ExchangePhase {
             evidence.countIfStalled(backendNanos, now);
             return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
         }
+        Refuse refuse = new Refuse(timeout.reason(), timeout.detail());
         if (timeout == AttemptTimeout.UPLOAD_IDLE) {
             endedByCaller(now);
-            return new Refuse(timeout.reason(), timeout.detail());
+            return refuse;
         }
-        return fail(timeout.reason(), timeout.detail());
+        if (timeout == AttemptTimeout.ANSWER) {
+            admission.markSample();
+        }
+        return fail(refuse, false);
     }
 
     /** Time until {@link #checkAnswering} has something to do. */
@@ -358,6 +385,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** The deadline has passed while the gateway waited for the backend. */
     final void deadlinePassed(long now) {
+        if (isBackendAtFault(now)) {
+            admission.markSample();
+        }
         evidence.missedDeadline(
                 backendOnlyNanos(now),
                 exchange.timer().deadline(),
@@ -389,27 +419,27 @@ abstract non-sealed class Attempt implements ExchangePhase {
         return admission;
     }
 
+    /** The head of the answer; empty before it has arrived. */
+    final HttpHeaders head() {
+        return head;
+    }
+
     @Override
     public final void release(@Nullable Reason why, long now) {
         // The caller received none of the answer's bytes; do not count them.
         release(0, why, now);
     }
 
-    /** Ends the attempt and returns its permits. */
-    final void release(long answerBytes, @Nullable Reason why, long now) {
-        end(answerBytes, why, now);
-        admission.release(why, now);
-    }
-
     /**
-     * Ends the attempt in any state and keeps its permits. Without an outcome so far, it is no evidence.
+     * Ends the attempt in any state and returns its permits. Without an outcome so far, it is no evidence.
      *
      * @param answerBytes bytes of the answer that went to the caller
      */
-    final void end(long answerBytes, @Nullable Reason why, long now) {
+    final void release(long answerBytes, @Nullable Reason why, long now) {
         exchange.record().answerBytes = answerBytes;
         evidence.ignored();
         cancel();
         exchange.record().traceAttemptEnded(why, now);
+        admission.release(why, now);
     }
 }

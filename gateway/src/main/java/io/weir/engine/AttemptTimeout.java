@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * is not among them; it belongs to {@link ExchangeTimer}.
  */
 enum AttemptTimeout {
-    /** No connection within the backend's connect time-out. */
+    /** No connection within the time for DNS, every address of the name, and TLS together. */
     CONNECT(Reason.CONNECT_TIMEOUT, "no connection in time"),
     /** No answer within the retry policy's attempt time-out, the caller's own time excluded. */
     ANSWER(Reason.DEADLINE_EXCEEDED, "no answer within the attempt's time"),
@@ -80,8 +80,15 @@ enum AttemptTimeout {
                 : backendDueNanos;
     }
 
+    /**
+     * The connect time-out applies to each address of the backend's name, one after the other, and the pool
+     * enforces it. Together with DNS and TLS they get half of the time that is left to the attempt, so that
+     * one address that never answers leaves time for the next; and at least the connect time-out.
+     */
     private static long connectLeftNanos(Attempt attempt, long now) {
-        return attempt.startedAt() + attempt.backend.settings().connectTimeoutNanos() - now;
+        long left = attempt.exchange.timer().leftNanos(attempt.startedAt());
+        long share = Math.max(attempt.backend.settings().connectTimeoutNanos(), left / 2);
+        return attempt.startedAt() + share - now;
     }
 
     private static long answerLeftNanos(Attempt attempt, long backendNanos) {

@@ -1,33 +1,135 @@
 package io.weir.engine;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.weir.engine.Decision.Refuse;
+import io.weir.engine.Decision.Retry;
+import io.weir.engine.Decision.Step;
 import io.weir.outcome.Reason;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pause between two attempts. The exchange keeps its permits.
+ * The pause between two attempts. The exchange holds no permit, except while the answer that is retried is
+ * drained: until then the backend still works for the call. A complete answer leaves the connection reusable.
  *
- * @param admission the permits
- * @param endsAt the moment of the next attempt
+ * <p>Draining is bounded in bytes and in time. Beyond the bounds the connection is closed.
  */
-record Backoff(Admission admission, long endsAt) implements ExchangePhase {
+final class Backoff implements ExchangePhase {
+
+    /** The largest answer that is drained, as for an unread request. */
+    static final int MAX_DRAINED_BYTES = 65_536;
+
+    /**
+     * The longest drain, from the answer's head on. A small answer arrives with its head; a new connection
+     * costs less than a permit that is held, and less than a long wait of the next attempt.
+     */
+    static final long MAX_DRAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final Exchange exchange;
+    private final int status;
+    private final long endsAt;
+    private final long drainEndsAt;
+    /** Holds its permits. Null: drained, or there is nothing to drain. */
+    private @Nullable Attempt draining;
+
+    private RetriedResult result = RetriedResult.Lost.LOST;
+
+    /** A pause that has not {@linkplain #begin begun}. */
+    Backoff(Exchange exchange, Attempt attempt, Retry retry, long now) {
+        this.exchange = exchange;
+        this.draining = attempt;
+        this.status = retry.status();
+        this.endsAt = now + retry.backoffNanos();
+        this.drainEndsAt = now + MAX_DRAIN_NANOS;
+    }
+
+    /** Ends the attempt, or drains its answer. Called once; the exchange is in this phase. */
+    void begin(Retry retry, long now) {
+        Refuse failure = retry.failure();
+        if (failure != null) {
+            result = new RetriedResult.Failed(failure);
+            endDrain(failure.reason(), now);
+        } else {
+            drain(now);
+        }
+    }
+
+    private void drain(long now) {
+        Attempt attempt = draining;
+        if (attempt == null) {
+            return;
+        }
+        attempt.admission().markSample();
+        if (isHead() || ContentLength.of(attempt.head()) <= MAX_DRAINED_BYTES) {
+            attempt.drain(this, isHead() ? 0 : MAX_DRAINED_BYTES);
+        } else {
+            endDrain(null, now);
+        }
+    }
+
+    private boolean isHead() {
+        return HttpMethod.HEAD.equals(exchange.record().caller().method());
+    }
+
+    /** The answer is complete. */
+    void drained(ByteBuf body, HttpHeaders trailers) {
+        Attempt attempt = draining;
+        if (attempt != null) {
+            long now = exchange.now();
+            draining = null;
+            exchange.record().traceAttemptEnded(null, now);
+            attempt.admission().release(null, now);
+            result = RetriedResult.of(status, attempt.head(), body, trailers, isHead());
+        }
+        body.release();
+        exchange.rearm();
+    }
+
+    /** The answer is too large, or has broken off. */
+    void drainFailed() {
+        endDrain(null, exchange.now());
+        exchange.rearm();
+    }
+
+    private void endDrain(@Nullable Reason why, long now) {
+        Attempt attempt = draining;
+        if (attempt != null) {
+            draining = null;
+            attempt.release(why, now);
+        }
+    }
 
     @Override
     public long dueNanos(long now) {
-        return endsAt - now;
+        return (draining == null ? endsAt : drainEndsAt) - now;
     }
 
     @Override
     public Decision check(long now) {
-        return endsAt - now <= 0 ? Decision.Step.ADMIT : Decision.Step.WAIT;
+        if (draining != null) {
+            if (now - drainEndsAt < 0) {
+                return Step.WAIT;
+            }
+            endDrain(null, now);
+        }
+        return now - endsAt < 0 ? Step.WAIT : Step.REQUEST_AGAIN;
     }
 
     @Override
     public void release(@Nullable Reason why, long now) {
-        admission.release(why, now);
+        endDrain(why, now);
+    }
+
+    @Override
+    public RetriedResult retriedResult() {
+        return result;
     }
 
     @Override
     public long backendNanos(long now) {
-        return admission.backendNanos(now);
+        Attempt attempt = draining;
+        return attempt == null ? 0 : attempt.backendNanos(now);
     }
 }

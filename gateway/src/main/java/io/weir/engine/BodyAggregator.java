@@ -27,6 +27,7 @@ final class BodyAggregator implements CoreSubscriber<Object> {
 
     private final HttpAttempt attempt;
     private final int maxBytes;
+    private final boolean failsIfLarger;
     private final EventLoop connectionLoop;
     private volatile @Nullable Subscription upstream;
     private @Nullable ByteBuf aggregated;
@@ -36,11 +37,13 @@ final class BodyAggregator implements CoreSubscriber<Object> {
     /**
      * An aggregator without content.
      *
-     * @param maxBytes the declared size of the body; further bytes are dropped
+     * @param maxBytes further bytes are dropped
+     * @param failsIfLarger further bytes are a failure instead: the answer is drained
      */
-    BodyAggregator(HttpAttempt attempt, int maxBytes, EventLoop connectionLoop) {
+    BodyAggregator(HttpAttempt attempt, int maxBytes, boolean failsIfLarger, EventLoop connectionLoop) {
         this.attempt = attempt;
         this.maxBytes = maxBytes;
+        this.failsIfLarger = failsIfLarger;
         this.connectionLoop = connectionLoop;
     }
 
@@ -78,6 +81,10 @@ final class BodyAggregator implements CoreSubscriber<Object> {
         ByteBuf buffer = item instanceof ByteBufHolder holder ? holder.content() : (ByteBuf) item;
         long soFar = bytes + buffer.readableBytes();
         if (soFar > maxBytes) {
+            if (failsIfLarger) {
+                stopped = true;
+                onError(new Relay.TooLarge(maxBytes));
+            }
             return;
         }
         bytes = soFar;
@@ -100,6 +107,15 @@ final class BodyAggregator implements CoreSubscriber<Object> {
             return;
         }
         HttpHeaders trailers = attempt.trailers();
+        if (failsIfLarger) {
+            // The connection returns to the pool within this event. The next attempt shall find it there.
+            connectionLoop.execute(() -> hop(body, trailers));
+        } else {
+            hop(body, trailers);
+        }
+    }
+
+    private void hop(ByteBuf body, HttpHeaders trailers) {
         EventLoop loop = attempt.exchange.loop();
         if (loop.inEventLoop()) {
             deliver(body, trailers);

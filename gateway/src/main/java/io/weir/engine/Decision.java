@@ -19,6 +19,8 @@ sealed interface Decision {
         QUEUE,
         /** The admission holds its permits: start an attempt. */
         ADMIT,
+        /** The backoff has ended: request the permits of another attempt. */
+        REQUEST_AGAIN,
         /** Send the static fallback. */
         ANSWER_FALLBACK
     }
@@ -33,6 +35,7 @@ sealed interface Decision {
 
         static final Refuse CIRCUIT_OPEN = new Refuse(Reason.CIRCUIT_OPEN, null);
         static final Refuse ROUTE_FULL = new Refuse(Reason.BULKHEAD_FULL, "the route is at its limit");
+        static final Refuse STREAMS_FULL = new Refuse(Reason.BULKHEAD_FULL, "the streams are at their limit");
         static final Refuse BULKHEAD_FULL = new Refuse(Reason.BULKHEAD_FULL, null);
         static final Refuse QUEUE_TIMEOUT = new Refuse(Reason.QUEUE_TIMEOUT, null);
         static final Refuse DEADLINE_EXCEEDED = new Refuse(Reason.DEADLINE_EXCEEDED, null);
@@ -60,10 +63,11 @@ sealed interface Decision {
     /**
      * Ends the attempt; another follows after a backoff.
      *
-     * @param backoffNanos time until the next attempt
-     * @param failure the reason that the attempt failed for; null: its answer's status is retried
+     * @param backoffNanos time until the permits of the next attempt are requested
+     * @param failure the refusal that the attempt would have ended with; null: an answer is retried
+     * @param status the answer's status; 0: a failure is retried
      */
-    record Retry(long backoffNanos, @Nullable Reason failure) implements Decision {}
+    record Retry(long backoffNanos, @Nullable Refuse failure, int status) implements Decision {}
 
     /** Requests a permit of the fallback's backend. */
     record AskFallback(Backend backend) implements Decision {}

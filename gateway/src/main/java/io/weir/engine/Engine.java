@@ -3,6 +3,9 @@ package io.weir.engine;
 import io.netty.channel.EventLoop;
 import io.weir.drain.Drain;
 import io.weir.engine.Decision.Refuse;
+import io.weir.outcome.Reason;
+import io.weir.outcome.Refusal;
+import io.weir.outcome.RetryAfter;
 import io.weir.overload.OverloadGuard;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,6 +57,11 @@ public final class Engine {
         this.limits = limits;
         this.attempts = attempts;
         this.probes = probes;
+    }
+
+    /** The refusal of a request that gets no exchange; null: the gateway takes new work. */
+    public @Nullable Refusal refusalWithoutExchange() {
+        return drain.isRefusing() ? new Refusal(Reason.SHUTTING_DOWN, null, RetryAfter.millis(0, random())) : null;
     }
 
     /** Exchanges in flight, queued or dispatched, streams included. */

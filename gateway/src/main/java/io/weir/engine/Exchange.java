@@ -1,5 +1,6 @@
 package io.weir.engine;
 
+import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.weir.engine.Decision.AskFallback;
 import io.weir.engine.Decision.BreakOff;
@@ -16,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *  CREATED ──► Admission ──────► Attempt ───────────► Answering ──────────► Flushing ──► DONE
- *              (may queue)  permit │ ▲ │  answer's head           last byte     ▲   flushed
- *                                  ▼ │ └──── a small answer is complete ────────┘
- *                                Backoff
+ *              (may queue)  permit │   │  answer's head           last byte     ▲   flushed
+ *                  ▲               ▼   └──── a small answer is complete ────────┘
+ *                  └──────────── Backoff
  * </pre>
  *
  * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to {@code
@@ -100,7 +101,7 @@ public final class Exchange {
                 && ContentLength.of(caller.headers()) > engine.limits().maxBodyBytes()) {
             return Refuse.PAYLOAD_TOO_LARGE;
         }
-        return requestPermit(record.backend());
+        return requestPermit(record.backend(), null);
     }
 
     /** Carries out a decision, and the decisions that follow from it. */
@@ -110,10 +111,11 @@ public final class Exchange {
             decision = switch (decision) {
                 case Step.ADMIT -> startAttempt();
                 case Step.QUEUE -> awaitPermit();
+                case Step.REQUEST_AGAIN -> requestAgain();
                 case Step.ANSWER_FALLBACK -> answerFallback();
                 case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
-                case AskFallback fallbackBackend -> requestPermit(fallbackBackend.backend());
+                case AskFallback fallbackBackend -> requestPermit(fallbackBackend.backend(), null);
                 case Refuse refuse -> refuse(refuse);
                 case BreakOff breakOff -> breakOff(breakOff);
             };
@@ -121,9 +123,9 @@ public final class Exchange {
     }
 
     /** Requests a permit of the route's backend, or of the fallback's. */
-    private Decision requestPermit(Backend backend) {
+    private Decision requestPermit(Backend backend, @Nullable RetriedResult retried) {
         record.backend = backend;
-        Admission admission = new Admission(this, backend);
+        Admission admission = new Admission(this, backend, retried);
         phase = admission;
         return admission.request(now());
     }
@@ -136,7 +138,9 @@ public final class Exchange {
     /** Starts an attempt with the permits of the current admission. */
     private Decision startAttempt() {
         long now = now();
-        Admission admission = currentAdmission();
+        if (!(phase instanceof Admission admission)) {
+            throw new IllegalStateException("phase: " + phase + " (expected: one that holds a permit)");
+        }
         HealthEvidence evidence = admission.enterBackend(now);
         if (evidence == null) {
             return Refuse.CIRCUIT_OPEN;
@@ -152,24 +156,21 @@ public final class Exchange {
         return decision;
     }
 
-    private Admission currentAdmission() {
-        return switch (phase) {
-            case Admission admission -> admission;
-            case Backoff backoff -> backoff.admission();
-            default -> throw new IllegalStateException("phase: " + phase + " (expected: one that holds a permit)");
-        };
-    }
-
-    /** Ends the attempt and keeps its permits until the next one. */
+    /** Ends the attempt and returns its permits; those of the next attempt are requested anew. */
     private Decision backOff(Retry retry) {
         long now = now();
         if (!(phase instanceof Attempt attempt)) {
             throw new IllegalStateException("phase: " + phase + " (expected: an attempt)");
         }
-        attempt.end(0, retry.failure(), now);
-        phase = new Backoff(attempt.admission(), now + retry.backoffNanos());
+        Backoff backoff = new Backoff(this, attempt, retry, now);
+        phase = backoff;
+        backoff.begin(retry, now);
         armTimer(now);
         return Step.WAIT;
+    }
+
+    private Decision requestAgain() {
+        return requestPermit(record.backend(), phase.retriedResult());
     }
 
     // ---------------------------------------------------------------- towards the caller
@@ -184,6 +185,7 @@ public final class Exchange {
     /** The backend has opened a WebSocket; the tunnel has no deadline. */
     void tunnelBegins(Attempt attempt, int status, long now) {
         tunnel = true;
+        attempt.admission().upgraded(now);
         answerBegins(attempt, status, now);
     }
 
@@ -193,6 +195,7 @@ public final class Exchange {
                 phase instanceof Answering answering ? answering.reader() : new SlowReaderDetector(this, now);
         record.answerBytes = bytes;
         record.traceAttemptEnded(null, now);
+        attempt.admission().markSample();
         attempt.admission().release(null, now);
         flush(reader, now);
     }
@@ -300,6 +303,11 @@ public final class Exchange {
         timer.arm(now, Math.min(timer.dueNanos(now, isBounded()), phase.dueNanos(now)));
     }
 
+    /** Something in the current phase may be due earlier than before. */
+    void rearm() {
+        armTimer(now());
+    }
+
     /** The timer has fired: something may be due. */
     void timePassed() {
         if (!isStarted()) {
@@ -335,6 +343,15 @@ public final class Exchange {
         ExchangePhase left = phase;
         phase = EmptyPhase.STARTED;
         left.release(refuse.reason(), now);
+        RetriedResult retried = left.retriedResult();
+        if (retried instanceof RetriedResult.Answered answered) {
+            answerRetried(answered, now);
+            return Step.WAIT;
+        }
+        return refuseOrFallBack(retried == null ? refuse : retried.insteadOf(refuse), now);
+    }
+
+    private Decision refuseOrFallBack(Refuse refuse, long now) {
         ActiveFallback active = fallback;
         if (active != null) {
             answerRefusal(active.originalRefusal(), record.detail());
@@ -347,6 +364,17 @@ public final class Exchange {
         }
         answerRefusal(Refusals.of(refuse, record.backend(), engine), refuse.detail());
         return Step.WAIT;
+    }
+
+    /** No further attempt starts: the caller gets the answer that was to be retried. */
+    private void answerRetried(RetriedResult.Answered answered, long now) {
+        if (timer.leftNanos(now) <= 0) {
+            timer.extend(now, engine.limits().readIdleNanos());
+        }
+        record.status = answered.status();
+        record.answerBytes = answered.body().length;
+        flush(new SlowReaderDetector(this, now), now);
+        record.caller().answer(answered.status(), answered.headers(), Unpooled.wrappedBuffer(answered.body()));
     }
 
     private void answerRefusal(Refusal refusal, @Nullable String detail) {
@@ -435,6 +463,11 @@ public final class Exchange {
 
     boolean isWebSocket() {
         return webSocket;
+    }
+
+    /** Whether the exchange takes a place of the backend's calls: its route is not in stream mode. */
+    boolean isCall() {
+        return record.route().mode() != Mode.STREAM;
     }
 
     /** Whether the exchange counts as a stream: its route is one, or the request asks for a WebSocket. */

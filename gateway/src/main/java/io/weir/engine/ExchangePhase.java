@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *  EmptyPhase  nothing
  *  Admission   the route's permit, and the backend's permit or a place in its queue
  *  Attempt     the admission; the breaker's permission; the connection
- *  Backoff     the admission
+ *  Backoff     nothing; the attempt while its answer is drained
  *  Answering   the attempt; the reader's progress
  *  Flushing    the reader's progress
  * </pre>
@@ -87,6 +87,11 @@ sealed interface ExchangePhase permits ExchangePhase.EmptyPhase, Admission, Atte
     /** Whether the caller receives the answer in this phase. */
     default boolean isDelivering() {
         return false;
+    }
+
+    /** The result that the caller gets if no further attempt starts; null: no attempt is retried. */
+    default @Nullable RetriedResult retriedResult() {
+        return null;
     }
 
     /** Time for which the current permit has been used. */

@@ -119,7 +119,7 @@ public final class ExchangeRecord {
         return queueNanos;
     }
 
-    /** Time with backends: all attempts and the backoffs between them. */
+    /** Time with backends, over all attempts. */
     public long backendNanos() {
         return backendNanos;
     }

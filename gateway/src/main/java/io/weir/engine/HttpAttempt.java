@@ -7,6 +7,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
+import io.weir.instance.Failures;
 import io.weir.instance.TrailingFields;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private boolean isHeadReceived;
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
+    private volatile boolean isUnsent;
     private volatile @Nullable Connection request;
     private volatile @Nullable Relay upload;
     private volatile @Nullable TrailingFields trailing;
@@ -114,7 +116,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     boolean withdraw() {
-        return SENDING.compareAndSet(this, UNDECIDED, WITHDRAWN) || sending == WITHDRAWN;
+        return isUnsent || SENDING.compareAndSet(this, UNDECIDED, WITHDRAWN) || sending == WITHDRAWN;
     }
 
     @Override
@@ -156,8 +158,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     @Override
-    void aggregate(int maxBytes) {
-        BodyAggregator aggregating = new BodyAggregator(this, maxBytes, connectionLoop());
+    void aggregate(int maxBytes, boolean failsIfLarger) {
+        BodyAggregator aggregating = new BodyAggregator(this, maxBytes, failsIfLarger, connectionLoop());
         aggregator = aggregating;
         connection().inbound().receiveObject().subscribe(aggregating);
     }
@@ -204,7 +206,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      * The connection is established, and the request is about to be sent on it. On the connection's event
      * loop.
      */
-    final void connected(Connection established) {
+    void connected(Connection established) {
         // Read now: a connection does not know its event loop any more once its answer is complete.
         connectionLoop = established.channel().eventLoop();
         request = established;
@@ -251,7 +253,21 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     public void onError(Throwable failure) {
+        checkUnsent(failure);
         runOnExchangeLoop(() -> failed(failure));
+    }
+
+    /**
+     * The connection has failed. Remembers whether that proves that it was closed before the head was sent,
+     * and that none of the request's body was read.
+     */
+    final void checkUnsent(Throwable failure) {
+        Relay up = upload;
+        isUnsent = Failures.isUnsent(failure) && (up == null || !up.isSubscribed());
+    }
+
+    final boolean isUnsent() {
+        return isUnsent;
     }
 
     @Override

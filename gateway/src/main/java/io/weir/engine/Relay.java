@@ -186,6 +186,11 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         return true;
     }
 
+    /** Whether the source may have sent something. */
+    boolean isSubscribed() {
+        return sink != null;
+    }
+
     /** Bytes that have passed. */
     long bytes() {
         return bytes;

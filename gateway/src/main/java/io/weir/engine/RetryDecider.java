@@ -1,7 +1,9 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.engine.Decision.Refuse;
 import io.weir.engine.Decision.Retry;
-import io.weir.outcome.Reason;
+import io.weir.retry.RetryAfterField;
 import io.weir.retry.RetryPolicy;
 import org.jspecify.annotations.Nullable;
 
@@ -13,31 +15,64 @@ final class RetryDecider {
     private RetryDecider() {}
 
     /** The retry after an answer with this status; null: pass the answer on. */
-    static @Nullable Retry afterStatus(Attempt attempt, int status, long now) {
+    static @Nullable Retry afterStatus(Attempt attempt, int status, HttpHeaders head, long now) {
         RetryPolicy policy = attempt.exchange.record().route().retry();
-        return policy != null && policy.retries(status) ? decide(attempt, policy, null, now) : null;
-    }
-
-    /** The retry after a failure of the backend or its connection; null: refuse. */
-    static @Nullable Retry afterFailure(Attempt attempt, Reason failure, long now) {
-        RetryPolicy policy = attempt.exchange.record().route().retry();
-        return policy != null ? decide(attempt, policy, failure, now) : null;
-    }
-
-    private static @Nullable Retry decide(Attempt attempt, RetryPolicy policy, @Nullable Reason failure, long now) {
-        Exchange exchange = attempt.exchange;
-        Caller caller = exchange.record().caller();
-        int attempts = exchange.record().attempts();
-        if (!policy.allows(attempts, caller.method(), !attempt.withdraw(), caller.hasBody())) {
+        if (policy == null || !policy.retries(status) || !isAllowed(attempt, policy)) {
             return null;
         }
-        long backoff = policy.backoffNanos(attempts, exchange.engine().random());
-        if (exchange.timer().leftNanos(now) <= backoff) {
-            // The deadline would pass first: the caller learns the known result now.
+        long backoff = Math.max(backoffNanos(attempt, policy), RetryAfterField.nanos(head));
+        return isAffordable(attempt, backoff, now) ? new Retry(backoff, null, status) : null;
+    }
+
+    /**
+     * The retry after a failure of the backend or its connection; null: refuse.
+     *
+     * @param isUnsent whether the failure proves that nothing was sent, so that one more attempt on another
+     *     connection follows even without a policy
+     */
+    static @Nullable Retry afterFailure(Attempt attempt, Refuse failure, boolean isUnsent, long now) {
+        RetryPolicy policy = attempt.exchange.record().route().retry();
+        if (policy == null) {
+            return isUnsent ? afterUnsent(attempt, failure, now) : null;
+        }
+        if (!isAllowed(attempt, policy)) {
             return null;
+        }
+        long backoff = backoffNanos(attempt, policy);
+        return isAffordable(attempt, backoff, now) ? new Retry(backoff, failure, 0) : null;
+    }
+
+    /** Once, and at once. Nobody has asked for this retry: one that the budget denies is not counted. */
+    private static @Nullable Retry afterUnsent(Attempt attempt, Refuse failure, long now) {
+        if (attempt.exchange.record().attempts() > 1
+                || attempt.exchange.timer().leftNanos(now) <= 0
+                || !attempt.withdraw()
+                || !attempt.backend.retryBudget().tryWithdraw(now)) {
+            return null;
+        }
+        attempt.backend.observer().retried(true);
+        return new Retry(0, failure, 0);
+    }
+
+    private static boolean isAllowed(Attempt attempt, RetryPolicy policy) {
+        Caller caller = attempt.exchange.record().caller();
+        return policy.allows(
+                attempt.exchange.record().attempts(), caller.method(), !attempt.withdraw(), caller.hasBody());
+    }
+
+    private static long backoffNanos(Attempt attempt, RetryPolicy policy) {
+        Exchange exchange = attempt.exchange;
+        return policy.backoffNanos(
+                exchange.record().attempts(), exchange.engine().random());
+    }
+
+    private static boolean isAffordable(Attempt attempt, long backoffNanos, long now) {
+        if (attempt.exchange.timer().leftNanos(now) <= backoffNanos) {
+            // The deadline would pass first: the caller learns the known result now.
+            return false;
         }
         boolean allowed = attempt.backend.retryBudget().tryWithdraw(now);
         attempt.backend.observer().retried(allowed);
-        return allowed ? new Retry(backoff, failure) : null;
+        return allowed;
     }
 }

@@ -33,12 +33,15 @@ public final class ServiceTimeEstimate {
         this.littlesLaw = new LittlesLaw(properties, this::isTrustworthy, nanoClock);
     }
 
-    /** Records the time that an admitted call waited in the queue. */
+    /** Records the time that the same call waited in the queue. */
     public void recordWait(long queueNanos) {
         littlesLaw.waited(queueNanos);
     }
 
-    /** Records the time for which a completed call used the backend. Streams are not recorded. */
+    /**
+     * Records the time for which a call used the backend that answered it, or let its time pass. Streams are
+     * not recorded.
+     */
     public void recordServed(long backendNanos) {
         littlesLaw.served(backendNanos);
     }

@@ -119,6 +119,7 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     public void onError(Throwable failure) {
+        checkUnsent(failure);
         runOnExchangeLoop(() -> {
             HttpOperations<?, ?> sent = handshake;
             if (sent == null || answer != null || !(failure instanceof WebSocketClientHandshakeException refused)) {
@@ -200,7 +201,7 @@ final class WebSocketAttempt extends HttpAttempt {
     @Override
     boolean withdraw() {
         // Needs no atomic decision: a handshake may be repeated even if the backend has received it.
-        return !isConnected();
+        return !isConnected() || isUnsent();
     }
 
     @Override

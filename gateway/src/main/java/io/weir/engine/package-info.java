@@ -16,9 +16,9 @@
  *
  * <pre>
  *  ExchangePhase        the current phase, one of:
- *    Admission            breaker (a look), route's limit, queue, permit      per backend
+ *    Admission            breaker (a look), route's limit, queue, permit      per attempt
  *    Attempt              connection; owns the admission                      per attempt
- *    Backoff              the pause between two attempts; owns the admission
+ *    Backoff              the pause between two attempts; drains the answer
  *    Answering            the answer's body on its way; owns the attempt
  *    Flushing             the last bytes to the caller
  *  ExchangeTimer        the deadline and the only timer                       whole exchange
@@ -43,6 +43,15 @@
  * given back exactly once in any order of events. Confined to one event loop and with a single end, this can
  * be checked by reading one class. In a chain of operators it depends on how eight operators propagate a
  * cancellation.
+ *
+ * <p>A request that asks for an upgrade is a call, with the bulkhead's permit, until the backend has opened
+ * the tunnel; beside that it holds a place of the streams from its start to its end. So a plain request with
+ * the fields of a handshake passes no limit.
+ *
+ * <p>The estimate of the service time gets the time of a call only if the backend has answered it or has let
+ * its time pass. Callers who leave, deadlines of callers that are too short for any answer, refused
+ * connections and the gateway's own refusals are no samples: they are short, and would make the estimate, the
+ * suggested limit and {@code Retry-After} collapse.
  *
  * <p>The engine feeds the backend's health, since only the engine knows which side ended an exchange.
  * {@link io.weir.engine.LoopPauses} keeps the gateway's own pauses out of the evidence. A request that an

@@ -1,5 +1,6 @@
 package io.weir.instance;
 
+import io.netty.channel.ChannelException;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.codec.CodecException;
 import io.netty.handler.codec.http.websocketx.WebSocketHandshakeException;
@@ -7,13 +8,31 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import io.weir.outcome.Reason;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.UnknownHostException;
+import java.util.List;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
 import reactor.netty.channel.AbortedException;
+import reactor.netty.internal.shaded.reactor.pool.PoolAcquirePendingLimitException;
+import reactor.netty.internal.shaded.reactor.pool.PoolAcquireTimeoutException;
 
-/** Maps the exception of a failed attempt to a {@link Reason}. */
+/** Maps the exception of a failed attempt to a {@link Reason}, and says whose fault it is. */
 public final class Failures {
+
+    /**
+     * The errors of the operating system (EMFILE, ENFILE, EADDRNOTAVAIL, ENOBUFS, ENOMEM) by which the
+     * gateway gets no socket. NIO and Netty's native transports have no common type for them, only the text.
+     */
+    private static final List<String> SHORTAGES = List.of(
+            "Too many open files",
+            "Cannot assign requested address",
+            "No buffer space available",
+            "Cannot allocate memory");
+
+    private static final int MAX_CAUSES = 8;
+    private static final String SHORTAGE = "the gateway is short of files, ports or memory: ";
 
     private Failures() {}
 
@@ -23,6 +42,12 @@ public final class Failures {
      * @param connected whether the attempt had a connection, so that the request may have been sent
      */
     public static Reason reason(Throwable failure, boolean connected) {
+        if (isPoolRefusal(failure)) {
+            return Reason.BULKHEAD_FULL;
+        }
+        if (shortage(failure) != null) {
+            return Reason.GATEWAY_OVERLOADED;
+        }
         if (connected) {
             return isNetwork(failure) ? Reason.CONNECTION_LOST : Reason.INTERNAL_ERROR;
         }
@@ -34,8 +59,58 @@ public final class Failures {
         return isNetwork(failure) ? Reason.CONNECT_FAILED : Reason.INTERNAL_ERROR;
     }
 
+    /**
+     * Whether the failure is the gateway's own trouble: its pool had no connection to give, or its machine no
+     * file, port or memory for another one. It says nothing about the backend.
+     */
+    public static boolean isLocal(Throwable failure) {
+        return isPoolRefusal(failure) || shortage(failure) != null;
+    }
+
+    /**
+     * Whether the failure proves that the backend has received nothing of the request: it refused the
+     * connection, or a connection of the pool was closed before the head was written.
+     */
+    public static boolean isUnsent(Throwable failure) {
+        if (failure instanceof AbortedException) {
+            return AbortedException.isConnectionReset(failure);
+        }
+        return failure instanceof ConnectException
+                && !(failure instanceof ConnectTimeoutException)
+                && shortage(failure) == null;
+    }
+
+    /** Thrown for a request that would wait for a connection, or has waited too long. */
+    private static boolean isPoolRefusal(Throwable failure) {
+        return failure instanceof PoolAcquirePendingLimitException || failure instanceof PoolAcquireTimeoutException;
+    }
+
+    /** The error of the operating system; null: the failure is another one. */
+    private static @Nullable String shortage(Throwable failure) {
+        Throwable cause = failure;
+        for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++) {
+            String message = cause.getMessage();
+            if (message != null && (cause instanceof IOException || cause instanceof ChannelException)) {
+                for (String shortage : SHORTAGES) {
+                    if (message.contains(shortage)) {
+                        return shortage;
+                    }
+                }
+            }
+            cause = cause.getCause();
+        }
+        return null;
+    }
+
     /** One line for the problem and the log: the exception's message, or its class name if it has none. */
     public static String describe(Throwable failure) {
+        String shortage = shortage(failure);
+        if (shortage != null) {
+            return SHORTAGE + shortage;
+        }
+        if (isPoolRefusal(failure)) {
+            return "no connection to the backend is free";
+        }
         if (failure instanceof UnknownHostException) {
             return "unknown host";
         }

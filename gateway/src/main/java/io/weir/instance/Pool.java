@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.resolver.AddressResolverGroup;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -25,6 +26,13 @@ import reactor.netty.resources.LoopResources;
 public final class Pool {
 
     private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
+    /**
+     * The time for a TLS handshake, unless the connect time-out is longer: it takes time of the processor at
+     * both ends. A call gives up earlier if its deadline is shorter. The handshake then continues for the
+     * pool, and holds a connection, so it must not take much longer than the calls.
+     */
+    private static final Duration MIN_TLS_TIMEOUT = Duration.ofSeconds(1);
+
     private static final Duration EVICTION_INTERVAL = Duration.ofSeconds(1);
 
     private final ConnectionProvider provider;
@@ -51,6 +59,19 @@ public final class Pool {
             int permits,
             @Nullable SslContext tls,
             LoopResources loops) {
+        this(name, uri, protocol, properties, permits, tls, loops, null);
+    }
+
+    /** A pool without connections yet, with a resolver of its own; null: Reactor Netty's. */
+    public Pool(
+            String name,
+            URI uri,
+            UpstreamProtocol protocol,
+            ConnectionProperties properties,
+            int permits,
+            @Nullable SslContext tls,
+            LoopResources loops,
+            @Nullable AddressResolverGroup<InetSocketAddress> resolver) {
         this.headroom = properties.headroom();
         this.maxConnections = new AtomicInteger(permits + headroom);
         this.provider = ConnectionProvider.builder("weir-" + name)
@@ -86,6 +107,9 @@ public final class Pool {
             // Each request has a channel of its own, through which its answer passes.
             configured = configured.doOnRequest((request, stream) -> dropInformational(stream.channel()));
         }
+        if (resolver != null) {
+            configured = configured.resolver(resolver);
+        }
         this.client = secure ? secured(configured, tls == null ? tls(protocol) : tls, properties) : configured;
     }
 
@@ -94,7 +118,10 @@ public final class Pool {
     }
 
     private static HttpClient secured(HttpClient client, SslContext tls, ConnectionProperties properties) {
-        return client.secure(spec -> spec.sslContext(tls).handshakeTimeout(properties.connectTimeout()));
+        Duration longer = properties.connectTimeout().compareTo(MIN_TLS_TIMEOUT) > 0
+                ? properties.connectTimeout()
+                : MIN_TLS_TIMEOUT;
+        return client.secure(spec -> spec.sslContext(tls).handshakeTimeout(longer));
     }
 
     /** The TLS context with the JVM's trust store. */

@@ -12,6 +12,14 @@
  * connection that the backend has just closed. Reactor Netty's own retry is disabled: only the visible {@code
  * retry} decides what is sent twice.
  *
+ * <p>The connect time-out applies to one address. Reactor Netty tries the addresses of a name one after the
+ * other, so that an address that never answers costs one time-out and not the call. The engine bounds DNS,
+ * all addresses and TLS together. A call that gives up does not stop Reactor Netty: the connection is
+ * completed for the pool, and counts in the pool until then.
+ *
+ * <p>{@link io.weir.instance.Failures} tells the backend's failures from the gateway's own: a pool that gives
+ * no connection, and a machine without files, ports or memory, are no evidence against the backend.
+ *
  * <p>Three handlers correct Reactor Netty's client:
  *
  * <ul>

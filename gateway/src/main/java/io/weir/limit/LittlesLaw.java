@@ -108,7 +108,7 @@ public final class LittlesLaw {
         }
     }
 
-    /** Records a call that was served within this time in the backend. */
+    /** Records a call that the backend answered, or let time out, within this time. */
     public void served(long nanos) {
         rotate(nanoClock.getAsLong());
         AtomicLongArray stripe = stripe();

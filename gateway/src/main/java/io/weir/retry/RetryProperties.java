@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.routes.<id>.retry}: retries of requests that may be sent twice. Off unless configured.
+ * {@code weir.routes.<id>.retry}: retries of requests that may be sent twice. Off unless configured; only a
+ * request that was provably not sent is tried once more in any case.
  *
  * @param maxAttempts all attempts, the first included; 2 to 10. A second attempt repairs a lost connection;
  *     more attempts mostly add load to a failing backend.
@@ -18,7 +19,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     needs to send the request; 1ms to 10m, at most the deadline; default: only the deadline, so that only
  *     early failures are retried.
  * @param backoff mean wait before the next attempt, doubled each time and jittered by half; 0 to 10s. The
- *     jitter spreads the retries of requests that failed at the same time.
+ *     jitter spreads the retries of requests that failed at the same time. If the backend's answer has a
+ *     {@code Retry-After}, the wait is at least that long.
  * @param statuses the backend's statuses that are retried; each 500 to 599. By default those that mean "not
  *     now".
  */

@@ -113,6 +113,35 @@ class DrainIT {
         }
     }
 
+    /** A request without an exchange, on a route of Spring Cloud Gateway alone. */
+    @Test
+    void finishesRequestsOnUnprotectedRoutes() throws Exception {
+        HeldCalls calls = new HeldCalls();
+        try (TestBackend backend = TestBackend.start(calls);
+                TestGateway gateway = TestGateway.setup()
+                        .weir("drain: { delay: 0s, timeout: 20s }")
+                        .weir("allow-unprotected-routes: true")
+                        .line("  - { id: open, uri: \"" + backend.uri() + "\", predicates: [\"Path=/open/**\"] }")
+                        .start()) {
+            int port = gateway.port();
+            Drain drain = gateway.bean(Drain.class);
+            CompletableFuture<TestCaller.Answer> inFlight = TestCaller.ask(port, "/open/held");
+            HeldCalls.Held held = calls.next();
+
+            Thread stopping = Thread.ofPlatform().start(gateway::close);
+            await().until(() -> drain.phase() == Phase.REFUSING);
+            assertRefused(TestCaller.get(port, "/open/late"), Reason.SHUTTING_DOWN);
+            assertThat(calls.calls()).isOne();
+            assertThat(stopping.isAlive()).isTrue();
+            assertThat(inFlight.isDone()).isFalse();
+
+            held.answer();
+            assertThat(inFlight.join().status()).isEqualTo(200);
+            assertThat(inFlight.join().text()).isEqualTo("/open/held");
+            assertThat(stopping.join(TestGateway.PATIENCE)).isTrue();
+        }
+    }
+
     @Test
     void closesStreamsAtOnceAndEndsOtherExchangesAfterTheTimeout() throws Exception {
         HeldCalls calls = new HeldCalls();

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class AdmissionTest {
 
@@ -153,6 +156,182 @@ class AdmissionTest {
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");
         assertThat(fixture.observer.wouldRefuse).containsExactly(Reason.CIRCUIT_OPEN, Reason.DEADLINE_EXCEEDED);
+    }
+
+    @Test
+    void countsAnUpgradeAsACallUntilTheBackendHasOpenedIt() {
+        fixture.withWebSocket().start();
+        fixture.attempt().connects();
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        assertThat(fixture.streams.inUse()).isOne();
+
+        fixture.attempt().opensTunnel();
+
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isOne();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void countsARefusedUpgradeAsACallUntilItsEnd() {
+        fixture.withWebSocket().start();
+        fixture.attempt().begins(403);
+        assertThat(fixture.bulkhead.inUse()).isOne();
+
+        fixture.attempt().answers();
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isZero();
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("403");
+    }
+
+    @Test
+    void givesTheCallsPlaceOfAnOpenedUpgradeToTheNextWaiter() {
+        fixture.bulkhead.resize(1, 2);
+        fixture.withWebSocket().start();
+        NextWaiter next = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(next)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+
+        fixture.attempt().opensTunnel();
+
+        assertThat(next.granted).isTrue();
+        fixture.bulkhead.release();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void holdsNoPlaceOfTheStreamsWhileAnUpgradeWaits() {
+        fixture.withWebSocket().takePermit().start();
+        assertThat(fixture.bulkhead.queued()).isOne();
+        assertThat(fixture.streams.inUse()).isZero();
+
+        fixture.freePermit();
+        fixture.channel.runPendingTasks();
+        assertThat(fixture.streams.inUse()).isOne();
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void refusesAnUpgradeAtOnceIfTheStreamsAreFull() {
+        assertThat(fixture.streams.tryAcquire()).isTrue();
+        fixture.withWebSocket().start();
+        fixture.streams.release();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+        assertThat(fixture.record().detail()).isEqualTo("the streams are at their limit");
+    }
+
+    @Test
+    void refusesAnUpgradeIfTheStreamsAreFullWhenThePermitArrives() {
+        fixture.withWebSocket().takePermit().start();
+        assertThat(fixture.streams.tryAcquire()).isTrue();
+
+        fixture.freePermit();
+        fixture.channel.runPendingTasks();
+        fixture.streams.release();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+    }
+
+    @Test
+    void takesNoPlaceOfTheCallsForAStream() {
+        fixture.withStreamRoute().withWebSocket().takePermit().start();
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.streams.inUse()).isOne();
+
+        fixture.attempt().opensTunnel();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.observer.served).isEmpty();
+    }
+
+    @Test
+    void countsAnUpgradeThatTheStreamsWouldRefuseAndAdmits() {
+        assertThat(fixture.streams.tryAcquire()).isTrue();
+        fixture.withoutEnforcement().withWebSocket().start();
+        fixture.attempt().opensTunnel();
+        assertThat(fixture.streams.inUse()).isEqualTo(2);
+        fixture.finish();
+        fixture.streams.release();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.observer.wouldRefuse).containsExactly(Reason.BULKHEAD_FULL);
+    }
+
+    /**
+     * The estimate of a call's time learns only from calls that the backend has had, and has had time for.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "ANSWERED, 1",
+        "RETRIED, 2",
+        "OPENED, 1",
+        "DEADLINE, 1",
+        "SHORT_DEADLINE, 0",
+        "LEFT, 0",
+        "REFUSED, 0",
+        "LOST, 0",
+        "SHUT_DOWN, 0"
+    })
+    void samplesOnlyCallsThatTheBackendAnsweredOrLetTimeOut(End end, int samples) {
+        end.happen(fixture);
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.serviceTime.littlesLaw().figures().retired()).isEqualTo(samples);
+    }
+
+    /** An end of a call. */
+    @SuppressWarnings("ImmutableEnumChecker") // Functions without state.
+    enum End {
+        ANSWERED(fixture -> fixture.start().finish()),
+        RETRIED(fixture -> {
+            fixture.withRetry().start();
+            fixture.attempt().begins(503).answers();
+            fixture.advance(ExchangeFixture.BACKOFF);
+            fixture.finish();
+        }),
+        OPENED(fixture -> {
+            fixture.withWebSocket().start();
+            fixture.attempt().opensTunnel();
+            fixture.finish();
+        }),
+        DEADLINE(fixture -> {
+            fixture.start().attempt().connects();
+            fixture.advance(ExchangeFixture.DEADLINE);
+        }),
+        SHORT_DEADLINE(fixture -> {
+            fixture.caller.headers.set("X-Request-Timeout", "1ms");
+            fixture.start().attempt().connects();
+            fixture.advance(Duration.ofMillis(1));
+        }),
+        LEFT(fixture -> {
+            fixture.start().attempt().connects();
+            fixture.exchange().callerLeft();
+        }),
+        REFUSED(fixture -> fixture.start().attempt().fails()),
+        LOST(fixture -> fixture.start().attempt().connects().fails()),
+        SHUT_DOWN(fixture -> {
+            fixture.start().engine.endAll();
+            fixture.channel.runPendingTasks();
+        });
+
+        private final Consumer<ExchangeFixture> doing;
+
+        End(Consumer<ExchangeFixture> doing) {
+            this.doing = doing;
+        }
+
+        void happen(ExchangeFixture fixture) {
+            doing.accept(fixture);
+        }
     }
 
     @Test

@@ -3,7 +3,9 @@ package io.weir.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
+import io.netty.channel.ChannelException;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.netty.internal.shaded.reactor.pool.PoolAcquirePendingLimitException;
 
 class AttemptTest {
 
@@ -30,16 +33,17 @@ class AttemptTest {
         assertThat(fixture.outcome()).isEqualTo("200");
         assertThat(fixture.record().attempts()).isEqualTo(2);
         assertThat(fixture.breakerCounts()).isEqualTo("1/1");
-        assertThat(fixture.observer.served).containsExactly(ExchangeFixture.BACKOFF);
+        assertThat(fixture.observer.served).containsExactly(Duration.ZERO, Duration.ZERO);
     }
 
     @Test
     void isRetriedForAConfiguredStatus() {
         fixture.withRetry().start();
         FakeAttempt first = fixture.attempt().begins(503);
-        assertThat(first.cancelled).isOne();
+        first.answers();
 
         fixture.advance(ExchangeFixture.BACKOFF);
+        assertThat(first.cancelled).as("the connection is reusable").isZero();
         fixture.attempt().begins(503);
         fixture.finish();
 
@@ -52,7 +56,7 @@ class AttemptTest {
     @Test
     void countsAFailureStatusEvenIfTheAttemptIsRetried() {
         fixture.withoutFailure(503).withRetry().start();
-        fixture.attempt().begins(503);
+        fixture.attempt().begins(503).answers();
         fixture.advance(ExchangeFixture.BACKOFF);
         fixture.attempt().begins(503);
         fixture.finish();
@@ -217,7 +221,30 @@ class AttemptTest {
         fixture.advance(ExchangeFixture.BACKOFF);
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.outcome()).isEqualTo("connect-failed 502");
+    }
+
+    @Test
+    void isNoEvidenceAndIsNotRetriedIfTheGatewayIsShortOfFiles() {
+        fixture.withRetry().start();
+        fixture.attempt().failsWith(new ChannelException(new SocketException("Too many open files")));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("gateway-overloaded 503");
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void isNoEvidenceAndIsNotRetriedIfThePoolHasNoConnection() {
+        fixture.withRetry().start();
+        fixture.attempt().failsWith(new PoolAcquirePendingLimitException(16));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
     }
 
     @Test
@@ -230,9 +257,11 @@ class AttemptTest {
     }
 
     @Test
-    void failsAfterTheConnectTimeout() {
+    void failsWithoutAConnectionAfterHalfOfItsTime() {
         fixture.start();
-        fixture.advance(ExchangeFixture.CONNECT_TIMEOUT);
+        fixture.advance(ExchangeFixture.DEADLINE.dividedBy(2).minusNanos(1));
+        assertThat(fixture.ended).isEmpty();
+        fixture.advance(Duration.ofNanos(1));
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("connect-timeout 504");

@@ -93,6 +93,7 @@ final class ExchangeFixture {
     private @Nullable RetryPolicy retry;
     private @Nullable Fallback fallback;
     private @Nullable Exchange exchange;
+    private int retriesPerSecond;
     private boolean permitTaken;
     private @Nullable RuntimeException startFailure;
     private @Nullable ProbeMode probeMode;
@@ -152,12 +153,20 @@ final class ExchangeFixture {
         return this;
     }
 
+    /** The backend's budget allows a retry; the route has no retry policy. */
+    ExchangeFixture withRetryBudget() {
+        retriesPerSecond = 10;
+        return this;
+    }
+
     ExchangeFixture withRetry() {
+        withRetryBudget();
         retry = new RetryPolicy(new RetryProperties(2, null, BACKOFF, Set.of(503)));
         return this;
     }
 
     ExchangeFixture withRetry(Duration attemptTimeout) {
+        withRetryBudget();
         retry = new RetryPolicy(new RetryProperties(2, attemptTimeout, BACKOFF, Set.of(503)));
         return this;
     }
@@ -246,7 +255,7 @@ final class ExchangeFixture {
                 BackendSettings.bits(Set.of(14)),
                 enforcement);
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
-        RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, 10), now());
+        RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, retriesPerSecond), now());
         return new Backend(
                 settings, calls, streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
     }

@@ -52,6 +52,18 @@ class ExchangeTest {
             fixture.attempt().fails();
             return fixture;
         }),
+        /** The answer is retried; the rest of it has not arrived yet. */
+        DRAINING(() -> {
+            ExchangeFixture fixture = new ExchangeFixture().withRetry().start();
+            fixture.attempt().begins(503);
+            return fixture;
+        }),
+        /** After the backoff, another call has the permit. */
+        WAITING_AGAIN(() -> {
+            ExchangeFixture fixture = RETRYING.reach().takePermit();
+            fixture.advance(ExchangeFixture.BACKOFF);
+            return fixture;
+        }),
         ANSWERING(() -> {
             ExchangeFixture fixture = new ExchangeFixture().start();
             fixture.attempt().begins(200);
@@ -66,6 +78,14 @@ class ExchangeTest {
         STREAMING(() -> {
             ExchangeFixture fixture = new ExchangeFixture().withStreamRoute().start();
             fixture.attempt().begins(200);
+            return fixture;
+        }),
+        /** A handshake waits for a permit. */
+        UPGRADE_WAITING(() -> new ExchangeFixture().withWebSocket().takePermit().start()),
+        /** The backend has not answered the handshake yet. */
+        UPGRADING(() -> {
+            ExchangeFixture fixture = new ExchangeFixture().withWebSocket().start();
+            fixture.attempt().connects();
             return fixture;
         }),
         TUNNEL(() -> {
@@ -121,6 +141,11 @@ class ExchangeTest {
         ANSWERS(fixture -> onAttempt(fixture, FakeAttempt::answers)),
         TOO_LARGE(fixture -> onAttempt(fixture, attempt -> attempt.losesUpload(new Relay.TooLarge(1)))),
         BREAKS_OFF(fixture -> onAttempt(fixture, attempt -> attempt.losesUpload(new ClosedChannelException()))),
+        OPENS(fixture -> {
+            if (fixture.caller.webSocket) {
+                onAttempt(fixture, FakeAttempt::opensTunnel);
+            }
+        }),
         FLUSHED(fixture -> fixture.exchange().flushed()),
         CLOSED(fixture -> fixture.exchange().tunnelClosed());
 
@@ -193,8 +218,17 @@ class ExchangeTest {
             AGGREGATING | BREAKS_OFF | nothing                  | client-closed 499     | 0/0
             RETRYING    | LEAVES     | nothing                  | client-closed 499     | 0/1
             RETRYING    | ABANDONED  | nothing                  | internal-error 500    | 0/1
-            RETRYING    | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/1
-            RETRYING    | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/1
+            RETRYING    | DEADLINE   | refuse connect-failed    | connect-failed 502    | 0/1
+            RETRYING    | SHUTDOWN   | refuse connect-failed    | connect-failed 502    | 0/1
+            DRAINING    | LEAVES     | nothing                  | client-closed 499     | 0/1
+            DRAINING    | ABANDONED  | nothing                  | internal-error 500    | 0/1
+            DRAINING    | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/1
+            DRAINING    | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/1
+            WAITING_AGAIN | LEAVES   | nothing                  | client-closed 499     | 0/1
+            WAITING_AGAIN | ABANDONED | nothing                 | internal-error 500    | 0/1
+            WAITING_AGAIN | DEADLINE | refuse connect-failed    | connect-failed 502    | 0/1
+            WAITING_AGAIN | SHUTDOWN | refuse connect-failed    | connect-failed 502    | 0/1
+            WAITING_AGAIN | RESIZE   | answer 200               | 200                   | 1/1
             ANSWERING   | LEAVES     | begin 200                | client-closed 499     | 0/0
             ANSWERING   | ABANDONED  | begin 200                | internal-error 500    | 0/0
             ANSWERING   | DEADLINE   | begin 200, reset         | deadline-exceeded 200 | 0/1
@@ -215,6 +249,16 @@ class ExchangeTest {
             STREAMING   | RESIZE     | begin 200                | 200                   | 1/0
             STREAMING   | FAILS      | begin 200, reset         | connection-lost 200   | 1/0
             STREAMING   | ANSWERS    | begin 200                | 200                   | 1/0
+            UPGRADE_WAITING | LEAVES | nothing                  | client-closed 499     | 0/0
+            UPGRADE_WAITING | DEADLINE | refuse deadline-exceeded | deadline-exceeded 504 | 0/0
+            UPGRADE_WAITING | SHUTDOWN | refuse shutting-down   | shutting-down 503     | 0/0
+            UPGRADING   | LEAVES     | nothing                  | client-closed 499     | 0/0
+            UPGRADING   | ABANDONED  | nothing                  | internal-error 500    | 0/0
+            UPGRADING   | DEADLINE   | refuse deadline-exceeded | deadline-exceeded 504 | 0/1
+            UPGRADING   | SHUTDOWN   | refuse shutting-down     | shutting-down 503     | 0/0
+            UPGRADING   | FAILS      | refuse connection-lost   | connection-lost 502   | 0/1
+            UPGRADING   | ANSWERS    | answer 200               | 200                   | 1/0
+            UPGRADING   | OPENS      | upgrade                  | 101                   | 1/0
             TUNNEL      | LEAVES     | upgrade                  | client-closed 499     | 1/0
             TUNNEL      | ABANDONED  | upgrade                  | internal-error 500    | 1/0
             TUNNEL      | DEADLINE   | upgrade                  | 101                   | 1/0

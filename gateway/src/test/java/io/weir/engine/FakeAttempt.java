@@ -36,7 +36,9 @@ final class FakeAttempt extends Attempt {
     private final long startedAt;
     private long movedAt = Long.MIN_VALUE;
     private boolean isAggregating;
+    private boolean isDraining;
     private boolean headArrived;
+    private boolean isTunnelOpen;
     private boolean complete;
     private long bytes;
 
@@ -78,8 +80,12 @@ final class FakeAttempt extends Attempt {
     }
 
     FakeAttempt opensTunnel() {
+        if (cancelled > 0 || headArrived) {
+            return this;
+        }
         connects();
         headArrived = true;
+        isTunnelOpen = true;
         tunnelOpened(null, (fromCaller, toCaller) -> Mono.never());
         return this;
     }
@@ -119,8 +125,18 @@ final class FakeAttempt extends Attempt {
         if (headArrived && !isAggregating) {
             answerBroken(new IOException("reset"));
         } else {
-            failed(isConnected ? new IOException("reset") : new ConnectException("refused"));
+            failsWith(isConnected ? new IOException("reset") : new ConnectException("refused"));
         }
+    }
+
+    /** The attempt fails before the caller has received anything. */
+    void failsWith(Throwable failure) {
+        failed(failure);
+    }
+
+    /** Whether the attempt reads an answer that is retried. */
+    boolean isDraining() {
+        return isDraining;
     }
 
     /** The upload fails, possibly after the answer is complete. */
@@ -131,7 +147,7 @@ final class FakeAttempt extends Attempt {
     }
 
     private boolean hasEnded() {
-        return cancelled > 0 || complete || (headArrived && exchange.isWebSocket());
+        return cancelled > 0 || complete || isTunnelOpen;
     }
 
     @Override
@@ -142,8 +158,9 @@ final class FakeAttempt extends Attempt {
     }
 
     @Override
-    void aggregate(int maxBytes) {
+    void aggregate(int maxBytes, boolean failsIfLarger) {
         isAggregating = true;
+        isDraining = failsIfLarger;
     }
 
     @Override
@@ -153,7 +170,7 @@ final class FakeAttempt extends Attempt {
 
     @Override
     public boolean closesCallerSide(Reason why) {
-        return exchange.isWebSocket();
+        return isTunnelOpen;
     }
 
     @Override

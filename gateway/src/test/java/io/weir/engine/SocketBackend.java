@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
+import io.netty.resolver.AddressResolverGroup;
 import io.weir.health.Health;
 import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
@@ -12,6 +13,7 @@ import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestHealth;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Set;
@@ -35,21 +37,36 @@ final class SocketBackend implements AutoCloseable {
      * @param healthPath as in {@link RecoveryProperties}
      */
     SocketBackend(TestBackend server, Duration deadline, @Nullable String healthPath) {
+        this(URI.create(server.uri()), deadline, healthPath, null);
+    }
+
+    /**
+     * A backend whose name stands for several addresses.
+     *
+     * @param uri with the name
+     * @param resolver resolves the name; null: Reactor Netty's
+     */
+    SocketBackend(
+            URI uri,
+            Duration deadline,
+            @Nullable String healthPath,
+            @Nullable AddressResolverGroup<InetSocketAddress> resolver) {
         health = TestHealth.of(
                 TestHealth.settings(
                         deadline, 20, null, new RecoveryProperties(null, Duration.ofMillis(10), 5, healthPath)),
                 System::nanoTime);
         pool = new Pool(
                 "orders",
-                URI.create(server.uri()),
+                uri,
                 UpstreamProtocol.HTTP1,
                 new ConnectionProperties(CONNECT_TIMEOUT, Duration.ofSeconds(4), Duration.ofMinutes(5), 16, null),
                 20,
                 null,
-                loops);
+                loops,
+                resolver);
         BackendSettings settings = new BackendSettings(
                 "orders",
-                URI.create(server.uri()),
+                uri,
                 "orders",
                 deadline.toNanos(),
                 0,

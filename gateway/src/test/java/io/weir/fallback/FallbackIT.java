@@ -43,7 +43,7 @@ class FallbackIT extends GatewayTests {
         gateway = TestGateway.setup()
                 .backend("orders", backend.uri(), "deadline: 60s", ONE_AT_A_TIME)
                 .backend("brief", backend.uri(), "deadline: 500ms")
-                .backend("refusing", refusing.uri(), "deadline: 60s")
+                .backend("refusing", refusing.uri(), "deadline: 60s", "retry-budget: { share: 0, floor: 0 }")
                 .backend(
                         "spare",
                         spare.uri(),

@@ -15,7 +15,11 @@ import io.weir.testing.TestCaller;
 import io.weir.testing.TestGateway;
 import io.weir.testing.UnwillingPort;
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -25,7 +29,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Retries: only of requests that may be sent twice, within the deadline, one permit and the backend's budget.
+ * Retries: only of requests that may be sent twice, within the deadline and the backend's budget; each
+ * attempt has a permit of its own.
  */
 @Timeout(60)
 class RetryIT extends GatewayTests {
@@ -64,11 +69,12 @@ class RetryIT extends GatewayTests {
                 .backend("refusing", refusing.uri(), "deadline: 60s", GENEROUS, NEVER_OPENS)
                 .route("orders", "orders", "retry: { max-attempts: 3, backoff: 0s }")
                 .route("timed", "orders", "retry: { max-attempts: 2, backoff: 0s, attempt-timeout: 800ms }")
-                .route("single", "single", "retry: { max-attempts: 2, backoff: 150ms }")
+                .route("single", "single", "retry: { max-attempts: 2, backoff: 500ms }")
                 .route("fragile", "fragile", "retry: { max-attempts: 10, backoff: 0s }")
                 .route("shared", "shared", "retry: { max-attempts: 2, backoff: 0s }")
                 .route("frugal", "frugal", "retry: { max-attempts: 2, backoff: 0s }")
                 .route("refusing", "refusing", "retry: { max-attempts: 3, backoff: 0s }")
+                .route("plain", "refusing")
                 .start();
     }
 
@@ -206,18 +212,88 @@ class RetryIT extends GatewayTests {
     }
 
     @Door.Each
-    void keepsOnePermitForAllAttempts(Door door) throws Exception {
+    void leavesItsPermitToOthersDuringTheBackoff(Door door) throws Exception {
         AtomicInteger asked = failing(1, TIRED);
         String path = door.path("single", "first");
         CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), path);
-        await().until(() -> asked.get() >= 1);
-        // Before and during the second attempt the exchange holds the same permit.
-        while (!answer.isDone()) {
-            assertThat(gateway.backend("single").bulkhead().inUse()).isLessThanOrEqualTo(1);
-            Thread.onSpinWait();
-        }
+        await().until(() ->
+                asked.get() >= 1 && gateway.backend("single").bulkhead().inUse() == 0);
+
+        assertThat(TestCaller.get(gateway.port(), door.path("single", "second")).status())
+                .isEqualTo(200);
+
+        assertThat(asked.get()).as("the second call came between the attempts").isEqualTo(2);
         assertThat(answer.join().status()).isEqualTo(200);
         assertThat(attempts(door, "single", path, 200, "2xx")).isEqualTo(2);
+    }
+
+    @Door.Each
+    void passesTheAnswerOnIfThereIsNoPermitForTheRetry(Door door) throws Exception {
+        CountDownLatch tired = new CountDownLatch(1);
+        backend.behave((request, conversation) -> {
+            if (request.target().endsWith("tired-first")) {
+                TIRED.serve(request, conversation);
+                tired.countDown();
+            } else {
+                calls.serve(request, conversation);
+            }
+        });
+        String path = door.path("single", "tired-first");
+        CompletableFuture<TestCaller.Answer> answer = TestCaller.ask(gateway.port(), path);
+        tired.await();
+        await().until(() -> gateway.backend("single").bulkhead().inUse() == 0);
+        CompletableFuture<TestCaller.Answer> occupant = TestCaller.ask(gateway.port(), door.path("single", "occupies"));
+        HeldCalls.Held held = calls.next();
+
+        assertThat(answer.join().status()).isEqualTo(503);
+        assertThat(answer.join().text()).isEqualTo("its own fault");
+        assertThat(attempts(door, "single", path, 503, "5xx")).isEqualTo(1);
+        held.answer();
+        assertThat(occupant.join().status()).isEqualTo(200);
+    }
+
+    @Door.Each
+    void reusesTheConnectionOfARetriedAnswer(Door door) throws IOException {
+        String large = "x".repeat(20_000);
+        AtomicInteger asked = new AtomicInteger();
+        backend.behave((request, conversation) -> {
+            switch (asked.incrementAndGet() % 3) {
+                case 1 -> conversation.answer(503, large);
+                case 2 ->
+                    conversation.write("HTTP/1.1 503 X\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+                default -> TestBackend.ECHO.serve(request, conversation);
+            }
+        });
+        int before = backend.accepted();
+        for (int i = 0; i < 5; i++) {
+            assertThat(TestCaller.get(gateway.port(), door.path("orders", "drained"))
+                            .status())
+                    .isEqualTo(200);
+        }
+        assertThat(asked.get()).isEqualTo(15);
+        assertThat(backend.accepted() - before).as("new connections").isLessThanOrEqualTo(1);
+    }
+
+    @Door.Each
+    void waitsAsLongAsTheBackendAsksFor(Door door) throws IOException {
+        List<Long> askedAt = new CopyOnWriteArrayList<>();
+        failing(1, (request, conversation) -> {
+            askedAt.add(System.nanoTime());
+            conversation.write("HTTP/1.1 503 X\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n");
+        });
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path("orders", "later"));
+
+        assertThat(answer.status()).isEqualTo(200);
+        assertThat(System.nanoTime() - askedAt.getFirst()).isGreaterThanOrEqualTo(TimeUnit.SECONDS.toNanos(1));
+    }
+
+    /** Nothing was sent, so that a second attempt is safe for any method, and needs no policy. */
+    @Door.Each
+    void triesAnUnsentRequestOnceMoreWithoutAPolicy(Door door) throws IOException {
+        String path = door.path("plain", "unsent");
+        assertRefused(TestCaller.get(gateway.port(), path), Reason.CONNECT_FAILED);
+        assertThat(attempts(door, "plain", path, 502, "connect-failed")).isEqualTo(2);
+        gateway.assertFed("refusing", 2, 2, 0);
     }
 
     @Door.Each
@@ -243,8 +319,9 @@ class RetryIT extends GatewayTests {
 
         TestCaller.Answer answer = TestCaller.get(gateway.port(), path);
 
-        JsonNode line = assertRefused(gateway, door, "fragile", path, answer, Reason.CIRCUIT_OPEN);
-        assertThat(line.path("attempts").asInt()).isEqualTo(3);
+        assertThat(answer.status()).isEqualTo(503);
+        assertThat(answer.text()).as("the result of the last attempt").isEqualTo("its own fault");
+        assertThat(attempts(door, "fragile", path, 503, "5xx")).isEqualTo(3);
         assertThat(asked.get()).isEqualTo(3);
         assertThat(gateway.backend("fragile").health().state()).isEqualTo(State.OPEN);
     }

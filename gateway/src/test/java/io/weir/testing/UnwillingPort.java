@@ -40,9 +40,14 @@ public final class UnwillingPort implements AutoCloseable {
      * down.
      */
     public static UnwillingPort silent() {
+        return silent(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    }
+
+    /** Like {@link #silent()}, at this address. */
+    public static UnwillingPort silent(InetSocketAddress address) {
         UnwillingPort unwilling = new UnwillingPort();
         try {
-            ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+            ServerSocket listener = new ServerSocket(address.getPort(), 1, address.getAddress());
             unwilling.held.add(listener);
             unwilling.port = listener.getLocalPort();
             for (int i = 0; i < MAX_WAITING; i++) {

@@ -65,7 +65,7 @@ class TracingIT {
                         backend.uri(),
                         "deadline: 60s",
                         "bulkhead: { max-concurrent-calls: 1, queue-capacity: 1, max-wait-duration: 20ms }")
-                .backend("refusing", refusing.uri())
+                .backend("refusing", refusing.uri(), "retry-budget: { share: 0, floor: 0 }")
                 .route("orders", "orders")
                 .route("retried", "orders", "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
                 .route("hasty", "hasty")
