@@ -24,6 +24,7 @@ import io.weir.edge.LastResponseHandler;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
 import io.weir.edge.RequestTrailers;
+import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
@@ -89,9 +90,11 @@ final class InboundRequest implements RequestFacts {
         this.forwarding = forwarding;
         this.door = door;
         this.readIdleNanos = readIdleNanos;
-        if (channel instanceof Http2StreamChannel
-                && request.requestHeaders().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
-            RequestTrailers.keep(channel);
+        if (channel instanceof Http2StreamChannel) {
+            StreamEndHandler.install(channel);
+            if (request.requestHeaders().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+                RequestTrailers.keep(channel);
+            }
         }
     }
 
@@ -279,8 +282,7 @@ final class InboundRequest implements RequestFacts {
     }
 
     /**
-     * Whether the caller has not left: its connection is open, or the gateway has closed it after the last
-     * response.
+     * Whether the caller has not left: its connection or stream is open, or was closed after the last response.
      */
     boolean isCallerPresent() {
         return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);
@@ -294,10 +296,7 @@ final class InboundRequest implements RequestFacts {
      *     response
      */
     void reportFlush(Exchange exchange, boolean wasPresent) {
-        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
-        if (!(channel instanceof Http2StreamChannel)
-                && wasPresent
-                && (buffer == null || buffer.totalPendingWriteBytes() == 0)) {
+        if (wasPresent && isFlushed()) {
             // The usual case: flushed during the write, and then closed if it was the last response.
             exchange.flushed();
             return;
@@ -307,7 +306,7 @@ final class InboundRequest implements RequestFacts {
             return;
         }
         ((ChannelOperations<?, ?>) response).onTerminate().subscribe(null, failure -> exchange.callerLeft(), () -> {
-            if (wasPresent) {
+            if (wasPresent && (!(channel instanceof Http2StreamChannel) || isFlushed())) {
                 exchange.flushed();
             } else {
                 exchange.callerLeft();
@@ -315,13 +314,21 @@ final class InboundRequest implements RequestFacts {
         });
     }
 
+    /** Whether no byte of the response waits; a stream has no buffer of its own to ask. */
+    private boolean isFlushed() {
+        if (channel instanceof Http2StreamChannel) {
+            return LastResponseHandler.isLastResponseFlushed(channel);
+        }
+        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
+        return buffer == null || buffer.totalPendingWriteBytes() == 0;
+    }
+
     /**
      * Resets the gateway's own response, which no exchange supervises, if the caller does not read it in
      * time. Reactor Netty has the whole response already.
      */
     void limitReadTime() {
-        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
-        if (!channel.isActive() || (buffer != null && buffer.totalPendingWriteBytes() == 0)) {
+        if (!channel.isActive() || isFlushed()) {
             return;
         }
         ScheduledFuture<?> limit = channel.eventLoop().schedule(this::reset, readIdleNanos, TimeUnit.NANOSECONDS);

@@ -92,6 +92,12 @@ public final class RawHttp2Client implements Closeable {
         flush();
     }
 
+    /** Lets the server send this many bytes more on the whole connection. */
+    void openWindow(int bytes) throws IOException {
+        writer.writeWindowUpdate(context, 0, bytes, context.newPromise());
+        flush();
+    }
+
     void ping() throws IOException {
         writer.writePing(context, false, 1, context.newPromise());
         flush();
