@@ -198,6 +198,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
+    public boolean readsFailureInTrailers() {
+        return inbound.isGrpcOverHttp2();
+    }
+
+    @Override
     public void reset() {
         completed = true;
         inbound.reset();

@@ -251,6 +251,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
+    public boolean readsFailureInTrailers() {
+        return inbound.isGrpcOverHttp2();
+    }
+
+    @Override
     public void reset() {
         inbound.reset();
     }

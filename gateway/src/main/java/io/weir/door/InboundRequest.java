@@ -23,7 +23,6 @@ import io.weir.edge.HopByHop;
 import io.weir.edge.LastResponseHandler;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
-import io.weir.edge.RequestTrailers;
 import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
@@ -91,10 +90,7 @@ final class InboundRequest implements RequestFacts {
         this.door = door;
         this.readIdleNanos = readIdleNanos;
         if (channel instanceof Http2StreamChannel) {
-            StreamEndHandler.install(channel);
-            if (request.requestHeaders().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
-                RequestTrailers.keep(channel);
-            }
+            StreamEndHandler.install(channel, request.requestHeaders());
         }
     }
 
@@ -269,6 +265,11 @@ final class InboundRequest implements RequestFacts {
                 .then(ended.asMono());
     }
 
+    /** Whether the caller awaits gRPC's status at the end of the response. */
+    boolean isGrpcOverHttp2() {
+        return channel instanceof Http2StreamChannel && Problem.isGrpc(request.requestHeaders());
+    }
+
     /** Resets the connection (RST) or the stream (RST_STREAM). */
     void reset() {
         if (channel instanceof Http2StreamChannel) {
@@ -314,7 +315,7 @@ final class InboundRequest implements RequestFacts {
         });
     }
 
-    /** Whether no byte of the response waits; a stream has no buffer of its own to ask. */
+    /** Whether no byte of the response waits. */
     private boolean isFlushed() {
         if (channel instanceof Http2StreamChannel) {
             return LastResponseHandler.isLastResponseFlushed(channel);

@@ -5,6 +5,8 @@ import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.LastHttpContent;
@@ -26,9 +28,15 @@ public final class StreamEndHandler extends ChannelOutboundHandlerAdapter {
 
     private StreamEndHandler() {}
 
-    /** Installs the handler on a stream whose request head has just arrived. */
-    public static void install(Channel stream) {
+    /**
+     * Installs the handler on a stream whose request head has just arrived, and the one of the request's
+     * trailers if the body has no declared length.
+     */
+    public static void install(Channel stream, HttpHeaders request) {
         stream.pipeline().addBefore(NettyPipeline.ReactiveBridge, null, INSTANCE);
+        if (request.contains(HttpHeaderNames.TRANSFER_ENCODING)) {
+            RequestTrailers.keep(stream);
+        }
     }
 
     @Override

@@ -78,6 +78,12 @@ public interface Caller {
     /** Breaks off an answer that has begun, so that its receiver cannot take it for complete. */
     void reset();
 
+    /**
+     * Whether an answer that fails after it has begun ends with trailers that tell the reason (gRPC over
+     * HTTP/2); otherwise it is {@link #reset}. Callable from any thread.
+     */
+    boolean readsFailureInTrailers();
+
     /** Sets the answer's trailers; read after the end of the body. */
     void trailers(HttpHeaders trailers);
 }

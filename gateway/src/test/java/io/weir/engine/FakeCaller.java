@@ -116,6 +116,11 @@ final class FakeCaller implements Caller {
     }
 
     @Override
+    public boolean readsFailureInTrailers() {
+        return false;
+    }
+
+    @Override
     public void trailers(HttpHeaders trailers) {
         received.add("trailers");
     }
