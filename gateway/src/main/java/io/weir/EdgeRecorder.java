@@ -67,6 +67,11 @@ record EdgeRecorder(
     public void connectionRejected(@Nullable SocketAddress remote) {}
 
     @Override
+    public void connectionFlooded(@Nullable SocketAddress remote) {
+        meters.flooded();
+    }
+
+    @Override
     public void refused(
             Reason reason,
             @Nullable String method,

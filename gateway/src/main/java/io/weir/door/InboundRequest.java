@@ -283,7 +283,8 @@ final class InboundRequest implements RequestFacts {
     }
 
     /**
-     * Whether the caller has not left: its connection or stream is open, or was closed after the last response.
+     * Whether the caller has not left: its connection or stream is open, or was closed after the last
+     * response.
      */
     boolean isCallerPresent() {
         return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);

@@ -199,8 +199,8 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     }
 
     /**
-     * Completes the sink of a relay that is stopped or has failed: its body ends early. Called on the source's
-     * event loop, so that no buffer is on its way to the sink.
+     * Completes the sink of a relay that is stopped or has failed: its body ends early. Called on the
+     * source's event loop, so that no buffer is on its way to the sink.
      */
     void endEarly() {
         if (!hasEnded) {

@@ -18,8 +18,9 @@ import io.weir.outcome.Problem;
  * over HTTP/2.
  *
  * <p>It also gives a gRPC answer that ends with its head ("trailers-only") a length of 0, so that it reaches
- * the caller as a head that ends its stream. Reactor Netty does not tell such a head from one whose body turns
- * out to be empty, but gRPC's callers do: they look for the status in a head only if it ends the stream.
+ * the caller as a head that ends its stream. Reactor Netty does not tell such a head from one whose body
+ * turns out to be empty, but gRPC's callers do: they look for the status in a head only if it ends the
+ * stream.
  */
 final class InformationalFilter extends ChannelInboundHandlerAdapter {
 

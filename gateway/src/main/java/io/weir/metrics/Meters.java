@@ -226,6 +226,12 @@ public enum Meters {
             Kind.COUNTER,
             null,
             "Connections of callers closed at once because of the limit."),
+    /** Connections that ended because of a flood. */
+    CONNECTIONS_FLOODED(
+            "weir.connections.flooded",
+            Kind.COUNTER,
+            null,
+            "HTTP/2 connections ended because their callers flooded them with frames."),
     /** All requests in the gateway. */
     IN_FLIGHT(
             "weir.inflight",

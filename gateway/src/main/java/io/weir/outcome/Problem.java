@@ -92,8 +92,8 @@ public final class Problem {
     }
 
     /**
-     * Whether the {@code Content-Type} of a request or an answer is gRPC's, so that the caller understands only
-     * a gRPC status.
+     * Whether the {@code Content-Type} of a request or an answer is gRPC's, so that the caller understands
+     * only a gRPC status.
      */
     public static boolean isGrpc(HttpHeaders head) {
         String type = head.get(HttpHeaderNames.CONTENT_TYPE);

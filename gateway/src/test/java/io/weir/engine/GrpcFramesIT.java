@@ -82,7 +82,8 @@ class GrpcFramesIT {
         String method = request.uri().substring(request.uri().lastIndexOf('/') + 1);
         return switch (method) {
             case "Abort" -> {
-                // As gRPC's servers write it. Reactor Netty would add a length, or an empty body in a second frame.
+                // As gRPC's servers write it. Reactor Netty would add a length, or an empty body in a second
+                // frame.
                 Http2Headers head = new DefaultHttp2Headers()
                         .status("200")
                         .add("content-type", "application/grpc")
