@@ -42,6 +42,19 @@ class Http2ViolationsIT {
                 .containsOnly(Reason.BAD_REQUEST);
     }
 
+    // ---------------------------------------------------------------- 3.4: the preface
+
+    @Test
+    void closesAConnectionThatBeginsWithNoProtocol() throws Exception {
+        try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
+                RawHttp1Client client = server.connect()) {
+            client.send("INVALID CONNECTION PREFACE\r\n\r\n");
+
+            assertThat(client.rest()).isEmpty();
+            assertRefused(server, 1);
+        }
+    }
+
     // ---------------------------------------------------------------- 8.3.1: pseudo-header fields
 
     static Stream<Arguments> incompleteHeads() {
