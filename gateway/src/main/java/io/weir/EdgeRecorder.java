@@ -72,6 +72,11 @@ record EdgeRecorder(
     }
 
     @Override
+    public void handshakeFailed(@Nullable SocketAddress remote) {
+        meters.handshakeFailed();
+    }
+
+    @Override
     public void refused(
             Reason reason,
             @Nullable String method,

@@ -25,6 +25,9 @@ public interface EdgeListener {
         public void connectionFlooded(@Nullable SocketAddress remote) {}
 
         @Override
+        public void handshakeFailed(@Nullable SocketAddress remote) {}
+
+        @Override
         public void refused(
                 Reason reason,
                 @Nullable String method,
@@ -44,6 +47,9 @@ public interface EdgeListener {
 
     /** An HTTP/2 connection ends, because its caller floods it with frames. */
     void connectionFlooded(@Nullable SocketAddress remote);
+
+    /** The TLS handshake of a connection has failed: the caller broke it off, or the two do not agree. */
+    void handshakeFailed(@Nullable SocketAddress remote);
 
     /**
      * A request, or the beginning of one, was refused while it was decoded. No exchange reports it. A

@@ -50,6 +50,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
                         .maxDecodedRstFramesPerWindow(0, 0)
                         .maxEncodedRstFramesPerWindow(0, 0))
                 .childOption(ChannelOption.TCP_NODELAY, true)
+                .childObserve(new UncaughtErrors())
                 .doOnChannelInit((observer, channel, remote) -> guard(channel));
     }
 

@@ -13,13 +13,12 @@ import io.weir.health.BackendFailure;
 import io.weir.health.Breaker.Permission;
 import io.weir.instance.Failures;
 import io.weir.outcome.Reason;
+import io.weir.outcome.ThrottledLog;
 import java.net.ProtocolException;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
@@ -47,7 +46,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     private static final int LAST_STATUS = 999;
-    private static final Logger log = LoggerFactory.getLogger(Attempt.class);
+    private static final ThrottledLog log = ThrottledLog.of(Attempt.class);
 
     final Exchange exchange;
     final Backend backend;
@@ -226,7 +225,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     private Decision fail(Throwable failure) {
         if (isOwnFailure || Failures.reason(failure, isConnected()) == Reason.INTERNAL_ERROR) {
-            log.error("Request to backend {} failed inside the gateway", backend.name(), failure);
+            log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
             return new Refuse(Reason.INTERNAL_ERROR, Failures.describe(failure));
         }
         return fail(Failures.reason(failure, isConnected()), Failures.describe(failure));

@@ -3,9 +3,15 @@ package io.weir.edge;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.codec.http2.Http2Headers;
+import io.weir.metrics.Meters;
 import io.weir.testing.Door;
 import io.weir.testing.Leaks;
+import io.weir.testing.ObservedGateway;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestGateway;
 import io.weir.testing.TestTls;
@@ -23,11 +29,13 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
 
 /**
@@ -165,6 +173,41 @@ class RecordedAnswersIT {
         for (String outcome : List.of("2xx", "3xx", "4xx", "5xx", "client-closed")) {
             gateway.assertMetered(door.id(BACKEND), outcome);
         }
+    }
+
+    /** The edge counts callers' faults; the log of the application has no line for them. */
+    @Test
+    void writesNoLineForAMalformedBodyOrAFailedHandshake() throws Exception {
+        Logger root = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        root.addAppender(lines);
+        try {
+            for (Door door : Door.values()) {
+                String path = door.path(BACKEND, "MALFORMED/POST/200/5/chunked");
+                try (RawHttp1Client caller = RawHttp1Client.to(clear.port())) {
+                    caller.send("POST " + path + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                            + "3\r\nabc\r\nnonsense\r\n");
+                    assertThat(caller.answer().status()).isEqualTo(400);
+                }
+                await().until(() -> clear.lines(path).size() >= 2);
+            }
+            try (RawHttp1Client caller = RawHttp1Client.to(tls.port())) {
+                caller.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+                caller.rest();
+            }
+            try (RawHttp1Client caller = RawHttp1Client.to(tls.port())) {
+                // A TLS record that is no ClientHello.
+                caller.send("\u0016\u0003\u0001\u0000\u0005hello");
+                caller.rest();
+            }
+            await().untilAsserted(() -> assertThat(ObservedGateway.value(
+                            tls.bean(MeterRegistry.class), Meters.HANDSHAKES_FAILED))
+                    .isEqualTo(2));
+        } finally {
+            root.detachAppender(lines);
+        }
+        assertThat(lines.list).extracting(ILoggingEvent::toString).isEmpty();
     }
 
     private static String facts(int status, String outcome, long bytes) {

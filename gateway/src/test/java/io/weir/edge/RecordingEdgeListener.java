@@ -19,6 +19,7 @@ final class RecordingEdgeListener implements EdgeListener {
     final AtomicInteger closed = new AtomicInteger();
     final AtomicInteger rejected = new AtomicInteger();
     final AtomicInteger flooded = new AtomicInteger();
+    final AtomicInteger handshakesFailed = new AtomicInteger();
     final List<Refused> refused = new CopyOnWriteArrayList<>();
 
     record Refused(
@@ -45,6 +46,11 @@ final class RecordingEdgeListener implements EdgeListener {
     @Override
     public void connectionFlooded(@Nullable SocketAddress remote) {
         flooded.incrementAndGet();
+    }
+
+    @Override
+    public void handshakeFailed(@Nullable SocketAddress remote) {
+        handshakesFailed.incrementAndGet();
     }
 
     @Override
