@@ -193,8 +193,10 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
 
     @Override
     public void upgrade(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        inbound.upgrade(subprotocol, tunnel)
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        inbound.upgrade(subprotocol, maxFrameBytes, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);
     }

@@ -56,9 +56,6 @@ final class InboundRequest implements RequestFacts {
     /** Replaces a target that cannot be parsed. */
     static final RequestTarget UNREADABLE = RequestTarget.parse("/", false);
 
-    /** The largest WebSocket frame that is passed on. */
-    private static final int MAX_FRAME_BYTES = 1024 * 1024;
-
     private static final AsciiString WEBSOCKET_VERSION = AsciiString.cached("13");
 
     private static final Pattern SLASHES = Pattern.compile("/{2,}");
@@ -240,13 +237,16 @@ final class InboundRequest implements RequestFacts {
      * Opens the caller's WebSocket; completes when the tunnel has ended.
      *
      * @param subprotocol the backend's choice; null if there is none
+     * @param maxFrameBytes the largest frame of the caller that passes
      * @param tunnel passes frames between the caller's two directions and the backend
      */
     Mono<Void> upgrade(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         hasTunnel = true;
         WebsocketServerSpec.Builder spec =
-                WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
+                WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(maxFrameBytes);
         if (subprotocol != null) {
             spec.protocols(subprotocol);
             // Netty reads only one of the fields in which the caller may have named the subprotocol.

@@ -71,9 +71,13 @@ public interface Caller {
      * tunnel has ended.
      *
      * @param subprotocol the backend's choice; null: none
+     * @param maxFrameBytes the largest frame of the caller that passes
      * @param tunnel passes frames between the backend and the caller's two directions
      */
-    void upgrade(@Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel);
+    void upgrade(
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel);
 
     /** Breaks off an answer that has begun, so that its receiver cannot take it for complete. */
     void reset();

@@ -97,7 +97,7 @@ final class ExchangeFixture {
                 () -> 0.5,
                 drain,
                 new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
-                new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
+                new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos(), 1000),
                 (created, admission, permission, now) -> {
                     FakeAttempt attempt = new FakeAttempt(created, admission, permission, now);
                     attempt.startFailure = startFailure;

@@ -106,7 +106,9 @@ final class FakeCaller implements Caller {
 
     @Override
     public void upgrade(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         received.add("upgrade");
     }
 
