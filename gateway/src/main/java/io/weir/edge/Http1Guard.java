@@ -274,7 +274,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             return;
         }
         ChannelHandlerContext context = context();
-        if (due != Http1RequestChecks.NO_PROTOCOL) {
+        if (!due.equals(Http1RequestChecks.NO_PROTOCOL)) {
             context.writeAndFlush(LastResponseHandler.refusal(due, context.alloc()));
         }
         linger(context, false);

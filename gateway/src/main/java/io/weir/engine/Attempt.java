@@ -246,7 +246,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
         traceAnswered(status);
         evidence.succeeded(backendOnlyNanos(now));
         exchange.tunnelBegins(this, status, now);
-        exchange.record().caller().upgrade(subprotocol, exchange.engine().limits().maxFrameBytes(), tunnel);
+        exchange.record()
+                .caller()
+                .upgrade(subprotocol, exchange.engine().limits().maxFrameBytes(), tunnel);
     }
 
     final void traceAnswered(int status) {

@@ -49,6 +49,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private boolean isHeadReceived;
     /** The caller learns by trailers that the answer has failed. */
     private boolean endsEarly;
+
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile @Nullable Connection request;

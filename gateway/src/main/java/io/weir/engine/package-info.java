@@ -44,6 +44,11 @@
  * be checked by reading one class. In a chain of operators it depends on how eight operators propagate a
  * cancellation.
  *
+ * <p>An answer that fails after it has begun is reset, so that its receiver cannot take it for complete. A
+ * gRPC answer ends with a status in its trailers instead: gRPC's callers report every reset as INTERNAL,
+ * whatever the reason. The relay then holds the failure back from the caller's side, and completes it on the
+ * event loop of the backend's connection, where no buffer can be on its way.
+ *
  * <p>The engine feeds the breaker, since only the engine knows which side ended an exchange. {@link
  * io.weir.engine.Relay} separates the time in which the caller sent its request or read its answer from the
  * backend's.

@@ -103,8 +103,7 @@ public final class Problem {
     private static Prebuilt prebuilt(Reason reason) {
         Prebuilt prebuilt = PREBUILT.get(reason);
         if (prebuilt == null) {
-            throw new IllegalStateException(
-                    "reason: " + reason + " (expected: a reason with a prebuilt answer)");
+            throw new IllegalStateException("reason: " + reason + " (expected: a reason with a prebuilt answer)");
         }
         return prebuilt;
     }

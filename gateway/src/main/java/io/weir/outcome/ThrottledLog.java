@@ -6,11 +6,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A log of errors that callers can cause as often as they like: at most one line per second. The next line tells
- * the number of omitted ones.
+ * A log of errors that callers can cause as often as they like: at most one line per second. The next line
+ * tells the number of omitted ones.
  */
-// Concurrency: the thread that moves `nextAtNanos` writes the line. A line that is omitted at the same moment is
-// counted for this line or for the next one; benign.
+// Concurrency: the thread that moves `nextAtNanos` writes the line. A line that is omitted at the same moment
+// is counted for this line or for the next one; benign.
 public final class ThrottledLog {
 
     private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);

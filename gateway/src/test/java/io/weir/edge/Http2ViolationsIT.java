@@ -59,8 +59,8 @@ class Http2ViolationsIT {
 
     static Stream<Arguments> incompleteHeads() {
         return Stream.of(BOTH)
-                .flatMap(protocols -> Stream.of(":method", ":scheme", ":path")
-                        .map(missing -> Arguments.of(protocols, missing)));
+                .flatMap(protocols ->
+                        Stream.of(":method", ":scheme", ":path").map(missing -> Arguments.of(protocols, missing)));
     }
 
     @ParameterizedTest(name = "{0}, {1}")
@@ -164,18 +164,28 @@ class Http2ViolationsIT {
         CONTINUATIONS(9, 0, 3, 0),
         RESETS(3, 0, 1, 4);
 
-        private final byte[] frame;
+        private final int type;
+        private final int flags;
+        private final int stream;
+        private final int length;
 
         Flood(int type, int flags, int stream, int length) {
+            this.type = type;
+            this.flags = flags;
+            this.stream = stream;
+            this.length = length;
+        }
+
+        private byte[] frame() {
             ByteBuffer bytes = ByteBuffer.allocate(9 + length);
             bytes.put((byte) 0).putShort((short) length).put((byte) type).put((byte) flags).putInt(stream);
-            if (type == 2) {
+            if (this == PRIORITIES) {
                 // Depends on stream 0.
                 bytes.putInt(0).put((byte) 16);
-            } else if (type == 3) {
+            } else if (this == RESETS) {
                 bytes.putInt(8);
             }
-            this.frame = bytes.array();
+            return bytes.array();
         }
 
         /** Opens the stream that the frames belong to. */
@@ -198,9 +208,10 @@ class Http2ViolationsIT {
     void endsAFloodedConnectionAndCountsIt(Flood flood) throws Exception {
         try (GuardedTestServer server = GuardedTestServer.start(Protocols.HTTP1_OR_H2C);
                 RawHttp2Client client = new RawHttp2Client(server.connect())) {
-            ByteBuffer many = ByteBuffer.allocate(flood.frame.length * 100);
+            byte[] frame = flood.frame();
+            ByteBuffer many = ByteBuffer.allocate(frame.length * 100);
             while (many.hasRemaining()) {
-                many.put(flood.frame);
+                many.put(frame);
             }
             try {
                 flood.prepare(client);

@@ -83,7 +83,8 @@ class RecordedAnswersIT {
             return new RawHttp1Client(
                     isTls()
                             ? TestTls.connect(gateway().port(), isHttp2() ? "h2" : "http/1.1")
-                            : new Socket(InetAddress.getLoopbackAddress(), gateway().port()));
+                            : new Socket(
+                                    InetAddress.getLoopbackAddress(), gateway().port()));
         }
     }
 
@@ -138,10 +139,12 @@ class RecordedAnswersIT {
         int bytes = Integer.parseInt(path[6]);
         boolean hasBody = !request.method().equals("HEAD") && status != 204 && status != 304;
         boolean isChunked = path[7].equals("chunked");
-        String framing = status == 204 ? "" : isChunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: " + bytes + "\r\n";
+        String framing =
+                status == 204 ? "" : isChunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: " + bytes + "\r\n";
         String body = "x".repeat(bytes);
         String chunks = (bytes == 0 ? "" : Integer.toHexString(bytes) + "\r\n" + body + "\r\n") + "0\r\n\r\n";
-        conversation.write("HTTP/1.1 " + status + " X\r\n" + framing + "\r\n" + (!hasBody ? "" : isChunked ? chunks : body));
+        conversation.write(
+                "HTTP/1.1 " + status + " X\r\n" + framing + "\r\n" + (!hasBody ? "" : isChunked ? chunks : body));
     }
 
     static Stream<Arguments> protocolsAndDoors() {
@@ -161,11 +164,16 @@ class RecordedAnswersIT {
         String prefix = door.path(BACKEND, protocol.name() + "/");
         Map<String, JsonNode> lines = await().until(
                         () -> gateway.log(prefix).stream()
-                                .collect(Collectors.toMap(line -> line.path("path").asString(), Function.identity())),
+                                .collect(Collectors.toMap(
+                                        line -> line.path("path").asString(), Function.identity())),
                         found -> found.size() == calls.size());
         Map<String, String> logged = new TreeMap<>();
-        lines.forEach((path, line) -> logged.put(path, facts(
-                line.path("status").asInt(), line.path("outcome").asString(), line.path("bytes").asLong())));
+        lines.forEach((path, line) -> logged.put(
+                path,
+                facts(
+                        line.path("status").asInt(),
+                        line.path("outcome").asString(),
+                        line.path("bytes").asLong())));
         Map<String, String> expected = new TreeMap<>();
         calls.forEach(call ->
                 expected.put(call.path(), facts(call.status(), call.status() / 100 + "xx", call.answerBytes())));
@@ -201,8 +209,8 @@ class RecordedAnswersIT {
                 caller.send("\u0016\u0003\u0001\u0000\u0005hello");
                 caller.rest();
             }
-            await().untilAsserted(() -> assertThat(ObservedGateway.value(
-                            tls.bean(MeterRegistry.class), Meters.HANDSHAKES_FAILED))
+            await().untilAsserted(() -> assertThat(
+                            ObservedGateway.value(tls.bean(MeterRegistry.class), Meters.HANDSHAKES_FAILED))
                     .isEqualTo(2));
         } finally {
             root.detachAppender(lines);
@@ -261,7 +269,8 @@ class RecordedAnswersIT {
             int open = 0;
             for (Call call : calls) {
                 boolean hasBody = call.method().equals("POST");
-                Http2Headers head = RawHttp2Client.request(call.method(), call.path()).authority("weir.example");
+                Http2Headers head =
+                        RawHttp2Client.request(call.method(), call.path()).authority("weir.example");
                 caller.headers(stream, head, !hasBody);
                 if (hasBody) {
                     caller.data(stream, 3, true);
@@ -292,7 +301,9 @@ class RecordedAnswersIT {
         assertThat(call).as(String.join(" ", event)).isNotNull();
         switch (event[0].toLowerCase(Locale.ROOT)) {
             case "headers" -> received.put(call.path(), Integer.parseInt(event[2]));
-            case "data" -> bytes.merge(stream, event.length > 2 ? event[2].replace("end", "").length() : 0, Integer::sum);
+            case "data" ->
+                bytes.merge(
+                        stream, event.length > 2 ? event[2].replace("end", "").length() : 0, Integer::sum);
             default -> throw new AssertionError(String.join(" ", event));
         }
         return event[event.length - 1].equals("end");

@@ -96,7 +96,8 @@ class GrpcFramesIT {
             case "Stall" -> response.send(Flux.concat(message(), Mono.never()), buffer -> true);
             case "Lose" -> {
                 request.withConnection(connection -> loss.asMono()
-                        .subscribe(null, null, () -> connection.channel().parent().close()));
+                        .subscribe(
+                                null, null, () -> connection.channel().parent().close()));
                 yield response.send(Flux.concat(message(), Mono.never()), buffer -> true);
             }
             default -> throw new IllegalArgumentException(method);
@@ -130,8 +131,7 @@ class GrpcFramesIT {
     }
 
     static Stream<Arguments> connectionsAndDoors() {
-        return Stream.of(false, true)
-                .flatMap(isTls -> Stream.of(Door.values()).map(door -> Arguments.of(isTls, door)));
+        return Stream.of(false, true).flatMap(isTls -> Stream.of(Door.values()).map(door -> Arguments.of(isTls, door)));
     }
 
     private static TestGateway gateway(boolean isTls) {

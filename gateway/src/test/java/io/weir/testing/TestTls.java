@@ -44,7 +44,8 @@ public final class TestTls {
             socket.setSSLParameters(parameters);
             socket.startHandshake();
             if (!protocol.equals(socket.getApplicationProtocol())) {
-                throw new IOException("negotiated: " + socket.getApplicationProtocol() + " (expected: " + protocol + ")");
+                throw new IOException(
+                        "negotiated: " + socket.getApplicationProtocol() + " (expected: " + protocol + ")");
             }
             return socket;
         } catch (GeneralSecurityException e) {
