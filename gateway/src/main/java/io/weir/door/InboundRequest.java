@@ -253,7 +253,7 @@ final class InboundRequest implements RequestFacts {
             request.requestHeaders().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
         }
         response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
-        // Reactor Netty's publisher ends with the handshake; this one ends with the tunnel.
+        // Unlike Reactor Netty's publisher, it ends with the tunnel.
         Sinks.Empty<Void> ended = Sinks.empty();
         // Cached: when Reactor Netty cancels it because the caller has closed, the tunnel goes on to its end,
         // so that the backend gets the close frame.
@@ -282,10 +282,7 @@ final class InboundRequest implements RequestFacts {
         }
     }
 
-    /**
-     * Whether the caller has not left: its connection or stream is open, or was closed after the last
-     * response.
-     */
+    /** Whether the caller is there: its channel is open, or was closed after the last response. */
     boolean isCallerPresent() {
         return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);
     }

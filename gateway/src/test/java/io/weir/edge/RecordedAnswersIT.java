@@ -134,7 +134,7 @@ class RecordedAnswersIT {
     /** Answers as the path says: {@code /DOOR/orders/PROTOCOL/METHOD/STATUS/BYTES/FRAMING}. */
     private static void serve(TestBackend.Request request, TestBackend.Conversation conversation) throws IOException {
         conversation.drain(request);
-        String[] path = request.target().split("/");
+        String[] path = request.target().split("/", -1);
         int status = Integer.parseInt(path[5]);
         int bytes = Integer.parseInt(path[6]);
         boolean hasBody = !request.method().equals("HEAD") && status != 204 && status != 304;
@@ -295,7 +295,7 @@ class RecordedAnswersIT {
             Map<String, Integer> received,
             Map<Integer, Integer> bytes)
             throws IOException {
-        String[] event = caller.next().split(" ");
+        String[] event = caller.next().split(" ", -1);
         int stream = event.length > 1 ? Integer.parseInt(event[1]) : 0;
         Call call = byStream.get(stream);
         assertThat(call).as(String.join(" ", event)).isNotNull();
