@@ -178,7 +178,11 @@ class Http2ViolationsIT {
 
         private byte[] frame() {
             ByteBuffer bytes = ByteBuffer.allocate(9 + length);
-            bytes.put((byte) 0).putShort((short) length).put((byte) type).put((byte) flags).putInt(stream);
+            bytes.put((byte) 0)
+                    .putShort((short) length)
+                    .put((byte) type)
+                    .put((byte) flags)
+                    .putInt(stream);
             if (this == PRIORITIES) {
                 // Depends on stream 0.
                 bytes.putInt(0).put((byte) 16);
