@@ -67,6 +67,16 @@ record EdgeRecorder(
     public void connectionRejected(@Nullable SocketAddress remote) {}
 
     @Override
+    public void connectionFlooded(@Nullable SocketAddress remote) {
+        meters.flooded();
+    }
+
+    @Override
+    public void handshakeFailed(@Nullable SocketAddress remote) {
+        meters.handshakeFailed();
+    }
+
+    @Override
     public void refused(
             Reason reason,
             @Nullable String method,

@@ -21,7 +21,8 @@ class EngineConfiguration {
         Limits limits = new Limits(
                 properties.edge().maxBodySize().toBytes(),
                 properties.edge().bodyIdleTimeout().toNanos(),
-                properties.edge().readIdleTimeout().toNanos());
+                properties.edge().readIdleTimeout().toNanos(),
+                Math.toIntExact(properties.edge().maxWebsocketFrameSize().toBytes()));
         return new Engine(System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
     }
 

@@ -12,14 +12,13 @@ import io.weir.engine.Engine;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import io.weir.outcome.ThrottledLog;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.http.server.PathContainer;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
@@ -34,7 +33,7 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  */
 final class CompiledCaller extends Mono<Void> implements Caller, DelegatingRequestFacts, Subscription {
 
-    private static final Logger log = LoggerFactory.getLogger(CompiledCaller.class);
+    private static final ThrottledLog log = ThrottledLog.of(CompiledCaller.class);
 
     private final InboundRequest inbound;
     private final CompiledRoute route;
@@ -154,7 +153,10 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             writeHead(status, headers);
             return true;
         } catch (RuntimeException e) {
-            log.error("{} {} failed in a filter", method(), requestPath(), e);
+            log.error(
+                    channel().eventLoop().ticker().nanoTime(),
+                    method() + " " + requestPath() + " failed in a filter",
+                    e);
             exchange.abandoned(Reason.INTERNAL_ERROR);
             inbound.response().responseHeaders().clear();
             refuse(Refusal.of(Reason.INTERNAL_ERROR, null));
@@ -191,10 +193,17 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
 
     @Override
     public void upgrade(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
-        inbound.upgrade(subprotocol, tunnel)
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+        inbound.upgrade(subprotocol, maxFrameBytes, tunnel)
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(null, failure -> exchange.callerLeft(), this::complete);
+    }
+
+    @Override
+    public boolean readsFailureInTrailers() {
+        return inbound.isGrpcOverHttp2();
     }
 
     @Override

@@ -238,16 +238,23 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
 
     @Override
     public void upgrade(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         // Commits Spring's response first, so that no filter writes to it after the handshake.
         web.getResponse()
                 .setComplete()
-                .then(Mono.defer(() -> inbound.upgrade(subprotocol, tunnel)))
+                .then(Mono.defer(() -> inbound.upgrade(subprotocol, maxFrameBytes, tunnel)))
                 .doFinally(signal -> exchange.tunnelClosed())
                 .subscribe(
                         null,
                         failure -> headSink().error(failure),
                         () -> headSink().error(new TunnelClosedException()));
+    }
+
+    @Override
+    public boolean readsFailureInTrailers() {
+        return inbound.isGrpcOverHttp2();
     }
 
     @Override

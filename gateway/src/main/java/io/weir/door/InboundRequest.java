@@ -23,7 +23,7 @@ import io.weir.edge.HopByHop;
 import io.weir.edge.LastResponseHandler;
 import io.weir.edge.RequestId;
 import io.weir.edge.RequestTarget;
-import io.weir.edge.RequestTrailers;
+import io.weir.edge.StreamEndHandler;
 import io.weir.edge.TraceParent;
 import io.weir.edge.Via;
 import io.weir.engine.Backend;
@@ -56,9 +56,6 @@ final class InboundRequest implements RequestFacts {
     /** Replaces a target that cannot be parsed. */
     static final RequestTarget UNREADABLE = RequestTarget.parse("/", false);
 
-    /** The largest WebSocket frame that is passed on. */
-    private static final int MAX_FRAME_BYTES = 1024 * 1024;
-
     private static final AsciiString WEBSOCKET_VERSION = AsciiString.cached("13");
 
     private static final Pattern SLASHES = Pattern.compile("/{2,}");
@@ -89,9 +86,8 @@ final class InboundRequest implements RequestFacts {
         this.forwarding = forwarding;
         this.door = door;
         this.readIdleNanos = readIdleNanos;
-        if (channel instanceof Http2StreamChannel
-                && request.requestHeaders().contains(HttpHeaderNames.TRANSFER_ENCODING)) {
-            RequestTrailers.keep(channel);
+        if (channel instanceof Http2StreamChannel) {
+            StreamEndHandler.install(channel, request.requestHeaders());
         }
     }
 
@@ -241,20 +237,23 @@ final class InboundRequest implements RequestFacts {
      * Opens the caller's WebSocket; completes when the tunnel has ended.
      *
      * @param subprotocol the backend's choice; null if there is none
+     * @param maxFrameBytes the largest frame of the caller that passes
      * @param tunnel passes frames between the caller's two directions and the backend
      */
     Mono<Void> upgrade(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         hasTunnel = true;
         WebsocketServerSpec.Builder spec =
-                WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(MAX_FRAME_BYTES);
+                WebsocketServerSpec.builder().handlePing(true).maxFramePayloadLength(maxFrameBytes);
         if (subprotocol != null) {
             spec.protocols(subprotocol);
             // Netty reads only one of the fields in which the caller may have named the subprotocol.
             request.requestHeaders().set(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, subprotocol);
         }
         response.responseHeaders().set(RequestId.X_REQUEST_ID, requestId());
-        // Reactor Netty's publisher ends with the handshake; this one ends with the tunnel.
+        // Unlike Reactor Netty's publisher, it ends with the tunnel.
         Sinks.Empty<Void> ended = Sinks.empty();
         // Cached: when Reactor Netty cancels it because the caller has closed, the tunnel goes on to its end,
         // so that the backend gets the close frame.
@@ -264,6 +263,11 @@ final class InboundRequest implements RequestFacts {
                                 .cache(),
                         spec.build())
                 .then(ended.asMono());
+    }
+
+    /** Whether the caller awaits gRPC's status at the end of the response. */
+    boolean isGrpcOverHttp2() {
+        return channel instanceof Http2StreamChannel && Problem.isGrpc(request.requestHeaders());
     }
 
     /** Resets the connection (RST) or the stream (RST_STREAM). */
@@ -278,10 +282,7 @@ final class InboundRequest implements RequestFacts {
         }
     }
 
-    /**
-     * Whether the caller has not left: its connection is open, or the gateway has closed it after the last
-     * response.
-     */
+    /** Whether the caller is there: its channel is open, or was closed after the last response. */
     boolean isCallerPresent() {
         return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);
     }
@@ -294,10 +295,7 @@ final class InboundRequest implements RequestFacts {
      *     response
      */
     void reportFlush(Exchange exchange, boolean wasPresent) {
-        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
-        if (!(channel instanceof Http2StreamChannel)
-                && wasPresent
-                && (buffer == null || buffer.totalPendingWriteBytes() == 0)) {
+        if (wasPresent && isFlushed()) {
             // The usual case: flushed during the write, and then closed if it was the last response.
             exchange.flushed();
             return;
@@ -307,7 +305,7 @@ final class InboundRequest implements RequestFacts {
             return;
         }
         ((ChannelOperations<?, ?>) response).onTerminate().subscribe(null, failure -> exchange.callerLeft(), () -> {
-            if (wasPresent) {
+            if (wasPresent && (!(channel instanceof Http2StreamChannel) || isFlushed())) {
                 exchange.flushed();
             } else {
                 exchange.callerLeft();
@@ -315,13 +313,21 @@ final class InboundRequest implements RequestFacts {
         });
     }
 
+    /** Whether no byte of the response waits. */
+    private boolean isFlushed() {
+        if (channel instanceof Http2StreamChannel) {
+            return LastResponseHandler.isLastResponseFlushed(channel);
+        }
+        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
+        return buffer == null || buffer.totalPendingWriteBytes() == 0;
+    }
+
     /**
      * Resets the gateway's own response, which no exchange supervises, if the caller does not read it in
      * time. Reactor Netty has the whole response already.
      */
     void limitReadTime() {
-        ChannelOutboundBuffer buffer = channel.unsafe().outboundBuffer();
-        if (!channel.isActive() || (buffer != null && buffer.totalPendingWriteBytes() == 0)) {
+        if (!channel.isActive() || isFlushed()) {
             return;
         }
         ScheduledFuture<?> limit = channel.eventLoop().schedule(this::reset, readIdleNanos, TimeUnit.NANOSECONDS);

@@ -4,9 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
+import io.weir.outcome.ThrottledLog;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.cloud.gateway.support.NotFoundException;
 import org.springframework.core.Ordered;
 import org.springframework.core.io.buffer.NettyDataBufferFactory;
@@ -22,7 +21,7 @@ import reactor.core.publisher.Mono;
  */
 public final class RefusalHandler implements WebExceptionHandler, Ordered {
 
-    private static final Logger log = LoggerFactory.getLogger(RefusalHandler.class);
+    private static final ThrottledLog log = ThrottledLog.of(RefusalHandler.class);
 
     private final GeneralDoor door;
 
@@ -65,9 +64,8 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         }
         if (refusal.reason() == Reason.INTERNAL_ERROR) {
             log.error(
-                    "{} {} failed in a filter",
-                    web.getRequest().getMethod(),
-                    request.inbound().requestPath(),
+                    request.inbound().channel().eventLoop().ticker().nanoTime(),
+                    web.getRequest().getMethod() + " " + request.inbound().requestPath() + " failed in a filter",
                     failure);
         }
         if (caller == null) {

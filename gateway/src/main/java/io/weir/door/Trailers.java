@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Passes on a backend's trailers. */
+/** Passes trailers on: a backend's, or the gateway's own. */
 final class Trailers {
 
     private static final Logger log = LoggerFactory.getLogger(Trailers.class);

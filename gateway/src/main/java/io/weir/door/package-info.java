@@ -18,6 +18,9 @@
  * filter completes at the head, and {@link io.weir.door.BackendAnswerFilter}, outside all route filters,
  * writes the body. In both doors, the gateway's own refusals pass no response filter.
  *
+ * <p>A response is recorded by its last frame: on HTTP/1 by the flush of the connection, on HTTP/2 by {@link
+ * io.weir.edge.StreamEndHandler}, because a stream closes before Reactor Netty reports the flush.
+ *
  * <p>Concurrency: all routes, compiled and general, belong to one immutable {@link io.weir.door.Routes}. A
  * request reads the reference once and keeps it.
  */

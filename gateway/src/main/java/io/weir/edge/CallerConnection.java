@@ -7,6 +7,8 @@ import io.weir.outcome.Reason;
 import java.net.SocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One connection of a caller: its guard and its only timer.
@@ -29,6 +31,8 @@ final class CallerConnection implements Runnable {
         /** The gateway is shutting down: close the connection as soon as that loses no request. */
         void drain();
     }
+
+    private static final Logger log = LoggerFactory.getLogger(CallerConnection.class);
 
     private final Channel channel;
     private final EdgeRules rules;
@@ -125,6 +129,12 @@ final class CallerConnection implements Runnable {
     /** Reports a refusal to the listener; see {@link EdgeListener#refused}. */
     void reportRefusal(Reason reason, @Nullable String method, @Nullable String target, long waitedNanos) {
         rules.listener().refused(reason, method, target, remote, waitedNanos);
+    }
+
+    /** Reports a TLS handshake that has failed. */
+    void reportFailedHandshake(Throwable cause) {
+        rules.listener().handshakeFailed(remote);
+        log.debug("{}: TLS handshake failed: {}", channel, cause.toString());
     }
 
     /** Cancels the scheduled task of a closed connection, which would keep the connection in memory. */

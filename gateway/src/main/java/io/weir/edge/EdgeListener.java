@@ -22,6 +22,12 @@ public interface EdgeListener {
         public void connectionRejected(@Nullable SocketAddress remote) {}
 
         @Override
+        public void connectionFlooded(@Nullable SocketAddress remote) {}
+
+        @Override
+        public void handshakeFailed(@Nullable SocketAddress remote) {}
+
+        @Override
         public void refused(
                 Reason reason,
                 @Nullable String method,
@@ -38,6 +44,12 @@ public interface EdgeListener {
 
     /** A connection was closed at once, because the limit of connections is reached. */
     void connectionRejected(@Nullable SocketAddress remote);
+
+    /** An HTTP/2 connection ends, because its caller floods it with frames. */
+    void connectionFlooded(@Nullable SocketAddress remote);
+
+    /** The TLS handshake of a connection has failed: the caller broke it off, or the two do not agree. */
+    void handshakeFailed(@Nullable SocketAddress remote);
 
     /**
      * A request, or the beginning of one, was refused while it was decoded. No exchange reports it. A

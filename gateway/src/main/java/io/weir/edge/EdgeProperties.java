@@ -28,6 +28,9 @@ import org.springframework.util.unit.DataSize;
  *     {@code client-too-slow}; 100ms to 10m.
  * @param keepAliveTimeout a connection that is idle between requests for this long is closed; 100ms to 1h.
  *     Longer than the usual timeout of load balancers (60 s), so that they close first.
+ * @param maxWebsocketFrameSize size of a WebSocket's frame in either direction; 125B to 64MB; over it, the
+ *     WebSocket ends with 1009. A frame is held in memory until it is complete; the fragments of a message
+ *     pass one by one.
  * @param trustedProxies CIDRs of proxies whose forwarded headers ({@code X-Forwarded-*}, {@code Forwarded})
  *     are trusted; default: none.
  * @param allowEncodedSlashes whether a path may contain {@code %2F} and {@code %5C}; they are refused
@@ -55,6 +58,7 @@ public record EdgeProperties(
         @DefaultValue("75s") @DurationMin(millis = 100) @DurationMax(hours = 1)
         Duration keepAliveTimeout,
 
+        @DefaultValue("1MB") @Min(125) @Max(64 << 20) DataSize maxWebsocketFrameSize,
         @DefaultValue List<String> trustedProxies,
         @DefaultValue("false") boolean allowEncodedSlashes,
         @DefaultValue("false") boolean serverTiming) {

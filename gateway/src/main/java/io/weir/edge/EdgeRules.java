@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
  * @param maxUriLength bytes of a request line, or of {@code :path}
  * @param maxHeaderSize bytes of a header section
  * @param maxHeaderCount fields of a header section
+ * @param maxConcurrentStreams streams at once on an HTTP/2 connection
  * @param headTimeoutNanos time for a request's head
  * @param keepAliveTimeoutNanos idle time between requests
  * @param drain the progress of the gateway's shutdown
@@ -18,6 +19,7 @@ record EdgeRules(
         int maxUriLength,
         int maxHeaderSize,
         int maxHeaderCount,
+        int maxConcurrentStreams,
         long headTimeoutNanos,
         long keepAliveTimeoutNanos,
         Drain drain,
@@ -37,6 +39,7 @@ record EdgeRules(
                 Math.toIntExact(properties.maxUriLength().toBytes()),
                 Math.toIntExact(properties.maxHeaderSize().toBytes()),
                 properties.maxHeaderCount(),
+                properties.maxConcurrentStreams(),
                 properties.headTimeout().toNanos(),
                 properties.keepAliveTimeout().toNanos(),
                 drain,

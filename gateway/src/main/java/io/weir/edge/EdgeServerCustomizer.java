@@ -45,8 +45,12 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
                         .allowDuplicateContentLengths(false)
                         .h2cMaxContentLength(0))
                 .http2Settings(settings -> settings.maxConcurrentStreams(properties.maxConcurrentStreams())
-                        .maxHeaderListSize(rules.maxHeaderListSize()))
+                        .maxHeaderListSize(rules.maxHeaderListSize())
+                        // Http2FrameBudget limits resets.
+                        .maxDecodedRstFramesPerWindow(0, 0)
+                        .maxEncodedRstFramesPerWindow(0, 0))
                 .childOption(ChannelOption.TCP_NODELAY, true)
+                .childObserve(new UncaughtErrors())
                 .doOnChannelInit((observer, channel, remote) -> guard(channel));
     }
 

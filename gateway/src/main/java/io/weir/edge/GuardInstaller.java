@@ -5,10 +5,11 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http2.Http2FrameCodec;
+import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 
 /**
  * Installs the guard of a TLS connection after the protocol negotiation, when the pipeline has its HTTP
- * codec.
+ * codec. Reports a handshake that fails.
  */
 final class GuardInstaller extends ChannelInboundHandlerAdapter {
 
@@ -39,6 +40,9 @@ final class GuardInstaller extends ChannelInboundHandlerAdapter {
 
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
+        if (event instanceof SslHandshakeCompletionEvent handshake && !handshake.isSuccess()) {
+            connection.reportFailedHandshake(handshake.cause());
+        }
         installIfNegotiated(context);
         context.fireUserEventTriggered(event);
     }

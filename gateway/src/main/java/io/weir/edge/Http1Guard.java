@@ -32,9 +32,8 @@ import reactor.netty.NettyPipeline;
  * {@link Http1RequestChecks} decides about a request, {@link Http1ConnectionState} about the connection; this
  * handler does the I/O.
  *
- * <p>Three things of Reactor Netty make it necessary: Reactor Netty answers malformed requests itself,
- * without a body and with its own log line; it completes a half-written response when the request's body
- * turns out to be malformed; and it reads an unwanted body without a bound.
+ * <p>It is necessary because Reactor Netty answers malformed requests itself, completes a half-written
+ * response when the request's body turns out to be malformed, and reads an unwanted body without a bound.
  *
  * <p>Concurrency: confined to the connection's event loop.
  */
@@ -275,7 +274,9 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             return;
         }
         ChannelHandlerContext context = context();
-        context.writeAndFlush(LastResponseHandler.refusal(due, context.alloc()));
+        if (!due.equals(Http1RequestChecks.NO_PROTOCOL)) {
+            context.writeAndFlush(LastResponseHandler.refusal(due, context.alloc()));
+        }
         linger(context, false);
     }
 

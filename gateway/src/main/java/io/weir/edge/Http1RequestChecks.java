@@ -19,7 +19,15 @@ import org.jspecify.annotations.Nullable;
 /** The checks of an HTTP/1 request that Netty's decoder has decoded or rejected. Pure functions. */
 final class Http1RequestChecks {
 
+    /**
+     * The refusal of a first line that names no protocol, such as a malformed preface of HTTP/2. It is not
+     * written: its caller speaks no HTTP/1 (RFC 9113, 3.4).
+     */
+    static final Refusal NO_PROTOCOL =
+            Refusal.of(Reason.BAD_REQUEST, "protocol: none (expected: HTTP/1.1, HTTP/1.0 or HTTP/2)");
+
     private static final int DETAIL_MAX_CHARS = 160;
+    private static final String INVALID_VERSION = "invalid version format: ";
 
     private Http1RequestChecks() {}
 
@@ -99,6 +107,9 @@ final class Http1RequestChecks {
             return RequestChecks.headerSectionTooLarge(rules);
         }
         String message = cause.getMessage();
+        if (message != null && message.startsWith(INVALID_VERSION) && message.indexOf('/') < 0) {
+            return NO_PROTOCOL;
+        }
         return Refusal.of(Reason.BAD_REQUEST, message == null ? null : abbreviate(message));
     }
 

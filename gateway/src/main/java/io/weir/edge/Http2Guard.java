@@ -52,19 +52,23 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     private final EdgeRules rules;
     private final Http2FrameCodec codec;
     private final UnfinishedStreams unfinished;
+    private final Http2FrameRules frames;
 
     private boolean hasRequest;
     private boolean inHead;
     private long headSinceNanos;
     private long idleSinceNanos;
+    private int lastRequestStream;
     private boolean goingAway;
+    private boolean isFlooded;
     private @Nullable ChannelHandlerContext ctx;
 
-    private Http2Guard(CallerConnection connection, Http2FrameCodec codec) {
+    private Http2Guard(CallerConnection connection, Http2FrameCodec codec, Http2FrameRules frames) {
         this.connection = connection;
         this.rules = connection.rules();
         this.codec = codec;
         this.unfinished = new UnfinishedStreams(rules.headTimeoutNanos());
+        this.frames = frames;
         this.idleSinceNanos = connection.nowNanos();
     }
 
@@ -77,7 +81,8 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
 
     /** Guards a connection that has an {@link Http2Scanner} already. */
     static void installAfter(String handler, ChannelPipeline pipeline, CallerConnection connection) {
-        Http2Guard guard = new Http2Guard(connection, pipeline.get(Http2FrameCodec.class));
+        Http2FrameRules frames = pipeline.get(Http2Scanner.class).frames();
+        Http2Guard guard = new Http2Guard(connection, pipeline.get(Http2FrameCodec.class), frames);
         pipeline.addAfter(handler, null, guard);
         connection.setGuard(guard);
     }
@@ -91,14 +96,15 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
                 streamClosed(stream.id());
             }
         });
-        codec.encoder().lifecycleManager(new Http2Violations(codec, this::reportViolation));
+        codec.encoder().lifecycleManager(new Http2Violations(codec, this::onReset, this::reportError));
     }
 
     // ---------------------------------------------------------------- requests
 
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
-        if (message instanceof Http2HeadersFrame head && head.headers().method() != null) {
+        if (message instanceof Http2HeadersFrame head && head.stream().id() > lastRequestStream) {
+            lastRequestStream = head.stream().id();
             onRequest(context, head);
             return;
         }
@@ -111,6 +117,11 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
 
     private void onRequest(ChannelHandlerContext context, Http2HeadersFrame head) {
         hasRequest = true;
+        if (!Http2RequestChecks.isWellFormed(head.headers())) {
+            // The lifecycle manager reports it.
+            reset(context, head.stream(), Http2Error.PROTOCOL_ERROR);
+            return;
+        }
         Refusal bad = Http2RequestChecks.check(head.headers(), rules);
         if (bad != null) {
             refuse(context, head, bad);
@@ -181,6 +192,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
 
     @Override
     public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
+        frames.written(message);
         Http2FrameStream stream = endedStream(message);
         if (stream != null && stream.state() == Http2Stream.State.OPEN) {
             context.write(message, promise.unvoid()).addListener(answered -> {
@@ -306,6 +318,13 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
 
     // ---------------------------------------------------------------- violations
 
+    /** Ends the connection for an error of the caller. */
+    void endConnection(Http2Error error) {
+        reportError(error);
+        // The codec closes the connection after this frame.
+        context().writeAndFlush(new DefaultHttp2GoAwayFrame(error));
+    }
+
     /** Handles errors of the codec: of the connection, and of streams that this handler knows. */
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
@@ -321,7 +340,31 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         Http2Exception violation = Http2Violations.find(cause);
         if (violation == null) {
             context.fireExceptionCaught(cause);
-        } else if (Http2Violations.isCallersFault(violation.error().code())) {
+        } else {
+            reportError(violation.error());
+        }
+    }
+
+    /** A stream is about to be reset. */
+    private void onReset(long errorCode) {
+        if (Http2Violations.isCallersFault(errorCode)) {
+            reportViolation();
+        }
+        if (!frames.mayReset(errorCode) && !isFlooded) {
+            endConnection(Http2Error.ENHANCE_YOUR_CALM);
+        }
+    }
+
+    /** Reports an error that ends the connection; a flood once. */
+    private void reportError(Http2Error error) {
+        if (error == Http2Error.ENHANCE_YOUR_CALM) {
+            if (isFlooded) {
+                return;
+            }
+            isFlooded = true;
+            rules.listener().connectionFlooded(context().channel().remoteAddress());
+        }
+        if (error == Http2Error.STREAM_CLOSED || Http2Violations.isCallersFault(error.code())) {
             reportViolation();
         }
     }

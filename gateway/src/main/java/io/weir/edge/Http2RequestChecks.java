@@ -16,6 +16,20 @@ final class Http2RequestChecks {
 
     private Http2RequestChecks() {}
 
+    /**
+     * Whether a head has the pseudo-header fields without which it is no request (RFC 9113, 8.3.1). A request
+     * with CONNECT needs a method only.
+     */
+    static boolean isWellFormed(Http2Headers headers) {
+        CharSequence method = headers.method();
+        if (method == null) {
+            return false;
+        }
+        CharSequence path = headers.path();
+        return HttpMethod.CONNECT.asciiName().contentEquals(method)
+                || (headers.scheme() != null && path != null && !path.isEmpty());
+    }
+
     /** The refusal of a request head; null if the request may be passed on. */
     static @Nullable Refusal check(Http2Headers headers, EdgeRules rules) {
         CharSequence method = headers.method();

@@ -4,13 +4,16 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Flags;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Scans the bytes of an HTTP/2 connection frame by frame in front of the codec, which does not tell that a
- * frame has begun. Only this handler detects a head that stalls.
+ * frame has begun. Only this handler detects a head that stalls. It checks each frame's header by {@link
+ * Http2FrameRules}, and passes nothing on after a frame that ends the connection.
  *
  * <p>On a connection without TLS, it is in the pipeline from the first byte, and removes itself if the first
  * bytes are not HTTP/2's preface.
@@ -28,8 +31,13 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
 
     private int type;
     private int flags;
+    private int streamId;
     /** The header block continues in the next frame. */
     private boolean continues;
+    /** The guard has ended the connection. */
+    private boolean isEnded;
+    /** Null until there is a frame: most connections without TLS speak HTTP/1. */
+    private @Nullable Http2FrameRules frames;
 
     Http2Scanner(CallerConnection connection) {
         this.connection = connection;
@@ -41,21 +49,45 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
             context.fireChannelRead(message);
             return;
         }
+        if (isEnded) {
+            in.release();
+            return;
+        }
         if (prefaceBytes < PREFACE.length && !isPreface(in)) {
             context.fireChannelRead(in);
             context.pipeline().remove(this);
             return;
         }
-        scan(in);
-        context.fireChannelRead(in);
+        Http2Error violation = scan(in);
+        isEnded = violation != null;
+        if (violation == null || !(connection.guard() instanceof Http2Guard)) {
+            // The codec's first frame installs the guard of a connection without TLS.
+            context.fireChannelRead(in);
+        } else {
+            in.release();
+        }
         if (connection.guard() instanceof Http2Guard guard) {
-            guard.onBytesDecoded(isInHead());
+            if (violation == null) {
+                guard.onBytesDecoded(isInHead());
+            } else {
+                guard.endConnection(violation);
+            }
         }
     }
 
     /** Whether a header block, or a frame other than DATA, has begun and not ended. */
     boolean isInHead() {
         return continues || headerBytes > 0 || (remainingBytes > 0 && type != Http2FrameTypes.DATA);
+    }
+
+    /** The rules of this connection's frames. */
+    Http2FrameRules frames() {
+        Http2FrameRules known = frames;
+        if (known == null) {
+            known = new Http2FrameRules(connection.rules(), connection::nowNanos);
+            frames = known;
+        }
+        return known;
     }
 
     private boolean isPreface(ByteBuf in) {
@@ -68,7 +100,8 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
         return true;
     }
 
-    private void scan(ByteBuf in) {
+    /** Scans all bytes, or up to the first frame that ends the connection; returns that frame's error. */
+    private @Nullable Http2Error scan(ByteBuf in) {
         int i = in.readerIndex();
         int end = in.writerIndex();
         int preface = Math.min(end - i, PREFACE.length - prefaceBytes);
@@ -81,11 +114,18 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
                 remainingBytes -= skipped;
             } else {
                 scanFrameHeader(in.getUnsignedByte(i++));
+                if (headerBytes == 0) {
+                    Http2Error violation = frames().check(type, flags, streamId, remainingBytes);
+                    if (violation != null) {
+                        return violation;
+                    }
+                }
             }
             if (remainingBytes == 0 && headerBytes == 0) {
                 endFrame();
             }
         }
+        return null;
     }
 
     /** A frame header: length (3 bytes), type (1), flags (1), stream (4). */
@@ -94,9 +134,8 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
             case 0, 1, 2 -> remainingBytes = remainingBytes << 8 | b;
             case 3 -> type = b;
             case 4 -> flags = b;
-            default -> {
-                // The codec reads the stream id.
-            }
+            case 5 -> streamId = b & 0x7f;
+            default -> streamId = streamId << 8 | b;
         }
         headerBytes = headerBytes + 1 == HEADER_BYTES ? 0 : headerBytes + 1;
     }

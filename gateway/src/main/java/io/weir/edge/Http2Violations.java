@@ -8,6 +8,8 @@ import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2LifecycleManager;
 import io.netty.handler.codec.http2.Http2Stream;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,16 +20,19 @@ import org.jspecify.annotations.Nullable;
 final class Http2Violations implements Http2LifecycleManager {
 
     private final Http2LifecycleManager codec;
-    private final Runnable onViolation;
+    private final LongConsumer onReset;
+    private final Consumer<Http2Error> onError;
 
     /**
      * Wraps a codec.
      *
-     * @param onViolation runs on the event loop, before the reset
+     * @param onReset receives, on the event loop, the error of each stream before its reset
+     * @param onError receives, on the event loop, the errors for which the encoder ends the connection
      */
-    Http2Violations(Http2LifecycleManager codec, Runnable onViolation) {
+    Http2Violations(Http2LifecycleManager codec, LongConsumer onReset, Consumer<Http2Error> onError) {
         this.codec = codec;
-        this.onViolation = onViolation;
+        this.onReset = onReset;
+        this.onError = onError;
     }
 
     /** The first {@link Http2Exception} among the causes of a failure; null if there is none. */
@@ -55,9 +60,7 @@ final class Http2Violations implements Http2LifecycleManager {
     @Override
     public ChannelFuture resetStream(
             ChannelHandlerContext context, int streamId, long errorCode, ChannelPromise promise) {
-        if (isCallersFault(errorCode)) {
-            onViolation.run();
-        }
+        onReset.accept(errorCode);
         return codec.resetStream(context, streamId, errorCode, promise);
     }
 
@@ -88,6 +91,11 @@ final class Http2Violations implements Http2LifecycleManager {
 
     @Override
     public void onError(ChannelHandlerContext context, boolean outbound, Throwable cause) {
+        Http2Exception error = find(cause);
+        if (error != null && error.error() == Http2Error.ENHANCE_YOUR_CALM) {
+            // The caller does not read the answers to its control frames.
+            onError.accept(error.error());
+        }
         codec.onError(context, outbound, cause);
     }
 }

@@ -45,8 +45,8 @@ public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
     }
 
     /**
-     * Whether a connection's last response is flushed completely, regardless of which side closes the
-     * connection then.
+     * Whether the last response of a connection, or the only one of an HTTP/2 stream, is flushed completely,
+     * regardless of which side closes the channel then.
      */
     public static boolean isLastResponseFlushed(Channel channel) {
         return channel.attr(FLUSHED).get() != null;

@@ -69,7 +69,7 @@ public final class RequestTrailers extends ChannelInboundHandlerAdapter {
     }
 
     /** Keeps the trailers of an HTTP/2 stream whose request head has just arrived. */
-    public static void keep(Channel stream) {
+    static void keep(Channel stream) {
         stream.pipeline().addBefore(NettyPipeline.ReactiveBridge, null, new RequestTrailers());
     }
 

@@ -13,6 +13,10 @@
  *       caller does not take is broken off.
  *   <li><b>Callers that send unwanted bodies</b>: 64 KiB are dropped; then the connection ends, but the
  *       caller can still read the response.
+ *   <li><b>Callers that flood an HTTP/2 connection</b> with frames that cost the gateway more than them:
+ *       resets, pings, settings, empty bodies. See {@link io.weir.edge.Http2FrameBudget}.
+ *   <li><b>Callers that fill the log</b>: a caller's fault is one line at debug, and a counter. See {@link
+ *       io.weir.edge.UncaughtErrors}.
  *   <li><b>Callers that forge their address</b>: forwarded headers are trusted from configured networks only.
  *       See {@link io.weir.edge.Forwarding}.
  * </ul>
@@ -69,6 +73,13 @@
  *   <li>An upgrade to HTTP/2 is accepted in a connection's first request, if the request has no body: Netty's
  *       upgrade handler would aggregate bodies, and would answer {@code Expect} before there is a permit. The
  *       handler is removed after the first request.
+ *   <li>A malformed HTTP/2 head (RFC 9113, 8.3.1) resets its stream and gets no response. Frames of streams
+ *       that the caller has ended, and new streams below earlier ones, end the connection: Netty's codec
+ *       forgets closed streams, so {@link io.weir.edge.Http2StreamHistory} remembers the latest ones.
+ *   <li>A first line that names no protocol, such as a malformed HTTP/2 preface, closes the connection
+ *       without a response: its caller speaks no HTTP/1.
+ *   <li>Netty's limits of resets are off. They count 200 resets in 30 s, whatever their cause, and would end
+ *       all calls of a proxy's connection because one backend hangs or breaks off its answers.
  *   <li>HTTP/2's limit of header lists is the sum of the other limits. So the guard refuses slightly larger
  *       lists in the form of every other refusal, and the codec refuses only much larger ones in its own
  *       form.

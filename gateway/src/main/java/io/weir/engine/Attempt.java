@@ -12,13 +12,12 @@ import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
 import io.weir.instance.Failures;
 import io.weir.outcome.Reason;
+import io.weir.outcome.ThrottledLog;
 import java.net.ProtocolException;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import reactor.netty.http.websocket.WebsocketInbound;
 import reactor.netty.http.websocket.WebsocketOutbound;
 
@@ -49,8 +48,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     private static final int LAST_STATUS = 999;
-
-    private static final Logger log = LoggerFactory.getLogger(Attempt.class);
+    private static final ThrottledLog log = ThrottledLog.of(Attempt.class);
 
     final Exchange exchange;
     final Backend backend;
@@ -262,7 +260,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         Reason reason = Failures.reason(failure, isConnected());
         Refuse refuse = new Refuse(isOwnFailure ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
         if (refuse.reason() == Reason.INTERNAL_ERROR) {
-            log.error("Request to backend {} failed inside the gateway", backend.name(), failure);
+            log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
             return refuse;
         }
         // The gateway's own shortage is no evidence, and a retry would add to it.
@@ -285,7 +283,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
         evidence.answered(now);
         evidence.succeeded(backendOnlyNanos(now), now);
         exchange.tunnelBegins(this, status, now);
-        exchange.record().caller().upgrade(subprotocol, tunnel);
+        exchange.record()
+                .caller()
+                .upgrade(subprotocol, exchange.engine().limits().maxFrameBytes(), tunnel);
     }
 
     final void traceAnswered(int status) {

@@ -71,12 +71,22 @@ public interface Caller {
      * tunnel has ended.
      *
      * @param subprotocol the backend's choice; null: none
+     * @param maxFrameBytes the largest frame of the caller that passes
      * @param tunnel passes frames between the backend and the caller's two directions
      */
-    void upgrade(@Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel);
+    void upgrade(
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel);
 
     /** Breaks off an answer that has begun, so that its receiver cannot take it for complete. */
     void reset();
+
+    /**
+     * Whether an answer that fails after it has begun ends with trailers that tell the reason (gRPC over
+     * HTTP/2); otherwise it is {@link #reset}. Callable from any thread.
+     */
+    boolean readsFailureInTrailers();
 
     /** Sets the answer's trailers; read after the end of the body. */
     void trailers(HttpHeaders trailers);

@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
@@ -9,6 +10,8 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.instance.Failures;
 import io.weir.instance.TrailingFields;
+import io.weir.outcome.Problem;
+import io.weir.outcome.Reason;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -44,6 +47,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private @Nullable Connection connection;
     private @Nullable BodyAggregator aggregator;
     private boolean isHeadReceived;
+    /** The caller learns by trailers that the answer has failed. */
+    private boolean endsEarly;
+
     private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile boolean isUnsent;
@@ -81,6 +87,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             if (!down.stop()) {
                 // The answer's body has no subscriber, and gets none.
                 closeConnection();
+            } else if (endsEarly) {
+                runOnConnectionLoop(down::endEarly);
             }
         } else if (aggregating != null) {
             aggregating.stop();
@@ -107,6 +115,21 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         } else if (current != null) {
             current.cancel();
         }
+    }
+
+    /** A gRPC answer that fails ends with a status: a reset would reach its caller as INTERNAL. */
+    @Override
+    public boolean closesCallerSide(Reason why) {
+        Relay down = download;
+        Caller caller = exchange.record().caller();
+        if (down == null || !down.hasStarted() || why == Reason.CLIENT_TOO_SLOW || !caller.readsFailureInTrailers()) {
+            return false;
+        }
+        HttpHeaders status = new DefaultHttpHeaders();
+        Problem.writeGrpcStatus(why, status);
+        caller.trailers(status);
+        endsEarly = true;
+        return true;
     }
 
     @Override
@@ -171,6 +194,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
                 Long.MAX_VALUE,
                 this,
                 exchange.engine().nanoClock());
+        if (exchange.record().caller().readsFailureInTrailers()) {
+            relay.holdFailure();
+        }
         download = relay;
         return relay;
     }
@@ -357,11 +383,15 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      * incomplete; after a complete answer the connection may belong to another exchange, and stays open.
      */
     private void close(Connection mine) {
+        runOnConnectionLoop(() -> dispose(mine));
+    }
+
+    private void runOnConnectionLoop(Runnable task) {
         EventLoop loop = connectionLoop();
         if (loop.inEventLoop()) {
-            dispose(mine);
+            task.run();
         } else {
-            loop.execute(() -> dispose(mine));
+            loop.execute(task);
         }
     }
 

@@ -56,6 +56,10 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     private volatile long demand;
     private volatile boolean hasEnded;
     private volatile boolean isStopped;
+    private boolean isFailureHeld;
+    /** The sink has received its last signal. Confined to the source's event loop. */
+    private boolean isSinkTold;
+
     private volatile long bytes;
     private volatile long startedAt;
     private volatile long lastBufferAt;
@@ -141,7 +145,9 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         }
         end();
         listener.relayEnded(this, failure);
-        sink().onError(failure);
+        if (!isFailureHeld) {
+            sink().onError(failure);
+        }
     }
 
     @Override
@@ -150,6 +156,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
             return;
         }
         end();
+        isSinkTold = true;
         listener.relayEnded(this, null);
         sink().onComplete();
     }
@@ -189,6 +196,30 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     /** Whether the source may have sent something. */
     boolean isSubscribed() {
         return sink != null;
+    }
+
+    /** Holds a failure of the source back from the sink, until {@link #endEarly}. Before the subscription. */
+    void holdFailure() {
+        isFailureHeld = true;
+    }
+
+    /**
+     * Completes the sink of a relay that is stopped or has failed: its body ends early. Called on the
+     * source's event loop, so that no buffer is on its way to the sink.
+     */
+    void endEarly() {
+        if (!hasEnded) {
+            end();
+        } else if (!isFailureHeld || isSinkTold) {
+            return;
+        }
+        isSinkTold = true;
+        sink().onComplete();
+    }
+
+    /** Whether the sink has been given a subscription, and so can learn the end of the body. */
+    boolean hasStarted() {
+        return upstream != null;
     }
 
     /** Bytes that have passed. */

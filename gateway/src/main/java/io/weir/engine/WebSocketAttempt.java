@@ -28,8 +28,10 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * An attempt to open a WebSocket at the backend, and the tunnel that follows. If the backend opens none, its
  * answer is handled like any other.
  *
- * <p>Frames pass unchanged, pings and pongs included. The close status of one side is passed on to the other.
- * Extensions are not offered, so that frames need no translation.
+ * <p>Frames pass unchanged, the fragments of a message, pings and pongs included. A frame is held in memory
+ * until it is complete, so its size has a limit. The close status of one side is passed on to the other.
+ * Extensions, such as {@code permessage-deflate}, are neither accepted from the caller nor offered to the
+ * backend, so that frames need no translation.
  *
  * <p>Limitation: if a backend refuses a WebSocket over HTTP/2, only the head of its answer is passed on.
  * Reactor Netty's client drops the body.
@@ -39,15 +41,16 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  */
 final class WebSocketAttempt extends HttpAttempt {
 
-    /** The largest frame that passes. */
-    static final int MAX_FRAME_BYTES = 1024 * 1024;
-
     /**
      * Time between a close frame and the end of the connection, whether the peer has read the frame or not.
      */
     private static final int CLOSE_TIMEOUT_SECONDS = 2;
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
+
+    /** As Tomcat and Jetty close an idle session. */
+    private static final WebSocketCloseStatus IDLE =
+            new WebSocketCloseStatus(WebSocketCloseStatus.ENDPOINT_UNAVAILABLE.code(), "idle-timeout");
 
     private @Nullable Connection tunnelConnection;
     private volatile @Nullable HttpOperations<?, ?> handshake;
@@ -69,7 +72,7 @@ final class WebSocketAttempt extends HttpAttempt {
                 String.join(", ", exchange.record().caller().headers().getAll(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL));
         WebsocketClientSpec.Builder spec = WebsocketClientSpec.builder()
                 .handlePing(true)
-                .maxFramePayloadLength(MAX_FRAME_BYTES)
+                .maxFramePayloadLength(exchange.engine().limits().maxFrameBytes())
                 .protocols(protocols);
         backend.pool()
                 .client()
@@ -192,9 +195,12 @@ final class WebSocketAttempt extends HttpAttempt {
         if (tunnelConnection == null) {
             return false;
         }
-        closeStatus = why == Reason.SHUTTING_DOWN
-                ? WebSocketCloseStatus.ENDPOINT_UNAVAILABLE
-                : new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
+        closeStatus = switch (why) {
+            case SHUTTING_DOWN -> WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
+            // A tunnel has no deadline but that of its pauses.
+            case DEADLINE_EXCEEDED -> IDLE;
+            default -> new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
+        };
         return true;
     }
 

@@ -44,6 +44,11 @@
  * be checked by reading one class. In a chain of operators it depends on how eight operators propagate a
  * cancellation.
  *
+ * <p>An answer that fails after it has begun is reset, so that its receiver cannot take it for complete. A
+ * gRPC answer ends with a status in its trailers instead: gRPC's callers report every reset as INTERNAL,
+ * whatever the reason. The relay then holds the failure back from the caller's side, and completes it on the
+ * event loop of the backend's connection, where no buffer can be on its way.
+ *
  * <p>A request that asks for an upgrade is a call, with the bulkhead's permit, until the backend has opened
  * the tunnel; beside that it holds a place of the streams from its start to its end. So a plain request with
  * the fields of a handshake passes no limit.

@@ -31,6 +31,9 @@
  *   <li>It cannot send trailers. {@link io.weir.instance.TrailingFields} does.
  * </ul>
  *
+ * <p>{@link io.weir.instance.InformationalFilter} also marks gRPC answers that end with their head, so that
+ * they reach the caller as one frame.
+ *
  * <p>Limitations: informational answers are not passed on to callers.
  */
 @NullMarked

@@ -1,5 +1,6 @@
 package io.weir.metrics;
 
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.weir.accesslog.AccessLog;
 import io.weir.drain.Drain;
@@ -41,6 +42,8 @@ public final class EdgeMeters implements AutoCloseable {
 
     private final MeterBook book;
     private final MeterScope scope;
+    private final Counter flooded;
+    private final Counter handshakesFailed;
     // Concurrency: two threads that create the timer of a reason get the same one; the order of their writes
     // does not matter.
     private final AtomicReferenceArray<@Nullable Timer> refused =
@@ -69,6 +72,8 @@ public final class EdgeMeters implements AutoCloseable {
         scope.gauge(Meters.CONNECTIONS_OPEN, connections::open);
         scope.gauge(Meters.CONNECTIONS_LIMIT, connections::limit);
         scope.counter(Meters.CONNECTIONS_REJECTED, connections::rejected);
+        this.flooded = scope.counter(Meters.CONNECTIONS_FLOODED);
+        this.handshakesFailed = scope.counter(Meters.HANDSHAKES_FAILED);
         scope.gauge(Meters.IN_FLIGHT, engine::inFlight);
         scope.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
         scope.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
@@ -90,6 +95,16 @@ public final class EdgeMeters implements AutoCloseable {
         if (timer != null) {
             timer.record(0, TimeUnit.NANOSECONDS);
         }
+    }
+
+    /** Counts a TLS handshake that failed. */
+    public void handshakeFailed() {
+        handshakesFailed.increment();
+    }
+
+    /** Counts a connection that ended because of a flood. */
+    public void flooded() {
+        flooded.increment();
     }
 
     /**

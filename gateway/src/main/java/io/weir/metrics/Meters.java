@@ -233,6 +233,18 @@ public enum Meters {
             Kind.COUNTER,
             null,
             "Connections of callers closed at once because of the limit."),
+    /** Connections that ended because of a flood. */
+    CONNECTIONS_FLOODED(
+            "weir.connections.flooded",
+            Kind.COUNTER,
+            null,
+            "HTTP/2 connections ended because their callers flooded them with frames."),
+    /** TLS handshakes that failed. */
+    HANDSHAKES_FAILED(
+            "weir.handshakes.failed",
+            Kind.COUNTER,
+            null,
+            "TLS handshakes of callers that failed, or that the callers broke off."),
     /** All requests in the gateway. */
     IN_FLIGHT(
             "weir.inflight",

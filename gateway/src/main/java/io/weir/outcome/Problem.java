@@ -43,7 +43,7 @@ public final class Problem {
 
     /** Adds the answer's header fields, except {@code Content-Length}. */
     public static void writeHead(Refusal refusal, HttpHeaders headers) {
-        Prebuilt prebuilt = prebuilt(refusal);
+        Prebuilt prebuilt = prebuilt(refusal.reason());
         headers.set(HttpHeaderNames.CONTENT_TYPE, PROBLEM_JSON);
         headers.set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
         headers.set(PROXY_STATUS, prebuilt.proxyStatus);
@@ -54,7 +54,7 @@ public final class Problem {
 
     /** The answer's body. The caller owns the buffer. */
     public static ByteBuf body(Refusal refusal, ByteBufAllocator allocator) {
-        Prebuilt prebuilt = prebuilt(refusal);
+        Prebuilt prebuilt = prebuilt(refusal.reason());
         String detail = refusal.detail();
         ByteBuf body = allocator.ioBuffer(prebuilt.start.length + (detail == null ? 64 : 64 + detail.length() * 2));
         body.writeBytes(prebuilt.start);
@@ -76,30 +76,34 @@ public final class Problem {
      * the reason in {@code grpc-status}.
      */
     public static void writeGrpc(Refusal refusal, HttpHeaders headers) {
-        Prebuilt prebuilt = prebuilt(refusal);
         headers.set(HttpHeaderNames.CONTENT_TYPE, APPLICATION_GRPC);
         headers.set(HttpHeaderNames.CACHE_CONTROL, HttpHeaderValues.NO_STORE);
-        headers.set(PROXY_STATUS, prebuilt.proxyStatus);
-        headers.set(GRPC_STATUS, prebuilt.grpcStatus);
-        headers.set(GRPC_MESSAGE, refusal.reason().word());
+        headers.set(PROXY_STATUS, prebuilt(refusal.reason()).proxyStatus);
+        writeGrpcStatus(refusal.reason(), headers);
         if (refusal.retryAfterMillis() > 0) {
             headers.set(HttpHeaderNames.RETRY_AFTER, Long.toString(RetryAfter.seconds(refusal.retryAfterMillis())));
         }
     }
 
+    /** Adds the two fields that end a gRPC answer: its status, and the reason's word. */
+    public static void writeGrpcStatus(Reason reason, HttpHeaders fields) {
+        fields.set(GRPC_STATUS, prebuilt(reason).grpcStatus);
+        fields.set(GRPC_MESSAGE, reason.word());
+    }
+
     /**
-     * Whether a request's {@code Content-Type} is gRPC's, so that its caller understands only a gRPC status.
+     * Whether the {@code Content-Type} of a request or an answer is gRPC's, so that the caller understands
+     * only a gRPC status.
      */
-    public static boolean isGrpc(HttpHeaders request) {
-        String type = request.get(HttpHeaderNames.CONTENT_TYPE);
+    public static boolean isGrpc(HttpHeaders head) {
+        String type = head.get(HttpHeaderNames.CONTENT_TYPE);
         return type != null && type.startsWith("application/grpc");
     }
 
-    private static Prebuilt prebuilt(Refusal refusal) {
-        Prebuilt prebuilt = PREBUILT.get(refusal.reason());
+    private static Prebuilt prebuilt(Reason reason) {
+        Prebuilt prebuilt = PREBUILT.get(reason);
         if (prebuilt == null) {
-            throw new IllegalStateException(
-                    "reason: " + refusal.reason() + " (expected: a reason with a prebuilt answer)");
+            throw new IllegalStateException("reason: " + reason + " (expected: a reason with a prebuilt answer)");
         }
         return prebuilt;
     }

@@ -228,7 +228,7 @@ class MalformedIT {
     private static void assertAnswered(RawHttp2Client client, int stream, Reason reason) throws IOException {
         assertThat(client.next())
                 .isEqualTo("headers " + stream + " " + reason.status().code());
-        assertThat(client.lastHeaders.get("proxy-status"))
+        assertThat(client.lastHeaders().get("proxy-status"))
                 .asString()
                 .isEqualTo("weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + "\"");
         StringBuilder body = new StringBuilder();

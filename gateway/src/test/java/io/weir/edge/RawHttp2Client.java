@@ -14,6 +14,7 @@ import io.netty.handler.codec.http2.Http2EventAdapter;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Settings;
+import io.weir.testing.TestTls;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -40,8 +41,8 @@ public final class RawHttp2Client implements Closeable {
     private final DefaultHttp2FrameReader reader =
             new DefaultHttp2FrameReader(new DefaultHttp2HeadersDecoder(false, 1 << 20));
 
-    /** The headers of the latest response. */
-    Http2Headers lastHeaders = new DefaultHttp2Headers(false);
+    /** The latest headers or trailers of a response. */
+    private Http2Headers lastHeaders = new DefaultHttp2Headers(false);
 
     RawHttp2Client(RawHttp1Client connection) throws IOException {
         this(connection, 1 << 20);
@@ -57,6 +58,16 @@ public final class RawHttp2Client implements Closeable {
         flush();
     }
 
+    /** A client of a port without TLS. */
+    public static RawHttp2Client to(int port) throws IOException {
+        return new RawHttp2Client(RawHttp1Client.to(port));
+    }
+
+    /** A client of a port with TLS. */
+    public static RawHttp2Client overTls(int port) throws IOException {
+        return new RawHttp2Client(new RawHttp1Client(TestTls.connect(port, "h2")));
+    }
+
     /** A client that reads only the heads of responses: its window is 0. */
     public static RawHttp2Client takingNothing(int port) throws IOException {
         return new RawHttp2Client(RawHttp1Client.to(port), 0);
@@ -67,7 +78,8 @@ public final class RawHttp2Client implements Closeable {
         return request("GET", path).authority("weir.example");
     }
 
-    static Http2Headers post(String path) {
+    /** The head of a request with a body. */
+    public static Http2Headers post(String path) {
         return request("POST", path).authority("weir.example");
     }
 
@@ -82,7 +94,7 @@ public final class RawHttp2Client implements Closeable {
     }
 
     /** Sends a part of a body once the windows of stream and connection permit it. */
-    void data(int stream, int bytes, boolean last) throws IOException {
+    public void data(int stream, int bytes, boolean last) throws IOException {
         while (stream != 0 && (window(stream) < bytes || window(0) < bytes)) {
             read();
         }
@@ -90,6 +102,17 @@ public final class RawHttp2Client implements Closeable {
         windows.put(0, window(0) - bytes);
         writer.writeData(context, stream, Unpooled.wrappedBuffer(new byte[bytes]), 0, last, context.newPromise());
         flush();
+    }
+
+    /** Lets the server send this many bytes more on the whole connection. */
+    void openWindow(int bytes) throws IOException {
+        writer.writeWindowUpdate(context, 0, bytes, context.newPromise());
+        flush();
+    }
+
+    /** The latest headers or trailers of a response. */
+    public Http2Headers lastHeaders() {
+        return lastHeaders;
     }
 
     void ping() throws IOException {

@@ -18,6 +18,8 @@ final class RecordingEdgeListener implements EdgeListener {
     final AtomicInteger opened = new AtomicInteger();
     final AtomicInteger closed = new AtomicInteger();
     final AtomicInteger rejected = new AtomicInteger();
+    final AtomicInteger flooded = new AtomicInteger();
+    final AtomicInteger handshakesFailed = new AtomicInteger();
     final List<Refused> refused = new CopyOnWriteArrayList<>();
 
     record Refused(
@@ -39,6 +41,16 @@ final class RecordingEdgeListener implements EdgeListener {
     @Override
     public void connectionRejected(@Nullable SocketAddress remote) {
         rejected.incrementAndGet();
+    }
+
+    @Override
+    public void connectionFlooded(@Nullable SocketAddress remote) {
+        flooded.incrementAndGet();
+    }
+
+    @Override
+    public void handshakeFailed(@Nullable SocketAddress remote) {
+        handshakesFailed.incrementAndGet();
     }
 
     @Override

@@ -34,6 +34,7 @@ final class TestEdgeProperties {
                 Duration.ofSeconds(15),
                 Duration.ofSeconds(15),
                 keepAliveTimeout,
+                DataSize.ofMegabytes(1),
                 trustedProxies,
                 false,
                 false);

@@ -119,7 +119,7 @@ class BackoffTest {
         fixture.finish();
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("200");
-        assertThat(fixture.healthCounts()).as("the status alone counts").isEqualTo("1/1");
+        assertThat(fixture.breakerCounts()).as("the status alone counts").isEqualTo("1/1");
     }
 
     // ---------------------------------------------------------------- no further attempt

@@ -114,7 +114,7 @@ final class ExchangeFixture {
                 () -> 0.5,
                 drain,
                 new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
-                new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos()),
+                new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos(), 1000),
                 (created, admission, evidence, now) -> {
                     FakeAttempt attempt = new FakeAttempt(created, admission, evidence, now);
                     attempt.startFailure = startFailure;

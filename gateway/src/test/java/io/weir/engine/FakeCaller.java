@@ -106,13 +106,20 @@ final class FakeCaller implements Caller {
 
     @Override
     public void upgrade(
-            @Nullable String subprotocol, BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
+            @Nullable String subprotocol,
+            int maxFrameBytes,
+            BiFunction<WebsocketInbound, WebsocketOutbound, Publisher<Void>> tunnel) {
         received.add("upgrade");
     }
 
     @Override
     public void reset() {
         received.add("reset");
+    }
+
+    @Override
+    public boolean readsFailureInTrailers() {
+        return false;
     }
 
     @Override

@@ -48,6 +48,7 @@ class WebSocketIT {
     static void start() {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
+                .weir("edge: { max-websocket-frame-size: 2MB }")
                 // Each test waits until all connections of the backend are closed.
                 .backend(BACKEND, backend.uri(), "deadline: 5s", "max-streams: 4", "connection: { max-idle: 200ms }")
                 .backend("brief", backend.uri(), "deadline: 1s", "stream-idle-timeout: 1500ms")
@@ -160,11 +161,43 @@ class WebSocketIT {
             socket.send("hi");
             assertThat(socket.next()).isEqualTo("text 2");
             // The frame's head is sufficient.
-            caller.send(new byte[] {(byte) 0x82, (byte) 0xff, 0, 0, 0, 0, 0, 0x10, 0, 1, 1, 2, 3, 4});
+            caller.send(new byte[] {(byte) 0x82, (byte) 0xff, 0, 0, 0, 0, 0, 0x20, 0, 1, 1, 2, 3, 4});
             assertThat(socket.next()).startsWith("close 1009");
         }
         assertThat(backendEvent()).startsWith("close 1001");
         gateway.logged(path);
+    }
+
+    @Door.Each
+    void passesAFrameOfTheConfiguredSizeInBothDirections(Door door) throws Exception {
+        echo((request, conversation) -> conversation.close());
+        int size = 2 * 1024 * 1024;
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket socket = TestWebSocket.open(caller, door.path(BACKEND, "configured"));
+            socket.send(TestWebSocket.BINARY, true, new byte[size]);
+            assertThat(socket.next()).isEqualTo("binary " + size);
+            socket.close(1000, "");
+            assertThat(socket.next()).isEqualTo("close 1000");
+        }
+    }
+
+    @Door.Each
+    void declinesCompression(Door door) throws Exception {
+        backend.behave((request, conversation) -> {
+            events.add("offered " + request.header("sec-websocket-extensions"));
+            TestWebSocket.accept(request, conversation).next();
+            conversation.close();
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            TestWebSocket.ask(
+                    caller,
+                    door.path(BACKEND, "compressed"),
+                    "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits");
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).isEqualTo(101);
+            assertThat(answer.header("sec-websocket-extensions")).isNull();
+        }
+        assertThat(backendEvent()).isEqualTo("offered null");
     }
 
     @Door.Each
@@ -279,9 +312,9 @@ class WebSocketIT {
             }
             assertThat(System.nanoTime() - from).isGreaterThan(1_000_000_000);
 
-            assertThat(socket.next()).isEqualTo("close 1008 deadline-exceeded");
+            assertThat(socket.next()).isEqualTo("close 1001 idle-timeout");
         }
-        assertThat(backendEvent()).isEqualTo("close 1008 deadline-exceeded");
+        assertThat(backendEvent()).isEqualTo("close 1001 idle-timeout");
         gateway.assertTold(door, "brief", path, 101, "deadline-exceeded");
     }
 

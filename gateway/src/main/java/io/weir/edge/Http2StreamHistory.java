@@ -1,0 +1,68 @@
+package io.weir.edge;
+
+import io.netty.handler.codec.http2.Http2Error;
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The latest streams of an HTTP/2 connection: those the caller has opened, and those it has ended. Netty's
+ * codec forgets a closed stream, and then cannot tell a violation from a frame that was on its way.
+ *
+ * <p>It knows the {@value #STREAMS} streams up to the highest one. It does not judge older ones.
+ *
+ * <p>Concurrency: confined to the connection's event loop.
+ */
+final class Http2StreamHistory {
+
+    static final int STREAMS = 512;
+
+    private final BitSet opened = new BitSet(STREAMS);
+    private final BitSet ended = new BitSet(STREAMS);
+    private int last = -1;
+
+    /**
+     * A HEADERS frame of a caller has begun.
+     *
+     * @param isEnd whether it ends the stream
+     * @return the error of the connection (RFC 9113, 5.1 and 5.1.1); null if there is none
+     */
+    @Nullable
+    Http2Error headers(int streamId, boolean isEnd) {
+        if ((streamId & 1) == 0) {
+            // No caller's stream: the codec refuses it.
+            return null;
+        }
+        int number = streamId >>> 1;
+        if (number > last) {
+            open(number);
+        } else if (last - number >= STREAMS) {
+            return null;
+        } else if (!opened.get(number % STREAMS)) {
+            return Http2Error.PROTOCOL_ERROR;
+        } else if (ended.get(number % STREAMS)) {
+            return Http2Error.STREAM_CLOSED;
+        }
+        if (isEnd) {
+            ended.set(number % STREAMS);
+        }
+        return null;
+    }
+
+    /** A DATA frame of a caller ends its stream. */
+    void dataEnds(int streamId) {
+        int number = streamId >>> 1;
+        if ((streamId & 1) == 1 && number <= last && last - number < STREAMS) {
+            ended.set(number % STREAMS);
+        }
+    }
+
+    private void open(int number) {
+        int skipped = Math.min(STREAMS, number - last);
+        for (int i = 0; i < skipped; i++) {
+            opened.clear((number - i) % STREAMS);
+            ended.clear((number - i) % STREAMS);
+        }
+        last = number;
+        opened.set(number % STREAMS);
+    }
+}

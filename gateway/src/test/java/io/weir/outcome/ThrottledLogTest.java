@@ -1,0 +1,56 @@
+package io.weir.outcome;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+class ThrottledLogTest {
+
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final Exception FAILURE = new IllegalStateException("on purpose");
+
+    private final Logger logger = (Logger) LoggerFactory.getLogger(ThrottledLogTest.class);
+    private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+    private final ThrottledLog log = ThrottledLog.of(ThrottledLogTest.class);
+
+    @BeforeEach
+    void record() {
+        logger.setAdditive(false);
+        logger.addAppender(lines);
+        lines.start();
+    }
+
+    @AfterEach
+    void stop() {
+        logger.detachAppender(lines);
+        logger.setAdditive(true);
+    }
+
+    @Test
+    void writesTheFirstLineAtOnceWithItsStackTrace() {
+        log.error(-SECOND, "failed", FAILURE);
+
+        assertThat(lines.list).extracting(ILoggingEvent::getFormattedMessage).containsExactly("failed");
+        assertThat(lines.list.getFirst().getThrowableProxy().getMessage()).isEqualTo("on purpose");
+    }
+
+    @Test
+    void writesOneLinePerSecondAndTellsTheNumberOfOthers() {
+        for (int i = 0; i < 1000; i++) {
+            log.error(i, "failed", FAILURE);
+        }
+        log.error(SECOND, "failed", FAILURE);
+        log.error(2 * SECOND, "failed", FAILURE);
+
+        assertThat(lines.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .containsExactly("failed", "failed (999 more like it were not logged)", "failed");
+    }
+}

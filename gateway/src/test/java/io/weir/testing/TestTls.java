@@ -1,0 +1,55 @@
+package io.weir.testing;
+
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.netty.pkitesting.CertificateBuilder;
+import io.netty.pkitesting.X509Bundle;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.security.GeneralSecurityException;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+
+/** TLS of a gateway under test: a certificate of its own, and clients that accept any certificate. */
+public final class TestTls {
+
+    private TestTls() {}
+
+    /** The lines of a gateway's configuration that make it serve TLS on 127.0.0.1. */
+    public static String serverLines() {
+        try {
+            X509Bundle certificate = new CertificateBuilder()
+                    .subject("CN=127.0.0.1")
+                    .addSanIpAddress("127.0.0.1")
+                    .setIsCertificateAuthority(true)
+                    .buildSelfSigned();
+            return "server.ssl.bundle: edge\nspring.ssl.bundle.pem.edge.keystore.certificate: |\n"
+                    + certificate.getCertificatePEM().strip().indent(2)
+                    + "spring.ssl.bundle.pem.edge.keystore.private-key: |\n"
+                    + certificate.getPrivateKeyPEM().strip().indent(2);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Connects and shakes hands, with one protocol offered by ALPN: {@code http/1.1} or {@code h2}. */
+    public static Socket connect(int port, String protocol) throws IOException {
+        try {
+            SSLContext tls = SSLContext.getInstance("TLS");
+            tls.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
+            SSLSocket socket = (SSLSocket) tls.getSocketFactory().createSocket(InetAddress.getLoopbackAddress(), port);
+            SSLParameters parameters = socket.getSSLParameters();
+            parameters.setApplicationProtocols(new String[] {protocol});
+            socket.setSSLParameters(parameters);
+            socket.startHandshake();
+            if (!protocol.equals(socket.getApplicationProtocol())) {
+                throw new IOException(
+                        "negotiated: " + socket.getApplicationProtocol() + " (expected: " + protocol + ")");
+            }
+            return socket;
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}
