@@ -69,6 +69,7 @@ public final class BackendFactory {
      * @param plan receives the steps that undo the creation
      */
     ManagedBackend create(String name, BackendProperties properties, int permits, BackendPlan plan) {
+        @Nullable Object sslBundle = pools.sslBundle(properties);
         Pool pool = pool(name, properties, plan);
         QueueingBulkhead bulkhead =
                 new QueueingBulkhead(permits, properties.bulkhead().queueCapacity());
@@ -105,7 +106,8 @@ public final class BackendFactory {
                 retryBudget,
                 serviceTime,
                 meters);
-        return new ManagedBackend(properties, settings, backend, registered, meters, prober(backend, properties));
+        return new ManagedBackend(
+                properties, settings, backend, registered, meters, sslBundle, prober(backend, properties));
     }
 
     /**
@@ -117,7 +119,8 @@ public final class BackendFactory {
     ManagedBackend createSuccessor(ManagedBackend before, BackendProperties properties, int permits, BackendPlan plan) {
         Backend old = before.backend();
         String name = old.name();
-        Pool pool = PoolFactory.isReusable(before.properties(), properties) ? old.pool() : pool(name, properties, plan);
+        @Nullable Object sslBundle = pools.sslBundle(properties);
+        Pool pool = pools.isReusable(before, properties) ? old.pool() : pool(name, properties, plan);
         BreakerSettings settings = breakerSettings(properties);
         Breaker breaker = settings.equals(before.breakerSettings())
                 ? old.breaker()
@@ -147,7 +150,13 @@ public final class BackendFactory {
                 backend,
                 before.registeredBulkhead(),
                 before.meters(),
+                sslBundle,
                 prober(backend, properties));
+    }
+
+    /** Whether a backend's connections use the present SSL bundle. */
+    boolean isCurrent(ManagedBackend backend) {
+        return pools.isCurrent(backend);
     }
 
     private static BackendSettings backendSettings(String name, BackendProperties properties) {

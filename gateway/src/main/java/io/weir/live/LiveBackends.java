@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>A breaker with equal settings stays. If only figures differ that are derived from the deadline or the
  *       limit, its successor continues in the same state. Otherwise the successor starts closed, but keeps a
  *       state that an operator forced.
- *   <li>A pool is replaced if the address, the protocol or the connection's properties differ.
+ *   <li>A pool is replaced if the address, the protocol, the connection's properties or the content of its
+ *       SSL bundle differ.
  *   <li>Meters follow the parts, so that their time series continue.
  * </ul>
  *
@@ -64,7 +65,7 @@ public final class LiveBackends {
         if (before == null) {
             return factory.create(name, next, share(next.bulkhead()).permits(), plan);
         }
-        if (before.properties().equals(next)) {
+        if (before.properties().equals(next) && factory.isCurrent(before)) {
             return before;
         }
         return factory.createSuccessor(before, next, share(next.bulkhead()).permits(), plan);

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param backend the backend as the engine uses it
  * @param registeredBulkhead its bulkhead's entry in Resilience4j's registry
  * @param meters its meters
+ * @param sslBundle the SSL bundle that the backend's pool was created with; null: none
  * @param prober probes its health path; null: no {@code health-path} is configured
  */
 record ManagedBackend(
@@ -24,6 +25,7 @@ record ManagedBackend(
         Backend backend,
         RegisteredBulkhead registeredBulkhead,
         BackendMeters meters,
+        @Nullable Object sslBundle,
         @Nullable HealthProber prober) {
 
     void startProber() {
