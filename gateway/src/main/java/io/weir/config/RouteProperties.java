@@ -26,6 +26,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     at most the backend's; default: none.
  * @param retry retries of failed calls; off unless configured.
  * @param fallback the answer in place of a refusal; off unless configured.
+ * @param preservePath whether the backend sees the path as the caller has sent it, with empty segments,
+ *     {@code .} segments and escapes; the route is found by the normalised path all the same, and a path with
+ *     {@code ..} is refused. Not with filters that change the path.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(
@@ -35,4 +38,5 @@ public record RouteProperties(
         @DefaultValue("request") Mode mode,
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
-        @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback) {}
+        @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
+        @DefaultValue("false") boolean preservePath) {}

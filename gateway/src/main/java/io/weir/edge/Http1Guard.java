@@ -110,6 +110,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         connection.cancelTimeout();
         state.requestArrived(request);
+        request.setUri(TargetEncoder.encode(request.uri()));
         context.fireChannelRead(request);
     }
 

@@ -115,10 +115,19 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         if (bad != null) {
             refuse(context, head, bad);
         } else {
+            encodeIllegalPath(head.headers());
             context.fireChannelRead(head);
         }
         if (!goingAway && rules.drain().isClosingConnections()) {
             drain();
+        }
+    }
+
+    private static void encodeIllegalPath(Http2Headers head) {
+        String received = head.path().toString();
+        String encoded = TargetEncoder.encode(received);
+        if (!encoded.equals(received)) {
+            head.path(encoded);
         }
     }
 

@@ -51,7 +51,9 @@
  *   <li>Timers are lazy: a connection has one task, which schedules itself again. Reactor Netty's own idle
  *       timeout costs a handler and a task per request, and stays off.
  *   <li>{@code ..} above the root is refused, not clamped, because only attackers send it. Queries are left
- *       alone, because signatures cover them.
+ *       alone, because signatures cover them. Only characters that no URI may contain are encoded, in the
+ *       guards: browsers send them, and Spring's parser, like those of many backends, refuses them.
+ *   <li>A fragment is refused. No client sends one, and readers that drop it disagree with those that do not.
  *   <li>End-to-end fields are kept even if {@code Connection} names them. See {@link io.weir.edge.HopByHop}.
  *   <li>{@code Connection: close} in a request that waits behind others is hidden from Reactor Netty until
  *       that request is answered. Its {@code HttpTrafficHandler} (1.3.8) has one {@code persistentConnection}

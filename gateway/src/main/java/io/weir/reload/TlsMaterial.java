@@ -154,7 +154,7 @@ final class TlsMaterial {
 
     private static void checkChain(List<X509Certificate> chain, List<Finding> findings) {
         for (X509Certificate authority : chain.subList(1, chain.size())) {
-            if (chain.stream().noneMatch(other -> other != authority && hasCertified(authority, other))) {
+            if (chain.stream().noneMatch(other -> !other.equals(authority) && hasCertified(authority, other))) {
                 findings.add(new Finding(
                         false,
                         "the chain holds " + authority.getSubjectX500Principal()

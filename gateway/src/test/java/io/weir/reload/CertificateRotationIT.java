@@ -232,13 +232,13 @@ class CertificateRotationIT {
         writeKey(first);
         startServer();
         assertThat(gauge("weir.tls.expires.at", "bundle", "edge", "store", "key"))
-                .isEqualTo(end.getEpochSecond());
+                .isEqualTo((double) end.getEpochSecond());
 
         writeCertificate(second);
         writeKey(second);
 
         await().untilAsserted(() -> assertThat(gauge("weir.tls.expires.at", "bundle", "edge", "store", "key"))
-                .isEqualTo(end.getEpochSecond() + 77));
+                .isEqualTo((double) end.getEpochSecond() + 77));
     }
 
     @Door.Each
