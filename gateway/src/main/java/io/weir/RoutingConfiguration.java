@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.ssl.SslBundles;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.GlobalCorsProperties;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
@@ -147,7 +148,11 @@ class RoutingConfiguration {
 
     @Bean
     EdgeServer edgeServer(
-            WeirProperties properties, Drain drain, EdgeRecorder recorder, ObjectProvider<FrontDoor> door) {
-        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), door);
+            WeirProperties properties,
+            Drain drain,
+            EdgeRecorder recorder,
+            SslBundles sslBundles,
+            ObjectProvider<FrontDoor> door) {
+        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), sslBundles, door);
     }
 }

@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.weir.health.Breaker.Permission;
+import io.weir.instance.ContinueSignal;
 import io.weir.instance.TrailingFields;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -198,7 +199,17 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
                 exchange.engine().nanoClock());
         upload = relay;
         // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
-        return out.sendObject(relay);
+        return out.sendObject(caller.expectsContinue() ? whenContinued(relay, headers, operations) : relay);
+    }
+
+    /**
+     * The body, from the moment that the backend has asked for it. The subscription to the caller's body
+     * sends {@code 100 Continue} to the caller.
+     */
+    private static Publisher<ByteBuf> whenContinued(Relay relay, HttpHeaders head, ChannelOperations<?, ?> operations) {
+        head.set(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE);
+        return relay.delaySubscription(
+                ContinueSignal.await(operations.channel()).received());
     }
 
     /**

@@ -12,7 +12,7 @@
  * connection that the backend has just closed. Reactor Netty's own retry is disabled: only the visible {@code
  * retry} decides what is sent twice.
  *
- * <p>Three handlers correct Reactor Netty's client:
+ * <p>Four handlers correct Reactor Netty's client:
  *
  * <ul>
  *   <li>Of informational answers Reactor Netty knows only 100. It mistakes a 103 for the final answer, and
@@ -20,10 +20,12 @@
  *   <li>It rewrites the request of a WebSocket handshake. {@link io.weir.instance.HandshakeHead} sends the
  *       request that the gateway has created, and {@link io.weir.instance.HandshakeAnswer} passes a refusal
  *       on.
+ *   <li>It sends a body at once. {@link io.weir.instance.ContinueSignal} waits for {@code 100 Continue} if
+ *       the caller does.
  *   <li>It cannot send trailers. {@link io.weir.instance.TrailingFields} does.
  * </ul>
  *
- * <p>Limitations: informational answers are not passed on to callers.
+ * <p>Limitations: of informational answers, only 100 is passed on to callers.
  */
 @NullMarked
 package io.weir.instance;
