@@ -104,6 +104,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
         }
     }
 
+    /** Whether the response's body is complete, and not taken yet. */
+    boolean hasCompleteBody() {
+        return completeBody != null;
+    }
+
     /** Takes the response's body; null if there is none, or if it was taken before. */
     @Nullable
     Flux<DataBuffer> takeBody() {

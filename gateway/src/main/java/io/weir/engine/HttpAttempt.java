@@ -77,13 +77,16 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     void stop() {
         Relay down = download;
         BodyAggregator aggregating = aggregator;
-        if (down != null) {
+        if (aggregating != null) {
+            aggregating.stop();
+            if (down != null) {
+                down.stop();
+            }
+        } else if (down != null) {
             if (!down.stop()) {
                 // The answer's body has no subscriber, and gets none.
                 closeConnection();
             }
-        } else if (aggregating != null) {
-            aggregating.stop();
         } else if (isHeadReceived) {
             closeConnection();
         } else {
@@ -173,6 +176,19 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
                 exchange.engine().nanoClock());
         download = relay;
         return relay;
+    }
+
+    /** The backend pauses within a small answer: it is passed on as it arrives. */
+    final void passOn(BodyAggregator body) {
+        HttpClientResponse from = response;
+        if (from == null) {
+            throw new IllegalStateException("no answer has begun");
+        }
+        int status = exchange.record().status();
+        Relay relay = new Relay(body, Long.MAX_VALUE, this, exchange.engine().nanoClock());
+        download = relay;
+        exchange.answerBegins(this, status, exchange.now());
+        exchange.record().caller().begin(status, from.responseHeaders(), relay);
     }
 
     private Publisher<Void> send(HttpClientRequest head, NettyOutbound out) {
