@@ -37,7 +37,9 @@ class BackendConfiguration {
     @Bean
     PoolFactory poolFactory(ReactorResourceFactory resources, SslBundles bundles) {
         return new PoolFactory(
-                resources.getLoopResources(), (bundle, protocol) -> sslContext(bundles.getBundle(bundle), protocol));
+                resources.getLoopResources(),
+                (bundle, protocol) -> sslContext(bundles.getBundle(bundle), protocol),
+                bundles::getBundle);
     }
 
     @Bean

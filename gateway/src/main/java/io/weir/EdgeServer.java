@@ -5,6 +5,8 @@ import io.weir.edge.ConnectionRegistry;
 import io.weir.edge.EdgeServerCustomizer;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
+import org.springframework.boot.ssl.SslBundles;
+import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 
 /**
@@ -16,10 +18,12 @@ import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory> {
 
     private final EdgeServerCustomizer edge;
+    private final SslBundles sslBundles;
     private final ObjectProvider<FrontDoor> door;
 
-    EdgeServer(EdgeServerCustomizer edge, ObjectProvider<FrontDoor> door) {
+    EdgeServer(EdgeServerCustomizer edge, SslBundles sslBundles, ObjectProvider<FrontDoor> door) {
         this.edge = edge;
+        this.sslBundles = sslBundles;
         this.door = door;
     }
 
@@ -30,6 +34,13 @@ final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebSer
 
     @Override
     public void customize(NettyReactiveWebServerFactory factory) {
+        Ssl ssl = factory.getSsl();
+        if (Ssl.isEnabled(ssl)) {
+            if (ssl.getBundle() == null && ssl.getCiphers() == null) {
+                ssl.setCiphers(CipherSuites.DEFAULT.toArray(String[]::new));
+            }
+            factory.setSslBundles(CipherSuites.byDefault(sslBundles));
+        }
         factory.addServerCustomizers(
                 edge,
                 server -> server.mapHandle(

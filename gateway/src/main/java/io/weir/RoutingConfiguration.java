@@ -25,6 +25,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.ssl.SslBundles;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.config.GlobalCorsProperties;
 import org.springframework.cloud.gateway.filter.factory.GatewayFilterFactory;
@@ -154,7 +155,11 @@ class RoutingConfiguration {
 
     @Bean
     EdgeServer edgeServer(
-            WeirProperties properties, Drain drain, EdgeRecorder recorder, ObjectProvider<FrontDoor> door) {
-        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), door);
+            WeirProperties properties,
+            Drain drain,
+            EdgeRecorder recorder,
+            SslBundles sslBundles,
+            ObjectProvider<FrontDoor> door) {
+        return new EdgeServer(new EdgeServerCustomizer(properties.edge(), drain, recorder), sslBundles, door);
     }
 }

@@ -4,10 +4,12 @@ import io.weir.config.WeirProperties;
 import io.weir.config.check.CommandLine;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 
 /** The gateway's entry point. */
-@SpringBootApplication
+// TlsConfiguration has SSL bundles that are tried before they are used, and another watch on their files.
+@SpringBootApplication(exclude = SslAutoConfiguration.class)
 @EnableConfigurationProperties(WeirProperties.class)
 public class WeirApplication {
 

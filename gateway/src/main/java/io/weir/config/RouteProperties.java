@@ -29,6 +29,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param fallback the answer in place of a refusal; off unless configured.
  * @param probe the use of this route's requests as probes of an open breaker; {@code shadow}: copies of them;
  *     {@code caller}: the requests themselves, where a request must not be repeated; default: the backend's.
+ * @param preservePath whether the backend sees the path as the caller has sent it, with empty segments,
+ *     {@code .} segments and escapes; the route is found by the normalised path all the same, and a path with
+ *     {@code ..} is refused. Not with filters that change the path.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(
@@ -39,4 +42,5 @@ public record RouteProperties(
         @Nullable @Min(1) @Max(1_000_000) Integer maxConcurrentCalls,
         @Nullable @Valid @NestedConfigurationProperty RetryProperties retry,
         @Nullable @Valid @NestedConfigurationProperty FallbackProperties fallback,
-        @Nullable RouteProbeMode probe) {}
+        @Nullable RouteProbeMode probe,
+        @DefaultValue("false") boolean preservePath) {}

@@ -8,6 +8,8 @@ import org.springframework.cloud.gateway.filter.NettyWriteResponseFilter;
 import org.springframework.cloud.gateway.route.Route;
 import org.springframework.core.Ordered;
 import org.springframework.core.io.buffer.DataBuffer;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -37,8 +39,27 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
         door.request(exchange).matched(route.getId());
         return chain.filter(exchange).then(Mono.defer(() -> {
             GeneralCaller caller = exchange.getAttribute(GeneralCaller.ATTRIBUTE);
-            Flux<DataBuffer> body = caller == null ? null : caller.takeBody();
-            return body == null ? Mono.empty() : exchange.getResponse().writeWith(body);
+            if (caller == null) {
+                return Mono.empty();
+            }
+            boolean isComplete = caller.hasCompleteBody();
+            Flux<DataBuffer> body = caller.takeBody();
+            if (body == null) {
+                return Mono.empty();
+            }
+            ServerHttpResponse response = exchange.getResponse();
+            return response.writeWith(isComplete ? body : withHeadAtOnce(body, response));
         }));
+    }
+
+    /**
+     * Makes {@code writeWith} write the head at once: it waits for the first buffer, and Reactor Netty writes
+     * no empty one. A filter that has decorated the response may take the first buffer for content, so then
+     * the head waits for the body.
+     */
+    private static Flux<DataBuffer> withHeadAtOnce(Flux<DataBuffer> body, ServerHttpResponse response) {
+        return response instanceof ServerHttpResponseDecorator
+                ? body
+                : Flux.concat(Mono.fromSupplier(() -> response.bufferFactory().wrap(new byte[0])), body);
     }
 }

@@ -6,6 +6,7 @@ import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.P
 import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.isAlreadyRouted;
 import static org.springframework.cloud.gateway.support.ServerWebExchangeUtils.setAlreadyRouted;
 
+import io.weir.edge.MalformedTargetException;
 import io.weir.engine.Engine;
 import io.weir.engine.Route;
 import io.weir.outcome.Reason;
@@ -59,6 +60,14 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
             return Mono.error(
                     new RefusalException(Refusal.of(Reason.NO_ROUTE, "route " + matched.getId() + " is gone")));
         }
+        boolean preservesPath = request.routes().pathPreserving().contains(route.id());
+        if (preservesPath) {
+            try {
+                request.inbound().target().receivedPath();
+            } catch (MalformedTargetException e) {
+                return Mono.error(new RefusalException(Refusal.of(Reason.BAD_REQUEST, e.getMessage())));
+            }
+        }
         GeneralCaller caller = new GeneralCaller(
                 engine,
                 route,
@@ -66,6 +75,7 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
                 request.arrivedAtNanos(),
                 exchange,
                 exchange.getAttributeOrDefault(PRESERVE_HOST_HEADER_ATTRIBUTE, false),
+                preservesPath,
                 door.serverTiming());
         if (!request.startExchange(caller)) {
             return Mono.empty();

@@ -104,6 +104,10 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
 
     @Override
     public String target() {
+        if (route.preservePath()) {
+            return InboundRequest.preservedTarget(
+                    inbound.target().receivedPath(), inbound.target().rawQuery());
+        }
         String path = inbound.target().path();
         if (route.path().isEmpty()) {
             return inbound.target().pathAndQuery();

@@ -16,6 +16,7 @@ import java.util.function.Consumer;
  * @param request the filters of the request's head, in order
  * @param response the filters of the response's head, in order
  * @param preserveHost whether the backend sees the caller's {@code Host}
+ * @param preservePath whether the backend sees the path as received; then {@code path} is empty
  */
 public record CompiledRoute(
         Route route,
@@ -24,7 +25,8 @@ public record CompiledRoute(
         boolean pathVariables,
         List<Consumer<HttpHeaders>> request,
         List<Consumer<HttpHeaders>> response,
-        boolean preserveHost) {
+        boolean preserveHost,
+        boolean preservePath) {
 
     /** A filter of the raw path. */
     @FunctionalInterface

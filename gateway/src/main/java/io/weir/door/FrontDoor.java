@@ -7,6 +7,7 @@ import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
 import io.weir.edge.EdgeProperties;
 import io.weir.edge.Forwarding;
+import io.weir.edge.MalformedTargetException;
 import io.weir.edge.RequestTarget;
 import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
@@ -95,7 +96,13 @@ public final class FrontDoor implements HttpHandler {
         }
         HttpServerRequest in = (HttpServerRequest) connection;
         InboundRequest inbound = inbound(in, (HttpServerResponse) connection, InboundRequest.UNREADABLE, NONE);
-        return refuse(Refusal.of(Reason.BAD_REQUEST, "a target that is no URI (expected: RFC 3986)"), inbound);
+        String detail = "a target that is no URI (expected: RFC 3986)";
+        try {
+            RequestTarget.parse(in.uri(), properties.allowEncodedSlashes());
+        } catch (IllegalArgumentException e) {
+            detail = e.getMessage();
+        }
+        return refuse(Refusal.of(Reason.BAD_REQUEST, detail), inbound);
     }
 
     @Override
@@ -117,13 +124,7 @@ public final class FrontDoor implements HttpHandler {
         }
         Routes current = routes.get();
         return switch (current.table().match(request, target.path())) {
-            case RouteTable.Compiled compiled ->
-                new CompiledCaller(
-                        engine,
-                        compiled.route(),
-                        inbound(in, out, target, COMPILED),
-                        arrivedAtNanos,
-                        properties.serverTiming());
+            case RouteTable.Compiled compiled -> serve(compiled.route(), in, out, target, arrivedAtNanos);
             case RouteTable.Other.GENERAL -> {
                 unifySpelling(in.requestHeaders());
                 InboundRequest inbound = inbound(in, out, target, GENERAL);
@@ -133,6 +134,23 @@ public final class FrontDoor implements HttpHandler {
             }
             case RouteTable.Other.NONE -> refuse(Refusal.of(Reason.NO_ROUTE, null), inbound(in, out, target, NONE));
         };
+    }
+
+    private Mono<Void> serve(
+            CompiledRoute route,
+            HttpServerRequest in,
+            HttpServerResponse out,
+            RequestTarget target,
+            long arrivedAtNanos) {
+        if (route.preservePath()) {
+            try {
+                target.receivedPath();
+            } catch (MalformedTargetException e) {
+                return refuse(Refusal.of(Reason.BAD_REQUEST, e.getMessage()), inbound(in, out, target, NONE));
+            }
+        }
+        return new CompiledCaller(
+                engine, route, inbound(in, out, target, COMPILED), arrivedAtNanos, properties.serverTiming());
     }
 
     /**

@@ -45,6 +45,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     private final InboundRequest inbound;
     private final ServerWebExchange web;
     private final boolean preserveHost;
+    private final boolean preservePath;
     private final boolean serverTiming;
     private final Exchange exchange;
     private @Nullable MonoSink<Void> head;
@@ -64,10 +65,12 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
             long arrivedAtNanos,
             ServerWebExchange web,
             boolean preserveHost,
+            boolean preservePath,
             boolean serverTiming) {
         this.inbound = inbound;
         this.web = web;
         this.preserveHost = preserveHost;
+        this.preservePath = preservePath;
         this.serverTiming = serverTiming;
         this.exchange = new Exchange(engine, route, this, arrivedAtNanos);
     }
@@ -99,6 +102,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
         if (!inbound.isTunnel() && !channel().isActive()) {
             exchange.callerLeft();
         }
+    }
+
+    /** Whether the response's body is complete, and not taken yet. */
+    boolean hasCompleteBody() {
+        return completeBody != null;
     }
 
     /** Takes the response's body; null if there is none, or if it was taken before. */
@@ -167,12 +175,15 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     /**
      * Taken from the request's URI after the filters, not from the URI that RouteToRequestUrlFilter builds:
      * that filter parses the query, loses {@code &&}, and encodes escapes a second time if the query contains
-     * {@code [}.
+     * {@code [}. A path that a filter has changed is not the received one, so it cannot be preserved.
      */
     @Override
     public String target() {
         URI uri = web.getRequest().getURI();
         String path = uri.getRawPath();
+        if (preservePath && inbound.target().path().equals(path)) {
+            return InboundRequest.preservedTarget(inbound.target().receivedPath(), uri.getRawQuery());
+        }
         return InboundRequest.target(path == null || path.isEmpty() ? "/" : path, uri.getRawQuery());
     }
 

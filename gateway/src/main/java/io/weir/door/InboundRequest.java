@@ -144,6 +144,11 @@ final class InboundRequest implements RequestFacts {
         return query == null ? merged : merged + '?' + query;
     }
 
+    /** The target for a backend that sees the path as received. */
+    static String preservedTarget(String receivedPath, @Nullable String query) {
+        return query == null ? receivedPath : receivedPath + '?' + query;
+    }
+
     /**
      * Completes the head for the backend after the route's filters.
      *

@@ -5,6 +5,7 @@ import io.weir.engine.InFlightCounter;
 import io.weir.engine.Route;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param byId the engine's routes, by id
  * @param backends the backends, by name
  * @param views the routes as the management endpoints show them
+ * @param pathPreserving the ids of routes whose backend sees the path as received
  * @param general Spring Cloud Gateway's own routes
  * @param requestsInChain counts the requests with these routes that are in Spring Cloud Gateway's filter
  *     chain, before the engine
@@ -23,6 +25,7 @@ public record Routes(
         Map<String, Route> byId,
         Map<String, Backend> backends,
         List<RouteView> views,
+        Set<String> pathPreserving,
         GeneralRoutes general,
         InFlightCounter requestsInChain) {
 

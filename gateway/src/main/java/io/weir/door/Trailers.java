@@ -1,6 +1,7 @@
 package io.weir.door;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.edge.TrailerFields;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -17,6 +18,9 @@ final class Trailers {
     static Consumer<HttpHeaders> adding(HttpHeaders trailers) {
         return target -> {
             for (Map.Entry<String, String> field : trailers) {
+                if (TrailerFields.belongsToHead(field.getKey())) {
+                    continue;
+                }
                 try {
                     target.add(field.getKey(), field.getValue());
                 } catch (IllegalArgumentException e) {

@@ -5,17 +5,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A host with an optional port, as in {@code Host}, {@code :authority} and absolute-form targets (RFC 3986,
- * 3.2).
+ * 3.2). A comma is refused, although a host's name may contain one: some readers take it for a list.
  */
 final class Authority {
 
+    private static final int LARGEST_PORT = 65_535;
     private static final boolean[] HOST_CHARS = new boolean[128];
 
     static {
         Arrays.fill(HOST_CHARS, 'a', 'z' + 1, true);
         Arrays.fill(HOST_CHARS, 'A', 'Z' + 1, true);
         Arrays.fill(HOST_CHARS, '0', '9' + 1, true);
-        for (char c : "-._~%!$&'()*+,;=".toCharArray()) {
+        for (char c : "-._~%!$&'()*+;=".toCharArray()) {
             HOST_CHARS[c] = true;
         }
     }
@@ -23,8 +24,8 @@ final class Authority {
     private Authority() {}
 
     /**
-     * Whether the text is a host name or an address, optionally followed by a port of at most five digits,
-     * without user information.
+     * Whether the text is a host name or an address, optionally followed by a port of at most 65535, without
+     * user information.
      */
     static boolean isValid(CharSequence authority) {
         int length = authority.length();
@@ -41,12 +42,17 @@ final class Authority {
         if (authority.charAt(hostEnd) != ':') {
             return false;
         }
+        int port = 0;
         for (int i = hostEnd + 1; i < length; i++) {
             if (!isDigit(authority.charAt(i))) {
                 return false;
             }
+            port = 10 * port + (authority.charAt(i) - '0');
+            if (port > LARGEST_PORT) {
+                return false;
+            }
         }
-        return length - hostEnd - 1 <= 5;
+        return true;
     }
 
     /** The port's digits; null if there is no port. */

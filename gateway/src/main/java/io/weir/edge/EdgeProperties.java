@@ -16,7 +16,7 @@ import org.springframework.util.unit.DataSize;
  *     once.
  * @param maxUriLength length of the request line; 256B to 1MB; over it: 414.
  * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.
- * @param maxHeaderCount number of header fields; 1 to 10000; over it: 431.
+ * @param maxHeaderCount number of header fields, and of trailers; 1 to 10000; over it: 431.
  * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, never buffered,
  *     so this limit protects the backends.
  * @param maxConcurrentStreams streams at once on an HTTP/2 connection; 1 to 10000.

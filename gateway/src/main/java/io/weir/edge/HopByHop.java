@@ -18,8 +18,10 @@ import java.util.Set;
  * carry a deadline, identify the request, or control caches. Every other named field is removed.
  *
  * <p>{@code TE} is reduced to {@code trailers}, because trailers are passed on; without that value it is
- * removed. {@code Expect} is not passed on, because the gateway handles it. {@code Proxy-Authorization} and
- * {@code Proxy-Authenticate} belong to a client and its forward proxy, and the gateway is none.
+ * removed. {@code Expect} is removed here; the engine sets {@code 100-continue} again, so that the backend
+ * decides whether it wants the body. {@code Proxy-Authorization} belongs
+ * to a client and its forward proxy, and the gateway is none. {@code Proxy-Authenticate} is passed on: a 407
+ * must have one (RFC 9110, 15.5.8), and the gateway passes on every status.
  */
 public final class HopByHop {
 
@@ -35,7 +37,6 @@ public final class HopByHop {
     private static final AsciiString[] REMOVED = {
         KEEP_ALIVE,
         PROXY_CONNECTION,
-        HttpHeaderNames.PROXY_AUTHENTICATE,
         HttpHeaderNames.PROXY_AUTHORIZATION,
         HttpHeaderNames.TRANSFER_ENCODING,
         HttpHeaderNames.UPGRADE,

@@ -1,7 +1,14 @@
 package io.weir.edge;
 
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
 import io.weir.outcome.Refusal;
+import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,6 +52,8 @@ final class Http1ConnectionState {
 
     /** Requests that were passed on and whose responses are incomplete. */
     private int openRequests;
+    /** Of the open requests whose response has not begun. */
+    private final ArrayDeque<HttpMethod> methods = new ArrayDeque<>();
     /** The request whose body is still arriving. */
     private @Nullable HttpRequest arriving;
 
@@ -124,6 +133,7 @@ final class Http1ConnectionState {
         arriving = request;
         arrivedBytes = 0;
         openRequests++;
+        methods.add(request.method());
     }
 
     void closeRequested() {
@@ -158,8 +168,23 @@ final class Http1ConnectionState {
         return response != Response.NONE;
     }
 
-    void responseBegins(boolean keepsAlive) {
+    /**
+     * The final response to the oldest open request begins. Reactor Netty writes it in the version of the
+     * request, and needs a length or chunks even in the response to a HEAD.
+     */
+    void responseBegins(HttpResponse head) {
+        boolean keepsAlive = HttpUtil.isKeepAlive(head);
         response = keepsAlive ? Response.WRITING : Response.WRITING_LAST;
+        if (HttpVersion.HTTP_1_0.equals(head.protocolVersion())) {
+            // The version of a response is the highest of its sender (RFC 9110, 2.5).
+            head.setProtocolVersion(HttpVersion.HTTP_1_1);
+            if (!keepsAlive) {
+                head.headers().set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
+            }
+        }
+        if (HttpMethod.HEAD.equals(methods.poll())) {
+            head.headers().remove(HttpHeaderNames.TRANSFER_ENCODING);
+        }
     }
 
     /** The response in progress is complete; returns whether it is the connection's last one. */

@@ -28,9 +28,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.netty.NettyPipeline;
 
 /**
- * Enforces the edge's rules on an HTTP/1 connection, between the codec and Reactor Netty.
- * {@link Http1RequestChecks} decides about a request, {@link Http1ConnectionState} about the connection; this
- * handler does the I/O.
+ * Enforces the edge's rules on an HTTP/1 connection, between the codec and Reactor Netty. {@link
+ * Http1RequestChecks} decides about a request, {@link Http1ConnectionState} about the connection.
  *
  * <p>It is necessary because Reactor Netty answers malformed requests itself, completes a half-written
  * response when the request's body turns out to be malformed, and reads an unwanted body without a bound.
@@ -109,7 +108,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         connection.cancelTimeout();
         state.requestArrived(request);
-        context.fireChannelRead(request);
+        context.fireChannelRead(request.setUri(TargetEncoder.encode(request.uri())));
     }
 
     private void onContent(ChannelHandlerContext context, HttpContent content) {
@@ -123,12 +122,14 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             }
         } else if (state.isBehindLastRequest()) {
             content.release();
-        } else if (content.decoderResult().isFailure()) {
-            Refusal bad = Http1RequestChecks.refusalOf(content.decoderResult().cause(), rules);
-            content.release();
-            onMalformedBody(bad);
         } else {
-            onBody(context, content, isLast);
+            Refusal bad = Http1RequestChecks.check(content, rules);
+            if (bad == null) {
+                onBody(context, content, isLast);
+            } else {
+                content.release();
+                onMalformedBody(bad);
+            }
         }
     }
 
@@ -166,7 +167,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             context.write(message, promise);
         } else {
             if (message instanceof HttpResponse response) {
-                state.responseBegins(HttpUtil.isKeepAlive(response));
+                state.responseBegins(response);
             }
             if (message instanceof LastHttpContent) {
                 writeEnd(context, message, promise);

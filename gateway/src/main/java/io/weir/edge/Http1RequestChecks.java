@@ -2,6 +2,7 @@ package io.weir.edge;
 
 import io.netty.handler.codec.DecoderResult;
 import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -9,6 +10,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.weir.outcome.Reason;
@@ -56,6 +58,16 @@ final class Http1RequestChecks {
             return Refusal.of(Reason.BAD_REQUEST, abbreviate(framing));
         }
         return checkHost(headers, isSame(version, HttpVersion.HTTP_1_0));
+    }
+
+    /** The refusal of a part of a body, or of the trailers behind it; null if it may be passed on. */
+    static @Nullable Refusal check(HttpContent content, EdgeRules rules) {
+        if (content.decoderResult().isFailure()) {
+            return refusalOf(content.decoderResult().cause(), rules);
+        }
+        return content instanceof LastHttpContent last
+                ? RequestChecks.checkFieldCount(last.trailingHeaders().size(), rules)
+                : null;
     }
 
     private static @Nullable Refusal checkHost(HttpHeaders headers, boolean isOptional) {

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * and ends.
  *
  * <p>It finds errors that the decoder tolerates and hides from later handlers: folded fields (RFC 9112, 5.2)
- * and carriage returns without a line feed (2.2), which other parsers may read differently. It also knows
- * when a head has begun, so that the head's timeout can start.
+ * carriage returns without a line feed (2.2), and tabs in a request line (3), which other parsers may read
+ * differently. It also knows when a head has begun, so that the head's timeout can start.
  *
  * <p>In a head, it looks at the ends of lines only. It does not decide how a body is framed: it passes the
  * bytes up to the end of a head to the decoder, and reads the framing from the connection's state. So scanner
@@ -29,7 +29,9 @@ final class Http1Scanner extends ChannelDuplexHandler {
     private enum Position {
         /** Before a head; empty lines are skipped. */
         START,
-        /** In a line of a head. */
+        /** In the first line of a head. */
+        REQUEST_LINE,
+        /** In another line of a head. */
         LINE,
         /** After the carriage return that ends a line of a head. */
         LINE_FEED,
@@ -57,6 +59,8 @@ final class Http1Scanner extends ChannelDuplexHandler {
     private static final int STOP = -1;
 
     private static final String BARE_CR = "head: a bare carriage return (expected: a line feed behind it)";
+    private static final String OTHER_SEPARATOR = "request line: a tab or form feed (expected: single spaces)";
+    private static final byte VERTICAL_TAB = 0x0b;
     private static final String FOLDED_FIELD = "head: a line that begins with a space (expected: no folded fields)";
 
     private final Http1Guard guard;
@@ -85,7 +89,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
     /** Whether a head has begun and not ended. */
     boolean isInHead() {
         return switch (position) {
-            case LINE, LINE_FEED, LINE_START, END -> !chunked;
+            case REQUEST_LINE, LINE, LINE_FEED, LINE_START, END -> !chunked;
             default -> false;
         };
     }
@@ -119,7 +123,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
         int end = in.writerIndex();
         while (index < end) {
             index = switch (position) {
-                case START, LINE, LINE_FEED, LINE_START, END -> scanHead(context, in, index, end);
+                case START, REQUEST_LINE, LINE, LINE_FEED, LINE_START, END -> scanHead(context, in, index, end);
                 case LOST -> end;
                 default -> scanBody(in, index, end);
             };
@@ -134,8 +138,11 @@ final class Http1Scanner extends ChannelDuplexHandler {
      * Scans a part of a head or of trailers; returns the index of the next byte to scan, or {@link #STOP}.
      */
     private int scanHead(ChannelHandlerContext context, ByteBuf in, int index, int end) {
-        if (position == Position.LINE) {
+        if (position == Position.LINE || position == Position.REQUEST_LINE) {
             int cr = in.indexOf(index, end, (byte) '\r');
+            if (position == Position.REQUEST_LINE && hasOtherSeparator(in, index, cr < 0 ? end : cr)) {
+                return refuse(in, OTHER_SEPARATOR);
+            }
             if (cr < 0) {
                 return end;
             }
@@ -169,10 +176,17 @@ final class Http1Scanner extends ChannelDuplexHandler {
                 if (b == '\r' || b == '\n') {
                     return index + 1;
                 }
-                position = Position.LINE;
+                position = Position.REQUEST_LINE;
                 return index;
             }
         }
+    }
+
+    /** Whether a request line contains white space that the decoder takes for a space. */
+    private static boolean hasOtherSeparator(ByteBuf in, int index, int end) {
+        return in.indexOf(index, end, (byte) '\t') >= 0
+                || in.indexOf(index, end, VERTICAL_TAB) >= 0
+                || in.indexOf(index, end, (byte) '\f') >= 0;
     }
 
     /** Scans a part of a body; returns the index of the next byte to scan. */

@@ -108,6 +108,9 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             onRequest(context, head);
             return;
         }
+        if (message instanceof Http2HeadersFrame trailers && refusesTrailers(context, trailers)) {
+            return;
+        }
         if (message instanceof Http2DataFrame data
                 && unfinished.exceedsLimit(data.stream(), data.content().readableBytes())) {
             abandon(context, data.stream());
@@ -126,10 +129,33 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         if (bad != null) {
             refuse(context, head, bad);
         } else {
+            encodeIllegalPath(head.headers());
             context.fireChannelRead(head);
         }
         if (!goingAway && rules.drain().isClosingConnections()) {
             drain();
+        }
+    }
+
+    /**
+     * Resets a stream with too many trailers. The response may have begun, so there is no other answer; the
+     * exchange ends as if the caller had left.
+     */
+    private boolean refusesTrailers(ChannelHandlerContext context, Http2HeadersFrame trailers) {
+        Refusal bad = Http2RequestChecks.checkTrailers(trailers.headers(), rules);
+        if (bad == null) {
+            return false;
+        }
+        connection.reportRefusal(bad.reason(), null, null, 0);
+        reset(context, trailers.stream(), Http2Error.ENHANCE_YOUR_CALM);
+        return true;
+    }
+
+    private static void encodeIllegalPath(Http2Headers head) {
+        String received = head.path().toString();
+        String encoded = TargetEncoder.encode(received);
+        if (!encoded.equals(received)) {
+            head.path(encoded);
         }
     }
 

@@ -63,6 +63,11 @@ final class Http2RequestChecks {
         return checkAuthority(headers);
     }
 
+    /** The refusal of trailers; null if they may be passed on. */
+    static @Nullable Refusal checkTrailers(Http2Headers trailers, EdgeRules rules) {
+        return RequestChecks.checkFieldCount(trailers.size(), rules);
+    }
+
     /**
      * Requires one authority, in {@code :authority} or in {@code Host}; if both are present, they must be
      * equal.

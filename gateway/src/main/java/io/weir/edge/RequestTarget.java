@@ -16,8 +16,12 @@ import org.jspecify.annotations.Nullable;
  * characters that are not visible ASCII; encoded slashes or backslashes unless they are allowed. Dot segments
  * beside encoded slashes are refused even then.
  *
- * <p>The query is forwarded unchanged, because signatures cover it; only characters that would break a
- * request line are refused. A fragment is dropped.
+ * <p>The query is forwarded unchanged, because signatures cover it, except that {@link TargetEncoder} has
+ * encoded characters that no URI may contain. Characters that would break a request line are refused. So is a
+ * fragment: no client sends one, and a reader that drops it sees another path than one that does not.
+ *
+ * <p>A route may ask for the {@linkplain #receivedPath() path as received}. It is matched by its normalised
+ * path all the same.
  *
  * <p>Almost every target is normalised already. One scan detects that, and allocates nothing except this
  * object, and the path if there is a query.
@@ -34,6 +38,7 @@ public final class RequestTarget {
     private static final byte[] CLASSES = new byte[128];
     private static final boolean[] UNRESERVED = new boolean[128];
     private static final char[] HEX = "0123456789ABCDEF".toCharArray();
+    private static final String NO_FRAGMENT = "no fragment";
     private static final String TARGET_EXPECTED = "a path, or a URI of http or https with a host";
 
     static {
@@ -49,15 +54,16 @@ public final class RequestTarget {
         CLASSES['/'] = SLASH;
         CLASSES['%'] = PERCENT;
         CLASSES['?'] = PATH_END;
-        CLASSES['#'] = PATH_END;
     }
 
     private final String path;
+    private final String receivedPath;
     private final String pathAndQuery;
     private final @Nullable String authority;
 
-    private RequestTarget(String path, String pathAndQuery, @Nullable String authority) {
+    private RequestTarget(String path, String receivedPath, String pathAndQuery, @Nullable String authority) {
         this.path = path;
+        this.receivedPath = receivedPath;
         this.pathAndQuery = pathAndQuery;
         this.authority = authority;
     }
@@ -85,6 +91,24 @@ public final class RequestTarget {
         }
         String origin = rawTarget.substring(end);
         return parseOrigin(origin.startsWith("/") ? origin : "/" + origin, authority, allowEncodedSlashes);
+    }
+
+    /**
+     * The path as received, with its empty segments, dot segments and escapes.
+     *
+     * @throws MalformedTargetException if it contains {@code ..} in any spelling: a backend that reads it
+     *     differently would serve another path than the one whose route was chosen
+     */
+    public String receivedPath() {
+        if (!receivedPath.equals(path)) {
+            String decoded = receivedPath.replace("%2e", ".").replace("%2E", ".") + "/";
+            int parent = decoded.indexOf("/../");
+            if (parent >= 0) {
+                throw new MalformedTargetException(
+                        "path", receivedPath, receivedPath.length(), "no .., because the path is preserved");
+            }
+        }
+        return receivedPath;
     }
 
     /** The normalised path; it begins with a slash. */
@@ -151,31 +175,35 @@ public final class RequestTarget {
                             "path",
                             target,
                             i + 1,
-                            c == '\\' ? "no backslash" : "visible ASCII characters, others percent-encoded");
+                            switch (c) {
+                                case '\\' -> "no backslash";
+                                case '#' -> NO_FRAGMENT;
+                                default -> "visible ASCII characters, others percent-encoded";
+                            });
             }
         }
-        int end = i < length && target.charAt(i) == '?' ? queryEnd(target, i + 1) : i;
+        if (i < length) {
+            checkQuery(target, i + 1);
+        }
+        String received = i == length ? target : target.substring(0, i);
         if (clean) {
-            String whole = end == length ? target : target.substring(0, end);
-            return new RequestTarget(i == end ? whole : target.substring(0, i), whole, authority);
+            return new RequestTarget(received, received, target, authority);
         }
         String path = new Normalizer(target, i, allowEncodedSlashes).normalize();
-        return new RequestTarget(path, i == end ? path : path + target.substring(i, end), authority);
+        return new RequestTarget(path, received, i == length ? path : path + target.substring(i), authority);
     }
 
-    /** The index of the end of the query: the start of a fragment, or the end of the target. */
-    private static int queryEnd(String target, int from) {
+    private static void checkQuery(String target, int from) {
         for (int i = from; i < target.length(); i++) {
             char c = target.charAt(i);
             if (c == '#') {
-                return i;
+                throw new MalformedTargetException("query", target, i + 1, NO_FRAGMENT);
             }
             if (c <= ' ' || c >= 0x7f) {
                 throw new MalformedTargetException(
                         "query", target, i + 1, "visible ASCII characters, others percent-encoded");
             }
         }
-        return target.length();
     }
 
     /** Whether a segment may be a dot segment, or is empty and not the last one. */
@@ -212,7 +240,8 @@ public final class RequestTarget {
                 && !(value < 128 && UNRESERVED[value]);
     }
 
-    private static int hex(char c) {
+    /** The value of a hexadecimal digit; -1 for any other character. */
+    static int hex(char c) {
         if (c >= '0' && c <= '9') {
             return c - '0';
         }

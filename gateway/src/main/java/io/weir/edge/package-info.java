@@ -7,7 +7,8 @@
  * <ul>
  *   <li><b>Requests that gateway and backend read differently</b> (smuggling, traversal): a path has one
  *       spelling or is refused; a request has one {@code Host} and one framing, no folded fields, no bare
- *       carriage returns, and no {@code CONNECT}. See {@link io.weir.edge.RequestTarget}.
+ *       carriage returns, no tabs between the parts of the request line, and no {@code CONNECT}. See
+ *       {@link io.weir.edge.RequestTarget}.
  *   <li><b>Callers that occupy connections</b>: a head that stalls or drips is refused at one deadline that
  *       no byte prolongs. Idle connections and connections over the limit are closed. A refusal that its
  *       caller does not take is broken off.
@@ -55,7 +56,9 @@
  *   <li>Timers are lazy: a connection has one task, which schedules itself again. Reactor Netty's own idle
  *       timeout costs a handler and a task per request, and stays off.
  *   <li>{@code ..} above the root is refused, not clamped, because only attackers send it. Queries are left
- *       alone, because signatures cover them.
+ *       alone, because signatures cover them. Only characters that no URI may contain are encoded, in the
+ *       guards: browsers send them, and Spring's parser, like those of many backends, refuses them.
+ *   <li>A fragment is refused. No client sends one, and readers that drop it disagree with those that do not.
  *   <li>End-to-end fields are kept even if {@code Connection} names them. See {@link io.weir.edge.HopByHop}.
  *   <li>{@code Connection: close} in a request that waits behind others is hidden from Reactor Netty until
  *       that request is answered. Its {@code HttpTrafficHandler} (1.3.8) has one {@code persistentConnection}
@@ -100,6 +103,7 @@
  * <ul>
  *   <li>The codec reports a violation of HTTP/2 without a method and a target. A header list that is too
  *       large for the codec is reported as a bad request, although the caller receives 431.
+ *   <li>An HTTP/2 stream with too many trailers is reset; on HTTP/1, the answer is a 431 if none has begun.
  *   <li>A malformed chunked body ends in a 400 from the edge; its exchange, if it has begun, ends as if the
  *       caller had left. If the response has begun, the connection is reset.
  *   <li>If one read contains more pipelined requests than Netty's codec holds, the connection ends after the

@@ -2,6 +2,8 @@ package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.outcome.Refusal;
@@ -31,6 +33,11 @@ public interface Caller {
 
     /** Whether the request has a body. */
     boolean hasBody();
+
+    /** Whether the caller waits for {@code 100 Continue} before it sends the body. */
+    default boolean expectsContinue() {
+        return headers().contains(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE, true);
+    }
 
     /**
      * The request's body: byte buffers or holders of them, lent for the time of {@code onNext}, or {@link

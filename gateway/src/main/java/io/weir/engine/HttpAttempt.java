@@ -8,6 +8,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpStatusClass;
+import io.weir.instance.ContinueSignal;
 import io.weir.instance.Failures;
 import io.weir.instance.TrailingFields;
 import io.weir.outcome.Problem;
@@ -83,15 +84,18 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     void stop() {
         Relay down = download;
         BodyAggregator aggregating = aggregator;
-        if (down != null) {
+        if (aggregating != null) {
+            aggregating.stop();
+            if (down != null) {
+                down.stop();
+            }
+        } else if (down != null) {
             if (!down.stop()) {
                 // The answer's body has no subscriber, and gets none.
                 closeConnection();
             } else if (endsEarly) {
                 runOnConnectionLoop(down::endEarly);
             }
-        } else if (aggregating != null) {
-            aggregating.stop();
         } else if (isHeadReceived) {
             closeConnection();
         } else {
@@ -201,6 +205,19 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         return relay;
     }
 
+    /** The backend pauses within a small answer: it is passed on as it arrives. */
+    final void passOn(BodyAggregator body) {
+        HttpClientResponse from = response;
+        if (from == null) {
+            throw new IllegalStateException("no answer has begun");
+        }
+        int status = exchange.record().status();
+        Relay relay = new Relay(body, Long.MAX_VALUE, this, exchange.engine().nanoClock());
+        download = relay;
+        exchange.answerBegins(this, status, exchange.now());
+        exchange.record().caller().begin(status, from.responseHeaders(), relay);
+    }
+
     private Publisher<Void> send(HttpClientRequest head, NettyOutbound out) {
         ChannelOperations<?, ?> operations = (ChannelOperations<?, ?>) head;
         connected(operations);
@@ -225,7 +242,17 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
                 exchange.engine().nanoClock());
         upload = relay;
         // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
-        return out.sendObject(relay);
+        return out.sendObject(caller.expectsContinue() ? whenContinued(relay, headers, operations) : relay);
+    }
+
+    /**
+     * The body, from the moment that the backend has asked for it. The subscription to the caller's body
+     * sends {@code 100 Continue} to the caller.
+     */
+    private static Publisher<ByteBuf> whenContinued(Relay relay, HttpHeaders head, ChannelOperations<?, ?> operations) {
+        head.set(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE);
+        return relay.delaySubscription(
+                ContinueSignal.await(operations.channel()).received());
     }
 
     /**

@@ -36,7 +36,10 @@
  * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.HealthEvidence} (its
  * outcome for the backend's health), {@link io.weir.engine.RetryDecider}, and {@link
  * io.weir.engine.AttemptTimeout}. {@link io.weir.engine.Relay} passes a body on as it arrives; {@link
- * io.weir.engine.BodyAggregator} collects a small answer.
+ * io.weir.engine.BodyAggregator} collects a small answer, which then costs one write. An answer that is
+ * incomplete after 5 to 10 ms is passed on as it arrives: its reader may wait for the head or for a part, and
+ * a backend that pauses needs no saved writes. {@link io.weir.engine.PauseDetector} finds such answers with
+ * one task for each event loop. Once the head is passed on, a late answer is broken off instead of refused.
  *
  * <p>Why a state machine and not a chain of operators: a cancellation, a failure, a time-out and a completion
  * can arrive at any moment and on any thread, and every permit, permission, connection and buffer must be

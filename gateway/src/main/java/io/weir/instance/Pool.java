@@ -25,6 +25,9 @@ import reactor.netty.resources.LoopResources;
 /** A backend's own connections, and the HTTP client that uses them. Thread-safe. */
 public final class Pool {
 
+    /** The name of the handler that drops informational answers. */
+    static final String INFORMATIONAL_FILTER = "weir.informational";
+
     private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
     /**
      * The time for a TLS handshake, unless the connect time-out is longer: it takes time of the processor at
@@ -114,7 +117,7 @@ public final class Pool {
     }
 
     private static void dropInformational(Channel channel) {
-        channel.pipeline().addBefore(NettyPipeline.ReactiveBridge, "weir.informational", new InformationalFilter());
+        channel.pipeline().addBefore(NettyPipeline.ReactiveBridge, INFORMATIONAL_FILTER, new InformationalFilter());
     }
 
     private static HttpClient secured(HttpClient client, SslContext tls, ConnectionProperties properties) {

@@ -20,7 +20,7 @@
  * <p>{@link io.weir.instance.Failures} tells the backend's failures from the gateway's own: a pool that gives
  * no connection, and a machine without files, ports or memory, are no evidence against the backend.
  *
- * <p>Three handlers correct Reactor Netty's client:
+ * <p>Four handlers correct Reactor Netty's client:
  *
  * <ul>
  *   <li>Of informational answers Reactor Netty knows only 100. It mistakes a 103 for the final answer, and
@@ -28,13 +28,15 @@
  *   <li>It rewrites the request of a WebSocket handshake. {@link io.weir.instance.HandshakeHead} sends the
  *       request that the gateway has created, and {@link io.weir.instance.HandshakeAnswer} passes a refusal
  *       on.
+ *   <li>It sends a body at once. {@link io.weir.instance.ContinueSignal} waits for {@code 100 Continue} if
+ *       the caller does.
  *   <li>It cannot send trailers. {@link io.weir.instance.TrailingFields} does.
  * </ul>
  *
  * <p>{@link io.weir.instance.InformationalFilter} also marks gRPC answers that end with their head, so that
  * they reach the caller as one frame.
  *
- * <p>Limitations: informational answers are not passed on to callers.
+ * <p>Limitations: of informational answers, only 100 is passed on to callers.
  */
 @NullMarked
 package io.weir.instance;

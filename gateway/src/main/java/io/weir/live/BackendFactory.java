@@ -69,6 +69,7 @@ public final class BackendFactory {
      * @param plan receives the steps that undo the creation
      */
     ManagedBackend create(String name, BackendProperties properties, int permits, BackendPlan plan) {
+        @Nullable Object sslBundle = pools.sslBundle(properties);
         Pool pool = pool(name, properties, plan);
         QueueingBulkhead bulkhead =
                 new QueueingBulkhead(permits, properties.bulkhead().queueCapacity());
@@ -109,7 +110,14 @@ public final class BackendFactory {
                 serviceTime,
                 meters);
         return new ManagedBackend(
-                properties, settings, backend, limit, registered, meters, prober(backend, properties));
+                properties,
+                settings,
+                backend,
+                limit,
+                registered,
+                meters,
+                sslBundle,
+                prober(backend, properties));
     }
 
     /**
@@ -121,7 +129,8 @@ public final class BackendFactory {
     ManagedBackend createSuccessor(ManagedBackend before, BackendProperties properties, int permits, BackendPlan plan) {
         Backend old = before.backend();
         String name = old.name();
-        Pool pool = PoolFactory.isReusable(before.properties(), properties) ? old.pool() : pool(name, properties, plan);
+        @Nullable Object sslBundle = pools.sslBundle(properties);
+        Pool pool = pools.isReusable(before, properties) ? old.pool() : pool(name, properties, plan);
         RetryBudget retryBudget =
                 properties.retryBudget().equals(before.properties().retryBudget())
                         ? old.retryBudget()
@@ -143,7 +152,13 @@ public final class BackendFactory {
                 before.limit(),
                 before.registeredBulkhead(),
                 before.meters(),
+                sslBundle,
                 prober(backend, properties));
+    }
+
+    /** Whether a backend's connections use the present SSL bundle. */
+    boolean isCurrent(ManagedBackend backend) {
+        return pools.isCurrent(backend);
     }
 
     private static BackendSettings backendSettings(String name, BackendProperties properties) {

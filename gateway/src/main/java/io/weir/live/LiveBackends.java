@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>Bulkheads are resized in place.
  *   <li>The health stays. With other properties of the circuit breaker it starts closed again, unless an
  *       operator has forced its state.
- *   <li>A pool is replaced if the address, the protocol or the connection's properties differ.
+ *   <li>A pool is replaced if the address, the protocol, the connection's properties or the content of its
+ *       SSL bundle differ.
  *   <li>Meters follow the parts, so that their time series continue.
  * </ul>
  *
@@ -69,7 +70,7 @@ public final class LiveBackends {
         if (before == null) {
             return factory.create(name, next, share(next.bulkhead()).permits(), plan);
         }
-        if (before.properties().equals(next)) {
+        if (before.properties().equals(next) && factory.isCurrent(before)) {
             return before;
         }
         return factory.createSuccessor(before, next, share(next.bulkhead()).permits(), plan);

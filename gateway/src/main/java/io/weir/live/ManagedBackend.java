@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param limit its limit on calls
  * @param registeredBulkhead its bulkhead's entry in Resilience4j's registry
  * @param meters its meters
+ * @param sslBundle the SSL bundle that the backend's pool was created with; null: none
  * @param prober probes its health path or health service; null: callers' requests are the probes
  */
 record ManagedBackend(
@@ -27,6 +28,7 @@ record ManagedBackend(
         LimitInForce limit,
         RegisteredBulkhead registeredBulkhead,
         BackendMeters meters,
+        @Nullable Object sslBundle,
         @Nullable HealthProber prober) {
 
     void startProber() {

@@ -7,6 +7,7 @@ import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.QueueingBulkhead;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
 
@@ -15,6 +16,7 @@ public final class PoolFactory {
 
     private final LoopResources loops;
     private final BiFunction<String, UpstreamProtocol, SslContext> sslContexts;
+    private final Function<String, Object> sslBundles;
 
     /**
      * A factory.
@@ -22,10 +24,15 @@ public final class PoolFactory {
      * @param loops the event loops, shared with the server
      * @param sslContexts creates the TLS context of an SSL bundle, by the bundle's name and the backend's
      *     protocol
+     * @param sslBundles the present SSL bundle of a name: another object after each rotation
      */
-    public PoolFactory(LoopResources loops, BiFunction<String, UpstreamProtocol, SslContext> sslContexts) {
+    public PoolFactory(
+            LoopResources loops,
+            BiFunction<String, UpstreamProtocol, SslContext> sslContexts,
+            Function<String, Object> sslBundles) {
         this.loops = loops;
         this.sslContexts = sslContexts;
+        this.sslBundles = sslBundles;
     }
 
     /** A pool without connections yet. */
@@ -61,9 +68,26 @@ public final class PoolFactory {
                 + properties.maxStreams();
     }
 
-    /** Whether a pool that was created from {@code before} also fits {@code after}. */
-    static boolean isReusable(BackendProperties before, BackendProperties after) {
-        return before.uri().equals(after.uri())
+    /**
+     * The present SSL bundle of a backend; null: none is configured. Read before the pool is created: a
+     * rotation in between then makes the pool outdated.
+     */
+    @Nullable
+    Object sslBundle(BackendProperties properties) {
+        String bundle = properties.connection().sslBundle();
+        return bundle == null ? null : sslBundles.apply(bundle);
+    }
+
+    /** Whether a backend's pool uses the present SSL bundle. */
+    boolean isCurrent(ManagedBackend backend) {
+        return backend.sslBundle() == sslBundle(backend.properties());
+    }
+
+    /** Whether the pool of a backend also fits {@code after}. */
+    boolean isReusable(ManagedBackend backend, BackendProperties after) {
+        BackendProperties before = backend.properties();
+        return isCurrent(backend)
+                && before.uri().equals(after.uri())
                 && before.protocol() == after.protocol()
                 && before.connection().equals(after.connection());
     }

@@ -23,9 +23,11 @@ import io.weir.retry.RetryPolicy;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
@@ -40,7 +42,8 @@ public final class RoutesFactory {
     /** Only Spring Cloud Gateway can match a route that was created in code: it may match any request. */
     private static final RouteMatcher ANY_REQUEST = new RouteMatcher(List.of(), List.of(), List.of(), false);
 
-    private static final RouteProperties DEFAULTS = new RouteProperties(null, Mode.REQUEST, null, null, null, null);
+    private static final RouteProperties DEFAULTS =
+            new RouteProperties(null, Mode.REQUEST, null, null, null, null, false);
 
     private final GeneralRoutesFactory generalRoutes;
     private final RouteCompiler compiler;
@@ -80,7 +83,7 @@ public final class RoutesFactory {
             return compilation == null ? "made in code" : compilation.why();
         }
 
-        RouteTable.Entry entry(@Nullable Route route, boolean compiled) {
+        RouteTable.Entry entry(@Nullable Route route, boolean compiled, boolean preservePath) {
             if (compilation == null) {
                 return new RouteTable.Entry(ANY_REQUEST, null);
             }
@@ -96,7 +99,8 @@ public final class RoutesFactory {
                             compilation.pathVariables(),
                             compilation.request(),
                             compilation.response(),
-                            compilation.preserveHost()));
+                            compilation.preserveHost(),
+                            preservePath));
         }
     }
 
@@ -172,6 +176,7 @@ public final class RoutesFactory {
             List<RouteTable.Entry> entries = new ArrayList<>();
             Map<String, Route> byId = new LinkedHashMap<>();
             List<RouteView> views = new ArrayList<>();
+            Set<String> pathPreserving = new HashSet<>();
             for (PlannedRoute planned : plan.routes) {
                 String id = planned.source().id();
                 String whyGeneral = planned.whyGeneral();
@@ -183,13 +188,18 @@ public final class RoutesFactory {
                     byId.put(id, route);
                 }
                 views.add(new RouteView(id, backend == null ? null : backend.name(), door, whyGeneral));
-                entries.add(planned.entry(route, compiled));
+                boolean preservePath = properties.getOrDefault(id, DEFAULTS).preservePath();
+                if (preservePath) {
+                    pathPreserving.add(id);
+                }
+                entries.add(planned.entry(route, compiled, preservePath));
             }
             return new Routes(
                     new RouteTable(entries),
                     byId,
                     backends,
                     List.copyOf(views),
+                    Set.copyOf(pathPreserving),
                     plan.general.routes(),
                     new InFlightCounter());
         }

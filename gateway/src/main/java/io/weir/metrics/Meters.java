@@ -289,6 +289,31 @@ public enum Meters {
             Kind.GAUGE,
             "seconds",
             "Time when the configuration in force was applied, in seconds since 1970."),
+    /** The end of the validity of each certificate in use. */
+    TLS_EXPIRES_AT(
+            "weir.tls.expires.at",
+            Kind.GAUGE,
+            "seconds",
+            "Time when a certificate of an SSL bundle expires, in seconds since 1970; of a chain, the"
+                    + " certificate that expires first. The tag store is key or trust, certificate is the alias.",
+            "bundle",
+            "store",
+            "certificate"),
+    /** Replacements of certificates. */
+    TLS_ROTATIONS(
+            "weir.tls.rotations",
+            Kind.COUNTER,
+            null,
+            "Changes of the files of an SSL bundle, by result: applied, refused.",
+            "bundle",
+            "result"),
+    /** Shows that the files of a bundle need a correction. */
+    TLS_REFUSED(
+            "weir.tls.refused",
+            Kind.GAUGE,
+            null,
+            "1 while the files of an SSL bundle hold material that was refused; the previous one stays in use.",
+            "bundle"),
     /** The divisor of limits of scope cluster. */
     CLUSTER_GATEWAYS(
             "weir.cluster.gateways",

@@ -189,6 +189,26 @@ public final class LiveConfiguration implements OperatorChanges {
         }
     }
 
+    /**
+     * Replaces the connections to backends whose SSL bundle has been rotated. Calls under way end on the
+     * connections that they have. Nothing else changes.
+     */
+    public synchronized void renewConnections() {
+        if (draining.getAsBoolean()) {
+            return;
+        }
+        try {
+            GatewayProperties present = gateway == null ? inForce.gateway() : gateway;
+            WeirProperties weir = inForce.weir();
+            synchronized (applyLock) {
+                target.apply(weir, present);
+            }
+            gateway = present;
+        } catch (RuntimeException e) {
+            log.error("Connections to backends could not be renewed after a rotation of certificates", e);
+        }
+    }
+
     private ConfigurationChange change(ConfigurationSnapshot next, Trigger trigger, String by) {
         if (draining.getAsBoolean()) {
             return rejected(trigger, by, List.of("the gateway is shutting down and accepts no changes"));

@@ -45,6 +45,19 @@
  *   <li>A series of meters continues as long as its name exists.
  * </ul>
  *
+ * <h2>Certificates</h2>
+ *
+ * {@link io.weir.reload.CertificateWatch} compares the files of each SSL bundle with
+ * {@code reload-on-update}, and only these: another file of their directory neither starts nor delays a
+ * rotation. {@link io.weir.reload.TlsBundles} tries new material before it is used
+ * ({@link io.weir.reload.TlsMaterial}): the key against its certificate, the chain, the validity. It refuses
+ * a bundle whole; the present one stays in use, and the refusal is a line of the log, a counter and a gauge.
+ * The server uses new material for the next handshake. Backends with the bundle get new pools, as after a
+ * change of the configuration: calls end on the connections that they have.
+ *
+ * <p>Spring Boot's own bundles and watch are rejected. They take a key that does not match its certificate,
+ * and wait until the whole directory of a file is quiet.
+ *
  * <h2>Operators</h2>
  *
  * An operator's change of a limit is a value that overrides all files. It is validated and applied like a

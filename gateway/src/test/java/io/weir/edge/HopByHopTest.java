@@ -21,7 +21,6 @@ class HopByHopTest {
                 "Keep-Alive",
                 "Proxy-Connection",
                 "Proxy-Authorization",
-                "Proxy-Authenticate",
                 "Transfer-Encoding",
                 "Upgrade",
                 "Expect",

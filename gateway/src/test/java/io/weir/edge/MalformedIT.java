@@ -119,6 +119,14 @@ class MalformedIT {
                 Arguments.of("no request line", "nonsense\r\n\r\n", NO_PATH, Reason.BAD_REQUEST),
                 Arguments.of("no host", get + "\r\n", path, Reason.BAD_REQUEST),
                 Arguments.of("two hosts", get + HOST + HOST + "\r\n", path, Reason.BAD_REQUEST),
+                Arguments.of("a list of hosts", get + "Host: a,b\r\n\r\n", path, Reason.BAD_REQUEST),
+                Arguments.of("a port that is none", get + "Host: a:99999\r\n\r\n", path, Reason.BAD_REQUEST),
+                Arguments.of("tabs", "GET\t" + path + "\tHTTP/1.1\r\n" + HOST + "\r\n", NO_PATH, Reason.BAD_REQUEST),
+                Arguments.of("a tab", "GET " + path + "\tHTTP/1.1\r\n" + HOST + "\r\n", NO_PATH, Reason.BAD_REQUEST),
+                Arguments.of(
+                        "form feed", "GET\f" + path + " HTTP/1.1\r\n" + HOST + "\r\n", NO_PATH, Reason.BAD_REQUEST),
+                Arguments.of(
+                        "fragment", "GET " + path + "#a HTTP/1.1\r\n" + HOST + "\r\n", path + "#a", Reason.BAD_REQUEST),
                 Arguments.of(
                         "another version", "GET " + path + " HTTP/1.7\r\n" + HOST + "\r\n", path, Reason.BAD_REQUEST),
                 Arguments.of(
@@ -189,6 +197,10 @@ class MalformedIT {
         }
         return Stream.of(
                 Arguments.of("no host", RawHttp2Client.request("GET", path), path, Reason.BAD_REQUEST),
+                Arguments.of("a list", RawHttp2Client.request("GET", path).authority("a,b"), path, Reason.BAD_REQUEST),
+                Arguments.of(
+                        "no port", RawHttp2Client.request("GET", path).authority("a:99999"), path, Reason.BAD_REQUEST),
+                Arguments.of("fragment", RawHttp2Client.get(path + "#a"), path + "#a", Reason.BAD_REQUEST),
                 Arguments.of("another host", RawHttp2Client.get(path).add("host", "b"), path, Reason.BAD_REQUEST),
                 Arguments.of("no token", RawHttp2Client.request("G T", path).authority("a"), path, Reason.BAD_REQUEST),
                 Arguments.of(

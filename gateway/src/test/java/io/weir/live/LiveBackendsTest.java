@@ -28,9 +28,12 @@ class LiveBackendsTest {
     private final LiveBackends backends = new LiveBackends(
             new BackendFactory(
                     registries,
-                    new PoolFactory(loops, (bundle, protocol) -> {
-                        throw new AssertionError("no TLS");
-                    }),
+                    new PoolFactory(
+                            loops,
+                            (bundle, protocol) -> {
+                                throw new AssertionError("no TLS");
+                            },
+                            bundle -> bundle),
                     new MeterBook(new SimpleMeterRegistry()),
                     new LittlesLawProperties(Duration.ofSeconds(10), 1.5),
                     () -> 0,

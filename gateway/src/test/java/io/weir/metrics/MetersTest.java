@@ -67,6 +67,7 @@ class MetersTest {
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));
+        words.addAll(Set.of("edge", "key", "ssl"));
         words.addAll(Set.of("exported", "dropped", "failed"));
 
         for (Matcher sample : samples(scrape())) {
@@ -131,6 +132,9 @@ class MetersTest {
             TracingMeters.show(book, () -> 3, () -> 2, () -> 1);
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);
+            CertificateMeters certificates = new CertificateMeters(book);
+            certificates.watched("edge");
+            certificates.show("edge", List.of(new CertificateMeters.Expiry("key", "ssl", Instant.EPOCH)));
             edge.answered("orders-route", 302, 1);
             backend.wouldRefuse(Reason.BULKHEAD_FULL);
             backend.retried(true);

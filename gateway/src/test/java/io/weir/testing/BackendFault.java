@@ -80,11 +80,11 @@ public enum BackendFault {
         conversation.write(head + "X-Slow: ");
         conversation.in().read();
     }),
-    STOPS_IN_SMALL_BODY(Stage.BEFORE_ANSWER, Reason.DEADLINE_EXCEEDED, (head, conversation, begun) -> {
+    STOPS_IN_SMALL_BODY(Stage.AMID_ANSWER, Reason.DEADLINE_EXCEEDED, (head, conversation, begun) -> {
         conversation.write(head + "Content-Length: 10\r\n\r\nabc");
         conversation.in().read();
     }),
-    TRICKLES_SMALL_BODY(Stage.BEFORE_ANSWER, Reason.DEADLINE_EXCEEDED, (head, conversation, begun) -> {
+    TRICKLES_SMALL_BODY(Stage.AMID_ANSWER, Reason.DEADLINE_EXCEEDED, (head, conversation, begun) -> {
         conversation.write(head + "Content-Length: 600\r\n\r\n");
         trickle(conversation, "x");
     }),

@@ -36,6 +36,9 @@ final class RoutesCheck {
 
     private static final List<String> PROPERTIES =
             List.of("id", "uri", "predicates", "filters", "metadata", "order", "enabled");
+    /** The filters after which the path is no longer the received one. */
+    private static final Set<String> PATH_FILTERS = Set.of("PrefixPath", "RewritePath", "SetPath", "StripPrefix");
+
     private static final String A_LIST = "a list";
     private static final int MAX_MISSPELLING_DISTANCE = 2;
     private static final String LOAD_BALANCED = "lb";
@@ -91,10 +94,26 @@ final class RoutesCheck {
                 .flatMap(filter -> definitions.filter(filter, protects ? "<name>" : null, "<id>").stream())
                 .toList();
         for (ResolvedRoute route : resolvedRoutes) {
-            Stream.concat(route.filters().stream(), defaults.stream())
-                    .forEach(filter -> definitions.checkVariables(filter, route.variables(), route.id()));
+            List<DefinitionsCheck.ValidDefinition> filters =
+                    Stream.concat(route.filters().stream(), defaults.stream()).toList();
+            filters.forEach(filter -> definitions.checkVariables(filter, route.variables(), route.id()));
+            checkPreservedPath(route.id(), filters);
         }
         return routes;
+    }
+
+    private void checkPreservedPath(String id, List<DefinitionsCheck.ValidDefinition> filters) {
+        validValues
+                .explicit("weir.routes." + id + ".preserve-path")
+                .filter(entry -> Boolean.TRUE.equals(entry.value()))
+                .ifPresent(entry -> filters.stream()
+                        .map(filter -> filter.definition().name())
+                        .filter(PATH_FILTERS::contains)
+                        .forEach(name -> problems.accept(ConfigurationProblem.expected(
+                                entry.location(),
+                                entry.path(),
+                                entry.text(),
+                                "false, because the filter " + name + " changes the path"))));
     }
 
     private void reportOtherPrefix(RawTree root, String prefix) {

@@ -180,6 +180,22 @@ class ConsistencyCheckTest {
                                 "unknown: no spring.ssl.bundle.jks or spring.ssl.bundle.pem has this name",
                                 "orders")),
                 row(
+                        "a preserved path that a filter changes",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/**"], filters: [StripPrefix=1] }
+                        weir:
+                          backends:
+                            orders: { uri: http://orders:8080 }
+                          routes:
+                            orders: { preserve-path: true }
+                        """,
+                        problem(
+                                7,
+                                "weir.routes.orders.preserve-path",
+                                "true",
+                                "expected: false, because the filter StripPrefix changes the path")),
+                row(
                         "a route's deadline longer than its backend's",
                         """
                         spring.cloud.gateway.server.webflux.routes:

@@ -1,0 +1,103 @@
+package io.weir.reload;
+
+import io.weir.metrics.CertificateMeters;
+import io.weir.reload.TlsMaterial.Finding;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.ssl.DefaultSslBundleRegistry;
+import org.springframework.boot.ssl.SslBundle;
+
+/**
+ * The SSL bundles in force. Each bundle is tried before it is used, and shown with the end of its validity.
+ *
+ * <p>At the start, only material with which every handshake would fail is refused: an expired certificate
+ * still serves callers who accept it, and a gateway that does not start serves nobody. At a rotation,
+ * everything that is worse than the present material is refused.
+ */
+// Concurrency: the registry is thread-safe; one thread rotates.
+public final class TlsBundles extends DefaultSslBundleRegistry {
+
+    private static final Logger log = LoggerFactory.getLogger(TlsBundles.class);
+
+    private final InstantSource clock;
+    private final CertificateMeters meters;
+
+    /** No bundles yet. */
+    public TlsBundles(InstantSource clock, CertificateMeters meters) {
+        this.clock = clock;
+        this.meters = meters;
+    }
+
+    /**
+     * Registers a bundle at the start.
+     *
+     * @throws IllegalStateException if no handshake can succeed with the bundle
+     */
+    @Override
+    public void registerBundle(String name, SslBundle bundle) {
+        show(name, bundle);
+        super.registerBundle(name, bundle);
+    }
+
+    /**
+     * Shows the validity of material that is in use, without a name for others to use it by.
+     *
+     * @throws IllegalStateException if no handshake can succeed with the material
+     */
+    public void show(String name, SslBundle bundle) {
+        TlsMaterial material = material(bundle);
+        List<Finding> findings = material.findings(clock.instant());
+        if (findings.stream().anyMatch(Finding::isFatal)) {
+            throw new IllegalStateException("SSL bundle " + name + ": " + text(findings));
+        }
+        if (!findings.isEmpty()) {
+            log.error("SSL bundle {} is used, but peers may reject it: {}", name, text(findings));
+        }
+        show(name, material);
+    }
+
+    /**
+     * Replaces a bundle in use.
+     *
+     * @throws IllegalStateException if the new bundle is not usable; then the present one stays in use
+     */
+    @Override
+    public void updateBundle(String name, SslBundle bundle) {
+        TlsMaterial material = material(bundle);
+        List<Finding> findings = material.findings(clock.instant());
+        if (!findings.isEmpty()) {
+            throw new IllegalStateException(text(findings));
+        }
+        // Fails, if at all, before the present bundle is replaced.
+        bundle.createSslContext();
+        super.updateBundle(name, bundle);
+        show(name, material);
+    }
+
+    private void show(String name, TlsMaterial material) {
+        meters.show(
+                name,
+                material.expiries().stream()
+                        .map(expiry -> new CertificateMeters.Expiry(expiry.store(), expiry.certificate(), expiry.at()))
+                        .toList());
+    }
+
+    private static TlsMaterial material(SslBundle bundle) {
+        @Nullable String ownPassword = bundle.getKey().getPassword();
+        @Nullable
+        String password = ownPassword != null ? ownPassword : bundle.getStores().getKeyStorePassword();
+        return new TlsMaterial(
+                bundle.getStores().getKeyStore(),
+                password == null ? null : password.toCharArray(),
+                bundle.getKey().getAlias(),
+                bundle.getStores().getTrustStore());
+    }
+
+    private static String text(List<Finding> findings) {
+        return findings.stream().map(Finding::text).distinct().collect(Collectors.joining("; "));
+    }
+}

@@ -1,0 +1,252 @@
+package io.weir.edge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.weir.outcome.Reason;
+import io.weir.testing.Door;
+import io.weir.testing.Leaks;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Messages as RFC 9110 and RFC 9112 have them, through both doors. */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class HttpSemanticsIT {
+
+    private static final String BACKEND = "orders";
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        gateway = TestGateway.setup()
+                .weir("edge: { max-header-count: 20 }")
+                .backend(BACKEND, backend.uri(), "deadline: 20s")
+                .route(BACKEND, BACKEND)
+                .start();
+    }
+
+    @AfterEach
+    void assertNothingHeld() {
+        backend.behave(TestBackend.ECHO);
+        gateway.assertNothingHeld();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    private static void answerWith(String bytes) {
+        backend.behave((request, conversation) -> {
+            conversation.drain(request);
+            conversation.write(bytes);
+        });
+    }
+
+    // ---------------------------------------------------------------- trailers
+
+    @Door.Each
+    void refusesMoreTrailersThanFieldsAreAllowed(Door door) throws IOException {
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", door.path(BACKEND, "t"), "Transfer-Encoding: chunked"));
+            caller.send("3\r\nabc\r\n0\r\n" + "X-T: t\r\n".repeat(21) + "\r\n");
+
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).isEqualTo(431);
+            assertThat(answer.reason()).isEqualTo(Reason.HEADERS_TOO_LARGE.word());
+        }
+    }
+
+    @Door.Each
+    void passesOnAsManyTrailersAsFieldsAreAllowed(Door door) throws IOException {
+        backend.behave((request, conversation) -> {
+            conversation.drain(request);
+            conversation.answer(200, String.valueOf(conversation.trailers().size()));
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(TestCaller.head("POST", door.path(BACKEND, "t"), "Transfer-Encoding: chunked"));
+            caller.send("3\r\nabc\r\n0\r\n" + "X-T: t\r\n".repeat(20) + "\r\n");
+
+            assertThat(caller.answer().text()).isEqualTo("20");
+        }
+    }
+
+    @Door.Each
+    void resetsAnHttp2StreamWithMoreTrailersThanFieldsAreAllowed(Door door) throws IOException {
+        Http2Headers trailers = new DefaultHttp2Headers();
+        for (int i = 0; i < 21; i++) {
+            trailers.add("x-" + i, "t");
+        }
+        try (RawHttp2Client client = new RawHttp2Client(RawHttp1Client.to(gateway.port()))) {
+            client.headers(1, RawHttp2Client.post(door.path(BACKEND, "t")), false);
+            client.data(1, 3, false);
+            client.headers(1, trailers, true);
+
+            assertThat(client.next()).startsWith("reset 1");
+            client.headers(3, RawHttp2Client.get(door.path(BACKEND, "u")), true);
+            assertThat(client.next()).isEqualTo("headers 3 200");
+        }
+    }
+
+    @Door.Each
+    void dropsTrailersOfTheBackendThatBelongToAHead(Door door) throws IOException {
+        answerWith("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+                + "Set-Cookie: a=b\r\nHost: evil\r\nConnection: close\r\nLocation: /x\r\nWWW-Authenticate: Basic\r\n"
+                + "Strict-Transport-Security: max-age=0\r\nX-Forwarded-For: 1.2.3.4\r\nX-Checksum: abc\r\n"
+                + "Grpc-Status: 0\r\nServer-Timing: db;dur=1\r\n\r\n");
+
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "t"));
+
+        assertThat(answer.text()).isEqualTo("ok");
+        assertThat(answer.trailers()).containsOnlyKeys("x-checksum", "grpc-status", "server-timing");
+    }
+
+    // ---------------------------------------------------------------- Expect
+
+    private static String upload(Door door) {
+        return TestCaller.head("POST", door.path(BACKEND, "e"), "Content-Length: 3", "Expect: 100-continue");
+    }
+
+    @Door.Each
+    void asksForABodyWhenTheBackendDoes(Door door) throws Exception {
+        CountDownLatch decided = new CountDownLatch(1);
+        backend.behave((request, conversation) -> {
+            assertThat(request.header("expect")).isEqualToIgnoringCase("100-continue");
+            decided.await();
+            conversation.write("HTTP/1.1 100 Continue\r\n\r\n");
+            conversation.answer(200, "read " + conversation.drain(request));
+        });
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            for (int i = 0; i < 2; i++) {
+                caller.send(upload(door));
+                backend.next();
+                if (i == 0) {
+                    assertNothingToRead(caller);
+                    decided.countDown();
+                }
+                assertThat(caller.readHead().status()).isEqualTo(100);
+                caller.send("abc");
+                assertThat(caller.readHead().status()).isEqualTo(200);
+                assertThat(new String(caller.in().readNBytes(6), StandardCharsets.US_ASCII))
+                        .isEqualTo("read 3");
+            }
+        }
+    }
+
+    private static void assertNothingToRead(TestCaller caller) throws IOException {
+        caller.socket().setSoTimeout(50);
+        assertThatThrownBy(() -> caller.in().read()).isInstanceOf(SocketTimeoutException.class);
+        caller.socket().setSoTimeout((int) TestGateway.PATIENCE.toMillis());
+    }
+
+    @Door.Each
+    void stopsAnUploadThatTheBackendRefuses(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.answer(401, "no"));
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(upload(door));
+
+            assertThat(caller.readHead().status()).isEqualTo(401);
+        }
+        backend.behave(TestBackend.ECHO);
+        assertThat(TestCaller.get(gateway.port(), door.path(BACKEND, "f")).status())
+                .isEqualTo(200);
+    }
+
+    @Door.Each
+    void asksForABodyThatTheBackendAwaitsInSilence(Door door) throws IOException {
+        backend.behave((request, conversation) -> conversation.answer(200, "read " + conversation.drain(request)));
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(upload(door));
+
+            assertThat(caller.readHead().status()).isEqualTo(100);
+            caller.send("abc");
+            assertThat(caller.answer().text()).isEqualTo("read 3");
+        }
+    }
+
+    @Door.Each
+    void leavesNothingBehindIfTheCallerLeavesBeforeTheBackendDecides(Door door) throws Exception {
+        backend.behave(backend.hang());
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            caller.send(upload(door));
+            backend.next();
+        }
+        gateway.assertNothingHeld();
+    }
+
+    // ---------------------------------------------------------------- heads
+
+    @Door.Each
+    void passesOnTheChallengeOfA407(Door door) throws IOException {
+        answerWith("HTTP/1.1 407 Proxy\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n");
+
+        TestCaller.Answer answer = TestCaller.get(gateway.port(), door.path(BACKEND, "t"));
+
+        assertThat(answer.status()).isEqualTo(407);
+        assertThat(answer.header("proxy-authenticate")).isEqualTo("Basic realm=\"x\"");
+    }
+
+    @Door.Each
+    void addsNoTransferEncodingToTheAnswerOfAHead(Door door) throws IOException {
+        for (String status : new String[] {"200 OK", "404 No", "304 Same"}) {
+            answerWith("HTTP/1.1 " + status + "\r\nX-A: b\r\nConnection: close\r\n\r\n");
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                TestCaller.Answer answer = caller.request("HEAD", door.path(BACKEND, "t"));
+
+                assertThat(answer.status()).isEqualTo(Integer.parseInt(status.substring(0, 3)));
+                assertThat(answer.headers()).doesNotContainKeys("transfer-encoding");
+                assertThat(answer.header("x-a")).isEqualTo("b");
+                answerWith("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                assertThat(caller.request("GET", door.path(BACKEND, "u")).text())
+                        .isEqualTo("ok");
+            }
+        }
+    }
+
+    @Door.Each
+    void answersHttp10InItsOwnVersion(Door door) throws IOException {
+        for (String framing :
+                new String[] {"Content-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+                }) {
+            answerWith("HTTP/1.1 200 OK\r\n" + framing);
+            try (TestCaller caller = TestCaller.to(gateway.port())) {
+                caller.send("GET " + door.path(BACKEND, "t") + " HTTP/1.0\r\nHost: a\r\n\r\n");
+
+                assertThat(caller.line()).isEqualTo("HTTP/1.1 200 OK");
+                String rest = new String(caller.in().readAllBytes(), StandardCharsets.US_ASCII);
+                assertThat(rest.toLowerCase(Locale.ROOT))
+                        .contains("connection: close\r\n")
+                        .doesNotContain("transfer-encoding")
+                        .endsWith("\r\n\r\nok");
+            }
+        }
+        try (TestCaller caller = TestCaller.to(gateway.port())) {
+            answerWith("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            for (int i = 0; i < 2; i++) {
+                caller.send(
+                        "GET " + door.path(BACKEND, "t") + " HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n");
+                TestCaller.Answer answer = caller.answer();
+                assertThat(answer.header("connection")).isEqualToIgnoringCase("keep-alive");
+                assertThat(answer.text()).isEqualTo("ok");
+            }
+        }
+    }
+}
