@@ -21,7 +21,10 @@ class EngineConfiguration {
         Limits limits = new Limits(
                 properties.edge().maxBodySize().toBytes(),
                 properties.edge().bodyIdleTimeout().toNanos(),
-                properties.edge().readIdleTimeout().toNanos());
+                properties.edge().readIdleTimeout().toNanos(),
+                (int) properties.edge().readAhead().toBytes(),
+                properties.edge().readAheadTotalBytes(),
+                properties.edge().minBodyRate().toBytes());
         return new Engine(System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
     }
 

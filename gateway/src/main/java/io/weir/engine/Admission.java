@@ -18,7 +18,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private final Exchange exchange;
     private final Backend backend;
-    private final QueueingBulkhead bulkhead;
+    /** The compartment of the permit. */
+    private QueueingBulkhead bulkhead;
 
     private boolean wouldRefuseCounted;
     private boolean isQueued;
@@ -28,6 +29,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private @Nullable BulkheadDryRun dryRun;
     private long queuedAt;
     private long firstAttemptAt;
+    private long callerNanos;
 
     Admission(Exchange exchange, Backend backend) {
         this.exchange = exchange;
@@ -152,7 +154,32 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     @Override
     public long backendNanos(long now) {
-        return isPermitUsed && holdsPermit ? now - firstAttemptAt : 0;
+        return isPermitUsed && holdsPermit ? now - firstAttemptAt - callerNanos : 0;
+    }
+
+    /** Excludes time of an attempt, for which its caller was waited for, from the backend's time. */
+    void exclude(long nanos) {
+        callerNanos += nanos;
+    }
+
+    /** Whether the permit is one of the backend's bulkhead, and so may be exchanged for a stream's. */
+    boolean isMovable() {
+        return holdsPermit && bulkhead != backend.streams();
+    }
+
+    /**
+     * Takes a permit of the streams' compartment, and gives back the bulkhead's and the route's. Without room
+     * in that compartment, nothing changes.
+     */
+    void moveToStreams() {
+        QueueingBulkhead streams = backend.streams();
+        if (isMovable() && streams.tryAcquire()) {
+            endDryRun();
+            releaseRoutePermit();
+            bulkhead.release();
+            bulkhead = streams;
+            backend.observer().movedToStreams();
+        }
     }
 
     @Override
@@ -180,9 +207,18 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return queuedAt + backend.settings().maxWaitNanos() - now;
     }
 
-    /** Time left beyond the backend's service time. A permit for a waiter with less time would be wasted. */
+    /**
+     * Time left beyond the usual time of the route's own calls. A permit for a waiter with less time would be
+     * wasted. At most half the route's deadline: otherwise a backend that has become slow for a while would
+     * get no calls any more, and so nobody would notice that it is fast again.
+     */
     private long spareNanos(long now) {
-        return exchange.timer().leftNanos(now) - backend.serviceTime().uncongestedNanos();
+        Route route = exchange.record().route();
+        // The usual time is that of the route's own backend, not of the fallback's.
+        long usualNanos = exchange.record().fellBack()
+                ? backend.serviceTime().uncongestedNanos()
+                : route.usualTime().nanos(now);
+        return exchange.timer().leftNanos(now) - Math.min(usualNanos, route.deadlineNanos() / 2);
     }
 
     @Override
@@ -193,17 +229,21 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             leave();
         }
         releaseRoutePermit();
+        endDryRun();
+        if (holdsPermit) {
+            if (isPermitUsed) {
+                recordUse(Math.max(0, backendNanos(now)));
+            }
+            holdsPermit = false;
+            bulkhead.release();
+        }
+    }
+
+    private void endDryRun() {
         BulkheadDryRun counted = dryRun;
         if (counted != null) {
             dryRun = null;
             counted.end();
-        }
-        if (holdsPermit) {
-            if (isPermitUsed) {
-                recordUse(now - firstAttemptAt);
-            }
-            holdsPermit = false;
-            bulkhead.release();
         }
     }
 

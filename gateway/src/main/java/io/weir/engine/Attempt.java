@@ -287,13 +287,18 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     @Override
     public long dueNanos(long now) {
-        return AttemptTimeout.dueNanos(this, now);
+        return Math.min(AttemptTimeout.dueNanos(this, now), HeldUpCall.dueNanos(this, false, now));
     }
 
     @Override
     public Decision check(long now) {
         AttemptTimeout timeout = AttemptTimeout.expired(this, now);
+        if (timeout == null && HeldUpCall.isBelowMinimumRate(this, now)) {
+            endedByCaller(now);
+            return Refuse.BELOW_MINIMUM_RATE;
+        }
         if (timeout == null) {
+            HeldUpCall.moveIfHeldUp(this, now);
             evidence.countIfSlow(backendOnlyNanos(now));
             return Step.WAIT;
         }
@@ -306,7 +311,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** Time until {@link #checkAnswering} has something to do. */
     final long dueNanosAnswering(long now) {
-        return AttemptTimeout.dueNanosAnswering(this, now);
+        return Math.min(AttemptTimeout.dueNanosAnswering(this, now), HeldUpCall.dueNanos(this, true, now));
     }
 
     /** Decides by the time that has passed since the answer began. */
@@ -314,6 +319,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
         if (AttemptTimeout.isStreamIdle(this, now)) {
             return new BreakOff(AttemptTimeout.STREAM_IDLE.reason(), AttemptTimeout.STREAM_IDLE.detail());
         }
+        if (HeldUpCall.isBelowMinimumRate(this, now)) {
+            endedByCaller(now);
+            return BreakOff.BELOW_MINIMUM_RATE;
+        }
+        HeldUpCall.moveIfHeldUp(this, now);
         evidence.countIfSlow(backendOnlyNanos(now));
         return Step.WAIT;
     }
@@ -344,7 +354,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     @Override
     public long backendNanos(long now) {
-        return admission.backendNanos(now);
+        return Math.max(0, admission.backendNanos(now) - callerNanos(now));
     }
 
     // ---------------------------------------------------------------- evidence for the breaker
@@ -396,6 +406,12 @@ abstract non-sealed class Attempt implements ExchangePhase {
         admission.release(why, now);
     }
 
+    /** Returns the permits of an attempt whose answer is complete. */
+    final void releaseAdmission(long now) {
+        admission.exclude(callerNanos(now));
+        admission.release(null, now);
+    }
+
     /**
      * Ends the attempt in any state and keeps its permits. Without an outcome so far, it is no evidence.
      *
@@ -403,6 +419,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
      */
     final void end(long answerBytes, @Nullable Reason why, long now) {
         exchange.record().answerBytes = answerBytes;
+        admission.exclude(callerNanos(now));
         evidence.ignored();
         cancel();
         exchange.record().traceAttemptEnded(why, now);

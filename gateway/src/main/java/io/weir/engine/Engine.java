@@ -24,6 +24,7 @@ public final class Engine {
     private final OverloadGuard overload;
     private final Limits limits;
     private final Attempt.Factory attempts;
+    private final ReadAheadBudget readAhead;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Map<EventLoop, InFlightExchanges> inFlightByLoop = new ConcurrentHashMap<>();
@@ -52,6 +53,7 @@ public final class Engine {
         this.overload = overload;
         this.limits = limits;
         this.attempts = attempts;
+        this.readAhead = new ReadAheadBudget(limits.readAheadTotalBytes());
     }
 
     /** Exchanges in flight, queued or dispatched, streams included. */
@@ -62,6 +64,16 @@ public final class Engine {
     /** Streams and WebSockets in flight. */
     public int streams() {
         return streams.get();
+    }
+
+    /** Bytes of request bodies that all exchanges together have read and not passed on. */
+    public long readAheadBytes() {
+        return readAhead.bytes();
+    }
+
+    /** The limit of {@link #readAheadBytes}. */
+    public long readAheadLimitBytes() {
+        return readAhead.limitBytes();
     }
 
     /** Ends every stream, so that no stream delays the exit. */
@@ -85,6 +97,10 @@ public final class Engine {
 
     double random() {
         return random.getAsDouble();
+    }
+
+    ReadAheadBudget readAhead() {
+        return readAhead;
     }
 
     Limits limits() {

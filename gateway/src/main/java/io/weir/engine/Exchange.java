@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  * One caller's request on its way through the gateway: the state machine at the centre of the product.
  *
  * <pre>
- *  CREATED ──► Admission ──────► Attempt ───────────► Answering ──────────► Flushing ──► DONE
- *              (may queue)  permit │ ▲ │  answer's head           last byte     ▲   flushed
- *                                  ▼ │ └──── a small answer is complete ────────┘
- *                                Backoff
+ *  CREATED ──► ReadingAhead ──► Admission ──────► Attempt ───────────► Answering ──────────► Flushing ──► DONE
+ *       │        (a body)    ▲  (may queue)  permit │ ▲ │  answer's head           last byte     ▲   flushed
+ *       └── no body to read ─┘                      ▼ │ └──── a small answer is complete ────────┘
+ *                                                 Backoff
  * </pre>
  *
  * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to {@code
@@ -56,6 +56,9 @@ public final class Exchange {
     Exchange next;
 
     private ExchangePhase phase = EmptyPhase.CREATED;
+    /** The request's body; null: none, or the exchange has not started. */
+    private @Nullable RequestBody body;
+
     /** The fallback in use; at most one per exchange. */
     private @Nullable ActiveFallback fallback;
 
@@ -101,7 +104,10 @@ public final class Exchange {
                 && ContentLength.of(caller.headers()) > engine.limits().maxBodyBytes()) {
             return Refuse.PAYLOAD_TOO_LARGE;
         }
-        return requestPermit(record.backend());
+        if (caller.hasBody()) {
+            body = new RequestBody(this);
+        }
+        return admit(record.backend());
     }
 
     /** Carries out a decision, and the decisions that follow from it. */
@@ -110,23 +116,57 @@ public final class Exchange {
         while (decision != Step.WAIT) {
             decision = switch (decision) {
                 case Step.ADMIT -> startAttempt();
+                case Step.REQUEST_PERMIT -> requestPermit();
                 case Step.QUEUE -> awaitPermit();
                 case Step.ANSWER_FALLBACK -> answerFallback();
                 case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
-                case AskFallback fallbackBackend -> requestPermit(fallbackBackend.backend());
+                case AskFallback fallbackBackend -> admit(fallbackBackend.backend());
                 case Refuse refuse -> refuse(refuse);
                 case BreakOff breakOff -> breakOff(breakOff);
             };
         }
     }
 
-    /** Requests a permit of the route's backend, or of the fallback's. */
-    private Decision requestPermit(Backend backend) {
+    /** Reads the body ahead if necessary, then requests a permit of the route's backend, or the fallback's. */
+    private Decision admit(Backend backend) {
         record.backend = backend;
+        long now = now();
         Admission admission = new Admission(this, backend);
-        phase = admission;
-        return admission.request(now());
+        RequestBody incoming = body;
+        if (incoming == null || !ReadingAhead.appliesTo(this, incoming)) {
+            phase = admission;
+            return admission.request(now);
+        }
+        if (!backend.breaker().permits(now) && admission.isRefusedByBreaker()) {
+            // No caller sends its body for an answer that is known already.
+            return Refuse.CIRCUIT_OPEN;
+        }
+        ReadingAhead reading = new ReadingAhead(this, admission, incoming, now);
+        phase = reading;
+        Decision decision = reading.begin();
+        if (decision == Step.WAIT && phase == reading) {
+            armTimer(now);
+        }
+        return decision;
+    }
+
+    /** Requests a permit for a body that is read ahead. */
+    private Decision requestPermit() {
+        if (!(phase instanceof ReadingAhead reading)) {
+            throw new IllegalStateException("phase: " + phase + " (expected: reading ahead)");
+        }
+        long now = now();
+        reading.release(null, now);
+        phase = reading.admission();
+        return reading.admission().request(now);
+    }
+
+    /** Ends the upload if it is still being read ahead. */
+    void endReadingAhead(ReadingAhead reading, Refuse refuse) {
+        if (phase == reading) {
+            apply(refuse);
+        }
     }
 
     private Decision awaitPermit() {
@@ -194,7 +234,7 @@ public final class Exchange {
                 phase instanceof Answering answering ? answering.reader() : new SlowReaderDetector(this, now);
         record.answerBytes = bytes;
         record.traceAttemptEnded(null, now);
-        attempt.admission().release(null, now);
+        attempt.releaseAdmission(now);
         flush(reader, now);
     }
 
@@ -204,6 +244,7 @@ public final class Exchange {
             throw new IllegalStateException("no fallback is active");
         }
         long now = now();
+        releaseBody();
         timer.extend(now, engine.limits().readIdleNanos());
         record.status = active.status();
         record.answerBytes = active.bodyBytes();
@@ -213,7 +254,6 @@ public final class Exchange {
     }
 
     private void flush(SlowReaderDetector reader, long now) {
-        reader.restart(now);
         phase = new Flushing(reader);
         armTimer(now);
     }
@@ -374,6 +414,7 @@ public final class Exchange {
         // Before the release: closing a tunnel calls back into the exchange through the door.
         phase = EmptyPhase.DONE;
         left.release(why, now);
+        releaseBody();
         record.end(why, detail, status, now);
         ActiveFallback active = fallback;
         if (active != null) {
@@ -387,6 +428,13 @@ public final class Exchange {
         }
         record.route().observer().ended(record);
         record.route().inFlight().end();
+    }
+
+    private void releaseBody() {
+        RequestBody unsent = body;
+        if (unsent != null) {
+            unsent.release();
+        }
     }
 
     // ---------------------------------------------------------------- facts
@@ -416,6 +464,12 @@ public final class Exchange {
     /** Time with backends so far, the current one included. */
     public long backendNanosSoFar() {
         return record.backendNanos() + phase.backendNanos(now());
+    }
+
+    /** The request's body; null: none. */
+    @Nullable
+    RequestBody body() {
+        return body;
     }
 
     Engine engine() {

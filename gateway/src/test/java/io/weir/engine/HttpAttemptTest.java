@@ -51,7 +51,7 @@ class HttpAttemptTest {
                     },
                     new Drain(),
                     new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
-                    new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos()),
+                    new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos(), 64, 1 << 20, 0),
                     (of, admission, permission, now) -> {
                         Attempt attempt = Attempt.overNetwork(of, admission, permission, now);
                         attempts.add(attempt);
