@@ -29,6 +29,9 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * Decision}: another attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout}
  * knows its time-outs.
  *
+ * <p>The class is longer than others, and stays whole: it is the list of a backend's events, and of their
+ * order towards the breaker, the permits and the caller.
+ *
  * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
  * otherwise.
  */

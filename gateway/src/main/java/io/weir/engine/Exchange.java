@@ -16,20 +16,20 @@ import org.jspecify.annotations.Nullable;
  * One caller's request on its way through the gateway: the state machine at the centre of the product.
  *
  * <pre>
- *  CREATED ──► ReadingAhead ──► Admission ──────► Attempt ───────────► Answering ──────────► Flushing ──► DONE
- *       │        (a body)    ▲  (may queue)  permit │ ▲ │  answer's head           last byte     ▲   flushed
- *       └── no body to read ─┘                      ▼ │ └──── a small answer is complete ────────┘
- *                                                 Backoff
+ *  CREATED ─► ReadingAhead ─► Admission ─────► Attempt ──────────► Answering ─────────► Flushing ─► DONE
+ *       │       (a body)    ▲ (may queue) permit │ ▲ │ answer's head          last byte     ▲   flushed
+ *       └──── no body ──────┘                    ▼ │ └──── a small answer is complete ──────┘
+ *                                              Backoff
  * </pre>
  *
- * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to {@code
- * Admission} at another backend, or to {@code Flushing} with a static answer. An answer that has begun can
- * only be completed or broken off.
+ * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to
+ * {@code ReadingAhead} or {@code Admission} at another backend, or to {@code Flushing} with a static answer.
+ * An answer that has begun can only be completed or broken off.
  *
  * <p>The exchange holds one {@link ExchangePhase} at a time. The phase owns everything that the exchange
- * holds from the backend's compartment, and gives it back exactly once. Two things outlive a phase: the
- * {@link ExchangeTimer}, and the {@link ActiveFallback} with its permit. The parts of an exchange return
- * {@link Decision}s; {@link #apply} is the only place that carries them out.
+ * holds from the backend's compartment, and gives it back exactly once. Three things outlive a phase: the
+ * {@link ExchangeTimer}, the {@link RequestBody}, and the {@link ActiveFallback} with its permit. The parts
+ * of an exchange return {@link Decision}s; {@link #apply} is the only place that carries them out.
  *
  * <p>Concurrency: confined to the event loop of the caller's connection. An event of another thread, such as
  * a granted permit or an answer on a connection of another event loop, hops to this event loop first; an
@@ -128,7 +128,9 @@ public final class Exchange {
         }
     }
 
-    /** Reads the body ahead if necessary, then requests a permit of the route's backend, or the fallback's. */
+    /**
+     * Reads the body ahead if necessary, then requests a permit of the route's backend, or the fallback's.
+     */
     private Decision admit(Backend backend) {
         record.backend = backend;
         long now = now();

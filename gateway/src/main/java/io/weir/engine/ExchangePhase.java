@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All methods are called on the exchange's event loop.
  */
-sealed interface ExchangePhase permits ExchangePhase.EmptyPhase, ReadingAhead, Admission, Attempt, Backoff, Answering, Flushing {
+sealed interface ExchangePhase
+        permits ExchangePhase.EmptyPhase, ReadingAhead, Admission, Attempt, Backoff, Answering, Flushing {
 
     /** A time that is never due. */
     long NEVER = Long.MAX_VALUE;

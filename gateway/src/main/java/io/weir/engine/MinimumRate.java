@@ -14,7 +14,7 @@ final class MinimumRate {
 
     private static final double SECOND_NANOS = 1e9;
 
-    private final long graceNanos;
+    private final double graceNanos;
     private final double nanosPerByte;
     private double creditNanos;
 

@@ -1,12 +1,12 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufHolder;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.outcome.Problem;
-import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -21,29 +21,17 @@ import reactor.core.publisher.Operators;
  * <p>It is the only subscriber of {@link Caller#body} and lasts for the whole exchange, since the bytes that
  * were read for one backend can be sent to the fallback's. It can be subscribed to once.
  *
- * <p>Small parts are copied together: the buffer of a single byte is many times as large as the byte. The
- * first part is kept as it is, so that a body that arrives at once is never copied.
- *
  * <p>Concurrency: confined to the exchange's event loop; a demand or a cancel of the attempt, which may come
  * from the event loop of the backend's connection, and signals of a body that a filter has moved to another
- * thread, hop to it first. {@code receivedBytes} and {@code heldBytes} are volatile, since other event loops
- * look for the slowest upload by them.
+ * thread, hop to it first. Other event loops read {@code receivedBytes} when they look for the slowest
+ * upload.
  */
 final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
 
-    /** Parts below this size are copied together. */
-    private static final int SMALL_BYTES = 1024;
-
-    private static final int FIRST_COPY_BYTES = 256;
-    private static final int MAX_COPY_BYTES = 8 * SMALL_BYTES;
-
     private final Exchange exchange;
     private final EventLoop loop;
-    private final ReadAheadBudget budget;
     private final MinimumRate rate;
-    private final ArrayDeque<ByteBuf> held = new ArrayDeque<>(1);
-    /** The last held buffer if it is a copy, which has room for further small parts. */
-    private @Nullable ByteBuf copy;
+    private final ReadAheadBuffer held;
 
     private @Nullable ReadingAhead reader;
     private @Nullable Subscription upstream;
@@ -51,7 +39,6 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     private @Nullable Throwable failure;
     private HttpHeaders trailers = EmptyHttpHeaders.INSTANCE;
     private volatile long receivedBytes;
-    private volatile int heldBytes;
     /** Parts that the attempt has asked for and not received yet. */
     private long demand;
     /** Parts that were requested of the caller and have not arrived yet. */
@@ -67,15 +54,14 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     RequestBody(Exchange exchange) {
         this.exchange = exchange;
         this.loop = exchange.loop();
-        this.budget = exchange.engine().readAhead();
+        this.held = new ReadAheadBuffer(exchange.engine().readAhead());
         Limits limits = exchange.engine().limits();
         this.rate = new MinimumRate(limits.bodyIdleNanos(), isConversation() ? 0 : limits.minBodyBytesPerSecond());
     }
 
     /** Whether the caller may send a little from time to time, for as long as it wants: a stream, or gRPC. */
     private boolean isConversation() {
-        return exchange.isStream()
-                || Problem.isGrpc(exchange.record().caller().headers());
+        return exchange.isStream() || Problem.isGrpc(exchange.record().caller().headers());
     }
 
     // ---------------------------------------------------------------- reading ahead
@@ -96,7 +82,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     boolean isReadAhead() {
         return isComplete
                 || isEnough
-                || heldBytes >= exchange.engine().limits().readAheadBytes();
+                || held.bytes() >= exchange.engine().limits().readAheadBytes();
     }
 
     /** Requests the next part of the caller, or tells the phase that enough is read. */
@@ -204,23 +190,10 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     }
 
     private void hold(ByteBuf part, long now) {
-        int bytes = part.readableBytes();
-        if (bytes == 0) {
-            return;
-        }
-        ByteBuf room = copy;
-        if (room != null && bytes < SMALL_BYTES && room.maxWritableBytes() >= bytes) {
-            room.writeBytes(part);
-        } else if (held.isEmpty() || bytes >= SMALL_BYTES) {
-            copy = null;
-            held.add(part.retain());
-        } else {
-            ByteBuf fresh = exchange.record().caller().channel().alloc().buffer(FIRST_COPY_BYTES, MAX_COPY_BYTES);
-            copy = fresh.writeBytes(part);
-            held.add(fresh);
-        }
-        heldBytes = heldBytes() + bytes;
-        if (!budget.hold(bytes) && !budget.shed(now)) {
+        ByteBufAllocator allocator = exchange.record().caller().channel().alloc();
+        if (part.isReadable()
+                && !held.add(part, allocator)
+                && !exchange.engine().readAhead().shed(now)) {
             isEnough = true;
         }
     }
@@ -308,7 +281,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         isDraining = true;
         while (demand > 0 && !held.isEmpty() && failure == null) {
             takeDemand();
-            ByteBuf part = takeHeld();
+            ByteBuf part = held.take();
             try {
                 actual.onNext(part);
             } finally {
@@ -329,15 +302,6 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         } else if (!isComplete && held.isEmpty() && demand > requested) {
             requestOfCaller(demand - requested);
         }
-    }
-
-    private ByteBuf takeHeld() {
-        ByteBuf first = held.remove();
-        if (first == copy) {
-            copy = null;
-        }
-        giveBack(first.readableBytes());
-        return first;
     }
 
     private void takeDemand() {
@@ -369,14 +333,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         if (s != null && !isComplete) {
             s.cancel();
         }
-        while (!held.isEmpty()) {
-            takeHeld().release();
-        }
-    }
-
-    private void giveBack(int bytes) {
-        heldBytes = heldBytes() - bytes;
-        budget.giveBack(bytes);
+        held.clear();
     }
 
     // ---------------------------------------------------------------- facts
@@ -388,7 +345,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
 
     /** Bytes that are read and not passed on. */
     int heldBytes() {
-        return heldBytes;
+        return held.bytes();
     }
 
     /** Whether nothing more is to be passed on. */
@@ -401,11 +358,11 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         return trailers;
     }
 
-    /** Time until the caller has sent nothing for the idle time-out; {@link ExchangePhase#NEVER}: not waiting. */
+    /**
+     * Time until the caller has sent nothing for the idle time-out; {@link ExchangePhase#NEVER}: not waiting.
+     */
     long idleLeftNanos(long now) {
-        return requested == 0
-                ? ExchangePhase.NEVER
-                : exchange.engine().limits().bodyIdleNanos() - (now - waitingSince);
+        return requested == 0 ? ExchangePhase.NEVER : exchange.engine().limits().bodyIdleNanos() - (now - waitingSince);
     }
 
     /**

@@ -71,6 +71,8 @@ public final class EdgeMeters implements AutoCloseable {
         scope.counter(Meters.CONNECTIONS_REJECTED, connections::rejected);
         scope.gauge(Meters.IN_FLIGHT, engine::inFlight);
         scope.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
+        scope.gauge(Meters.READ_AHEAD, engine::readAheadBytes);
+        scope.gauge(Meters.READ_AHEAD_LIMIT, engine::readAheadLimitBytes);
         scope.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
         scope.gauge(Meters.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");
         scope.gauge(Meters.MEMORY_USED, () -> sampler.heapPercent() / PERCENT, "heap");

@@ -60,7 +60,7 @@ final class FakeAttempt extends Attempt {
         return connects();
     }
 
-    /** The connection is established, and the request is sent, with as much of its body as the backend takes. */
+    /** The request is sent, with as much of its body as the backend takes. */
     FakeAttempt sendsBody(long parts) {
         connects();
         RequestBody body = exchange.body();
