@@ -67,7 +67,8 @@ final class ReadAheadBuffer {
     /** Takes the first part; the callee owns it. */
     ByteBuf take() {
         ByteBuf first = parts.remove();
-        if (first == copy) {
+        if (parts.isEmpty()) {
+            // A copy is always the last part.
             copy = null;
         }
         int fewer = first.readableBytes();
