@@ -22,7 +22,10 @@ class EngineConfiguration {
                 properties.edge().maxBodySize().toBytes(),
                 properties.edge().bodyIdleTimeout().toNanos(),
                 properties.edge().readIdleTimeout().toNanos(),
-                Math.toIntExact(properties.edge().maxWebsocketFrameSize().toBytes()));
+                Math.toIntExact(properties.edge().maxWebsocketFrameSize().toBytes()),
+                Math.toIntExact(properties.edge().readAhead().toBytes()),
+                properties.edge().readAheadTotalBytes(),
+                properties.edge().minBodyRate().toBytes());
         return new Engine(System::nanoTime, () -> ThreadLocalRandom.current().nextDouble(), drain, guard, limits);
     }
 

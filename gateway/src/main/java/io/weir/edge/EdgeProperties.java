@@ -1,11 +1,13 @@
 package io.weir.edge;
 
+import io.netty.util.internal.PlatformDependent;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import java.time.Duration;
 import java.util.List;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
@@ -17,13 +19,23 @@ import org.springframework.util.unit.DataSize;
  * @param maxUriLength length of the request line; 256B to 1MB; over it: 414.
  * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.
  * @param maxHeaderCount number of header fields, and of trailers; 1 to 10000; over it: 431.
- * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, never buffered,
- *     so this limit protects the backends.
+ * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, and at most
+ *     {@code readAhead} of each is in memory, so this limit protects the backends.
  * @param maxConcurrentStreams streams at once on an HTTP/2 connection; 1 to 10000.
  * @param headTimeout time for a request's head, from its first byte (the first head: from the connection);
  *     100ms to 5m; over it: 408. Protects against callers that send a byte at a time.
  * @param bodyIdleTimeout if no byte of a request's body arrives for this long, the exchange ends with {@code
  *     client-too-slow}; 100ms to 10m.
+ * @param readAhead bytes of a request's body that are read before its exchange asks for a permit of the
+ *     backend, so that a caller that uploads slowly holds no permit; 0B to 1MB. 0B: none is read. Streams,
+ *     gRPC and {@code Expect: 100-continue} always get their permit first.
+ * @param readAheadTotal the same for all exchanges together; 1MB to 1TB; default: a tenth of the direct
+ *     memory. Above it, the slowest uploads end with {@code client-too-slow}.
+ * @param minBodyRate if a caller that is waited for moves fewer bytes per second than this, for
+ *     {@code bodyIdleTimeout} of its request's body or {@code readIdleTimeout} of its response, the exchange
+ *     ends with {@code client-too-slow}; 0B to 1MB. 0B: any rate. Protects against callers that move a byte
+ *     at a time. The default is far below the slowest mobile networks, and is Kestrel's and IIS's. It does
+ *     not apply to uploads of streams and gRPC, which may send a message now and then.
  * @param readIdleTimeout if the caller reads no byte of the response for this long, the exchange ends with
  *     {@code client-too-slow}; 100ms to 10m.
  * @param keepAliveTimeout a connection that is idle between requests for this long is closed; 100ms to 1h.
@@ -55,6 +67,10 @@ public record EdgeProperties(
         @DefaultValue("15s") @DurationMin(millis = 100) @DurationMax(minutes = 10)
         Duration readIdleTimeout,
 
+        @DefaultValue("64KB") @Min(0) @Max(1 << 20) DataSize readAhead,
+        @Nullable @Min(1 << 20) @Max(1L << 40) DataSize readAheadTotal,
+        @DefaultValue("240B") @Min(0) @Max(1 << 20) DataSize minBodyRate,
+
         @DefaultValue("75s") @DurationMin(millis = 100) @DurationMax(hours = 1)
         Duration keepAliveTimeout,
 
@@ -63,8 +79,17 @@ public record EdgeProperties(
         @DefaultValue("false") boolean allowEncodedSlashes,
         @DefaultValue("false") boolean serverTiming) {
 
+    private static final int DIRECT_MEMORY_DIVISOR = 10;
+
     /** Copies the list of proxies. */
     public EdgeProperties {
         trustedProxies = List.copyOf(trustedProxies);
+    }
+
+    /** The configured {@code readAheadTotal}, or its default. */
+    public long readAheadTotalBytes() {
+        return readAheadTotal == null
+                ? Math.max(readAhead.toBytes(), PlatformDependent.maxDirectMemory() / DIRECT_MEMORY_DIVISOR)
+                : readAheadTotal.toBytes();
     }
 }

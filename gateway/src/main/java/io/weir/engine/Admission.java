@@ -42,6 +42,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private boolean holdsPermit;
     private boolean holdsRoutePermit;
     private boolean holdsStreamPermit;
+    /** The call has given its permit back for a place of the streams. */
+    private boolean isMoved;
     private boolean isPermitUsed;
     private boolean isSample;
     private @Nullable BulkheadDryRun dryRun;
@@ -53,6 +55,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private long queuedAt;
     private long queueNanos;
     private long firstAttemptAt;
+    private long callerNanos;
 
     Admission(Exchange exchange, Backend backend, @Nullable RetriedResult retried) {
         this.exchange = exchange;
@@ -104,6 +107,16 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             }
         }
         return probe != null;
+    }
+
+    /**
+     * Whether the breaker refuses the request whatever its body is, so that no caller sends its body for an
+     * answer that is known already. Has no side effect but the counts of refusals.
+     */
+    boolean isRefusedBeforeReading(long now) {
+        return !backend.health().permits(now)
+                && isRefusedByBreaker()
+                && !ProbeChoice.isDue(exchange, backend.health(), usualNanos(now), now);
     }
 
     private long usualNanos(long now) {
@@ -231,7 +244,32 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     @Override
     public long backendNanos(long now) {
-        return isPermitUsed ? now - firstAttemptAt : 0;
+        return isPermitUsed ? now - firstAttemptAt - callerNanos : 0;
+    }
+
+    /** Excludes time of an attempt, for which its caller was waited for, from the backend's time. */
+    void exclude(long nanos) {
+        callerNanos += nanos;
+    }
+
+    /** Whether the permit is one of the backend's bulkhead alone, and so may be exchanged for a stream's. */
+    boolean isMovable() {
+        return holdsPermit && !holdsStreamPermit;
+    }
+
+    /**
+     * Takes a permit of the streams' compartment, and gives back the bulkhead's and the route's. Without room
+     * in that compartment, nothing changes.
+     */
+    void moveToStreams() {
+        if (isMovable() && backend.streams().tryAcquire()) {
+            holdsStreamPermit = true;
+            isMoved = true;
+            endDryRun();
+            releaseRoutePermit();
+            releasePermit();
+            backend.observer().movedToStreams();
+        }
     }
 
     /**
@@ -249,7 +287,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     void upgraded(long now) {
         if (holdsPermit) {
             markSample();
-            recordCall(now - firstAttemptAt);
+            recordCall(Math.max(0, backendNanos(now)));
             endDryRun();
             releasePermit();
         }
@@ -289,9 +327,18 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return queuedAt + backend.settings().maxWaitNanos() - now;
     }
 
-    /** Time left beyond the backend's service time. A permit for a waiter with less time would be wasted. */
+    /**
+     * Time left beyond the usual time of the route's own calls. A permit for a waiter with less time would be
+     * wasted. At most half the route's deadline: otherwise a backend that has become slow for a while would
+     * get no calls any more, and so nobody would notice that it is fast again.
+     */
     private long spareNanos(long now) {
-        return exchange.timer().leftNanos(now) - backend.serviceTime().uncongestedNanos();
+        Route route = exchange.record().route();
+        // The usual time is that of the route's own backend, not of the fallback's.
+        long usualNanos = exchange.record().fellBack()
+                ? backend.serviceTime().uncongestedNanos()
+                : route.usualTime().nanos(now);
+        return exchange.timer().leftNanos(now) - Math.min(usualNanos, route.deadlineNanos() / 2);
     }
 
     @Override
@@ -304,10 +351,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         releaseCaps();
         endDryRun();
         if (isPermitUsed) {
+            long nanos = Math.max(0, backendNanos(now));
             isPermitUsed = false;
-            long nanos = now - firstAttemptAt;
             exchange.record().backendNanos += nanos;
-            if (holdsPermit) {
+            if (holdsPermit || isMoved) {
                 recordCall(nanos);
             }
         }

@@ -25,13 +25,13 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * One attempt to get an answer from a backend. Each event of the backend is reported as
  * {@link HealthEvidence} first; then the attempt passes the answer on to the caller, or returns a {@link
  * Decision}: another attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout}
- * knows its time-outs. The class stays whole: it is one list of events and their effects.
+ * knows its time-outs.
+ *
+ * <p>The class is longer than others, and stays whole: it is the list of a backend's events, and of their
+ * order towards the breaker, the permits and the caller.
  *
  * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
  * otherwise.
- *
- * <p>The class stays whole although it has more than 400 lines: it shows every event of the backend, and the
- * single release.
  */
 abstract non-sealed class Attempt implements ExchangePhase {
 
@@ -313,13 +313,18 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     @Override
     public long dueNanos(long now) {
-        return AttemptTimeout.dueNanos(this, now);
+        return Math.min(AttemptTimeout.dueNanos(this, now), HeldUpCall.dueNanos(this, false, now));
     }
 
     @Override
     public Decision check(long now) {
         AttemptTimeout timeout = AttemptTimeout.expired(this, now);
+        if (timeout == null && HeldUpCall.isBelowMinimumRate(this, now)) {
+            endedByCaller(now);
+            return Refuse.BELOW_MINIMUM_RATE;
+        }
         if (timeout == null) {
+            HeldUpCall.moveIfHeldUp(this, now);
             long backendNanos = backendOnlyNanos(now);
             evidence.countIfStalled(backendNanos, now);
             return evidence.isProbeGivenUp(backendNanos, now) ? Refuse.CIRCUIT_OPEN : Step.WAIT;
@@ -337,7 +342,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** Time until {@link #checkAnswering} has something to do. */
     final long dueNanosAnswering(long now) {
-        return AttemptTimeout.dueNanosAnswering(this, now);
+        return Math.min(AttemptTimeout.dueNanosAnswering(this, now), HeldUpCall.dueNanos(this, true, now));
     }
 
     /** Decides by the time that has passed since the answer began. */
@@ -345,6 +350,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
         if (AttemptTimeout.isStreamIdle(this, now)) {
             return new BreakOff(AttemptTimeout.STREAM_IDLE.reason(), AttemptTimeout.STREAM_IDLE.detail());
         }
+        if (HeldUpCall.isBelowMinimumRate(this, now)) {
+            endedByCaller(now);
+            return BreakOff.BELOW_MINIMUM_RATE;
+        }
+        HeldUpCall.moveIfHeldUp(this, now);
         return Step.WAIT;
     }
 
@@ -374,7 +384,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     @Override
     public long backendNanos(long now) {
-        return admission.backendNanos(now);
+        return Math.max(0, admission.backendNanos(now) - callerNanos(now));
     }
 
     // ---------------------------------------------------------------- evidence for the backend's health
@@ -430,6 +440,12 @@ abstract non-sealed class Attempt implements ExchangePhase {
         release(0, why, now);
     }
 
+    /** Returns the permits of an attempt whose answer is complete. */
+    final void releaseAdmission(long now) {
+        admission.exclude(callerNanos(now));
+        admission.release(null, now);
+    }
+
     /**
      * Ends the attempt in any state and returns its permits. Without an outcome so far, it is no evidence.
      *
@@ -437,6 +453,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
      */
     final void release(long answerBytes, @Nullable Reason why, long now) {
         exchange.record().answerBytes = answerBytes;
+        admission.exclude(callerNanos(now));
         evidence.ignored();
         cancel();
         exchange.record().traceAttemptEnded(why, now);

@@ -28,8 +28,16 @@ public interface BackendObserver {
      */
     void dispatched(long queueNanos, long leftNanos);
 
-    /** A call released its permit, this time after it was sent to the backend. */
+    /**
+     * A call released its permit.
+     *
+     * @param backendNanos time since it was sent to the backend, without the time for which its caller was
+     *     waited for
+     */
     void served(long backendNanos);
+
+    /** A call that its caller holds up has moved to the compartment of streams. */
+    default void movedToStreams() {}
 
     /** An exchange asked the retry budget for a retry. */
     void retried(boolean allowed);

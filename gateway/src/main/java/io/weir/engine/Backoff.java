@@ -80,7 +80,7 @@ final class Backoff implements ExchangePhase {
             long now = exchange.now();
             draining = null;
             exchange.record().traceAttemptEnded(null, now);
-            attempt.admission().release(null, now);
+            attempt.releaseAdmission(now);
             result = RetriedResult.of(status, attempt.head(), body, trailers, isHead());
         }
         body.release();

@@ -15,6 +15,8 @@ sealed interface Decision {
     enum Step implements Decision {
         /** Nothing to do until the next event. */
         WAIT,
+        /** The body is read ahead: request a permit. */
+        REQUEST_PERMIT,
         /** The admission waits in the bulkhead's queue. */
         QUEUE,
         /** The admission holds its permits: start an attempt. */
@@ -42,6 +44,9 @@ sealed interface Decision {
         static final Refuse TOO_LITTLE_TIME =
                 new Refuse(Reason.DEADLINE_EXCEEDED, "too little time is left to wait for a permit");
         static final Refuse UPLOAD_TOO_SLOW = new Refuse(Reason.CLIENT_TOO_SLOW, "the body did not arrive in time");
+        static final Refuse UPLOAD_IDLE = new Refuse(Reason.CLIENT_TOO_SLOW, "the body stands still");
+        static final Refuse BELOW_MINIMUM_RATE =
+                new Refuse(Reason.CLIENT_TOO_SLOW, "the body arrives below the minimum rate");
         static final Refuse PAYLOAD_TOO_LARGE = new Refuse(Reason.PAYLOAD_TOO_LARGE, null);
         static final Refuse GATEWAY_OVERLOADED = new Refuse(Reason.GATEWAY_OVERLOADED, null);
         static final Refuse SHUTTING_DOWN = new Refuse(Reason.SHUTTING_DOWN, null);
@@ -57,6 +62,8 @@ sealed interface Decision {
 
         static final BreakOff DEADLINE_EXCEEDED = new BreakOff(Reason.DEADLINE_EXCEEDED, null);
         static final BreakOff CALLER_TOO_SLOW = new BreakOff(Reason.CLIENT_TOO_SLOW, null);
+        static final BreakOff BELOW_MINIMUM_RATE =
+                new BreakOff(Reason.CLIENT_TOO_SLOW, "the body arrives below the minimum rate");
         static final BreakOff ANSWER_NOT_READ = new BreakOff(Reason.CLIENT_TOO_SLOW, "the answer is not taken");
     }
 

@@ -27,6 +27,7 @@ public final class Engine {
     private final Limits limits;
     private final Attempt.Factory attempts;
     private final ProbeRequest.Sender probes;
+    private final ReadAheadBudget readAhead;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicInteger streams = new AtomicInteger();
     private final Map<EventLoop, InFlightExchanges> inFlightByLoop = new ConcurrentHashMap<>();
@@ -57,6 +58,7 @@ public final class Engine {
         this.limits = limits;
         this.attempts = attempts;
         this.probes = probes;
+        this.readAhead = new ReadAheadBudget(limits.readAheadTotalBytes());
     }
 
     /** The refusal of a request that gets no exchange; null: the gateway takes new work. */
@@ -72,6 +74,16 @@ public final class Engine {
     /** Streams and WebSockets in flight. */
     public int streams() {
         return streams.get();
+    }
+
+    /** Bytes of request bodies that all exchanges together have read and not passed on. */
+    public long readAheadBytes() {
+        return readAhead.bytes();
+    }
+
+    /** The limit of {@link #readAheadBytes}. */
+    public long readAheadLimitBytes() {
+        return readAhead.limitBytes();
     }
 
     /** Ends every stream, so that no stream delays the exit. */
@@ -95,6 +107,10 @@ public final class Engine {
 
     double random() {
         return random.getAsDouble();
+    }
+
+    ReadAheadBudget readAhead() {
+        return readAhead;
     }
 
     Limits limits() {

@@ -16,20 +16,20 @@ import org.jspecify.annotations.Nullable;
  * One caller's request on its way through the gateway: the state machine at the centre of the product.
  *
  * <pre>
- *  CREATED ──► Admission ──────► Attempt ───────────► Answering ──────────► Flushing ──► DONE
- *              (may queue)  permit │   │  answer's head           last byte     ▲   flushed
- *                  ▲               ▼   └──── a small answer is complete ────────┘
- *                  └──────────── Backoff
+ *  CREATED ─► ReadingAhead ─► Admission ─────► Attempt ──────────► Answering ─────────► Flushing ─► DONE
+ *       │       (a body)    ▲ (may queue) permit │   │ answer's head          last byte     ▲   flushed
+ *       └──── no body ──────┤                    ▼   └──── a small answer is complete ──────┘
+ *                           └───────────────── Backoff
  * </pre>
  *
- * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to {@code
- * Admission} at another backend, or to {@code Flushing} with a static answer. An answer that has begun can
- * only be completed or broken off.
+ * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to
+ * {@code ReadingAhead} or {@code Admission} at another backend, or to {@code Flushing} with a static answer.
+ * An answer that has begun can only be completed or broken off.
  *
  * <p>The exchange holds one {@link ExchangePhase} at a time. The phase owns everything that the exchange
- * holds from the backend's compartment, and gives it back exactly once. Two things outlive a phase: the
- * {@link ExchangeTimer}, and the {@link ActiveFallback} with its permit. The parts of an exchange return
- * {@link Decision}s; {@link #apply} is the only place that carries them out.
+ * holds from the backend's compartment, and gives it back exactly once. Three things outlive a phase: the
+ * {@link ExchangeTimer}, the {@link RequestBody}, and the {@link ActiveFallback} with its permit. The parts
+ * of an exchange return {@link Decision}s; {@link #apply} is the only place that carries them out.
  *
  * <p>Concurrency: confined to the event loop of the caller's connection. An event of another thread, such as
  * a granted permit or an answer on a connection of another event loop, hops to this event loop first; an
@@ -56,6 +56,9 @@ public final class Exchange {
     Exchange next;
 
     private ExchangePhase phase = EmptyPhase.CREATED;
+    /** The request's body; null: none, or the exchange has not started. */
+    private @Nullable RequestBody body;
+
     /** The fallback in use; at most one per exchange. */
     private @Nullable ActiveFallback fallback;
 
@@ -101,7 +104,10 @@ public final class Exchange {
                 && ContentLength.of(caller.headers()) > engine.limits().maxBodyBytes()) {
             return Refuse.PAYLOAD_TOO_LARGE;
         }
-        return requestPermit(record.backend(), null);
+        if (caller.hasBody()) {
+            body = new RequestBody(this);
+        }
+        return admit(record.backend(), null);
     }
 
     /** Carries out a decision, and the decisions that follow from it. */
@@ -110,24 +116,61 @@ public final class Exchange {
         while (decision != Step.WAIT) {
             decision = switch (decision) {
                 case Step.ADMIT -> startAttempt();
+                case Step.REQUEST_PERMIT -> requestPermit();
                 case Step.QUEUE -> awaitPermit();
                 case Step.REQUEST_AGAIN -> requestAgain();
                 case Step.ANSWER_FALLBACK -> answerFallback();
                 case Step.WAIT -> Step.WAIT;
                 case Retry retry -> backOff(retry);
-                case AskFallback fallbackBackend -> requestPermit(fallbackBackend.backend(), null);
+                case AskFallback fallbackBackend -> admit(fallbackBackend.backend(), null);
                 case Refuse refuse -> refuse(refuse);
                 case BreakOff breakOff -> breakOff(breakOff);
             };
         }
     }
 
-    /** Requests a permit of the route's backend, or of the fallback's. */
-    private Decision requestPermit(Backend backend, @Nullable RetriedResult retried) {
+    /**
+     * Reads the body ahead if necessary, then requests a permit of the route's backend, or the fallback's.
+     *
+     * @param retried the result of the attempt that is retried; null: this is the first one
+     */
+    private Decision admit(Backend backend, @Nullable RetriedResult retried) {
         record.backend = backend;
+        long now = now();
         Admission admission = new Admission(this, backend, retried);
-        phase = admission;
-        return admission.request(now());
+        RequestBody incoming = body;
+        if (incoming == null || !ReadingAhead.appliesTo(this, incoming)) {
+            phase = admission;
+            return admission.request(now);
+        }
+        if (admission.isRefusedBeforeReading(now)) {
+            return Refuse.CIRCUIT_OPEN;
+        }
+        ReadingAhead reading = new ReadingAhead(this, admission, incoming, now);
+        phase = reading;
+        Decision decision = reading.begin();
+        if (decision == Step.WAIT && phase == reading) {
+            armTimer(now);
+        }
+        return decision;
+    }
+
+    /** Requests a permit for a body that is read ahead. */
+    private Decision requestPermit() {
+        if (!(phase instanceof ReadingAhead reading)) {
+            throw new IllegalStateException("phase: " + phase + " (expected: reading ahead)");
+        }
+        long now = now();
+        reading.release(null, now);
+        phase = reading.admission();
+        return reading.admission().request(now);
+    }
+
+    /** Ends the upload if it is still being read ahead. */
+    void endReadingAhead(ReadingAhead reading, Refuse refuse) {
+        if (phase == reading) {
+            apply(refuse);
+        }
     }
 
     private Decision awaitPermit() {
@@ -170,7 +213,7 @@ public final class Exchange {
     }
 
     private Decision requestAgain() {
-        return requestPermit(record.backend(), phase.retriedResult());
+        return admit(record.backend(), phase.retriedResult());
     }
 
     // ---------------------------------------------------------------- towards the caller
@@ -196,7 +239,7 @@ public final class Exchange {
         record.answerBytes = bytes;
         record.traceAttemptEnded(null, now);
         attempt.admission().markSample();
-        attempt.admission().release(null, now);
+        attempt.releaseAdmission(now);
         flush(reader, now);
     }
 
@@ -206,6 +249,7 @@ public final class Exchange {
             throw new IllegalStateException("no fallback is active");
         }
         long now = now();
+        releaseBody();
         timer.extend(now, engine.limits().readIdleNanos());
         record.status = active.status();
         record.answerBytes = active.bodyBytes();
@@ -215,7 +259,6 @@ public final class Exchange {
     }
 
     private void flush(SlowReaderDetector reader, long now) {
-        reader.restart(now);
         phase = new Flushing(reader);
         armTimer(now);
     }
@@ -401,6 +444,7 @@ public final class Exchange {
         // Before the release: closing a tunnel calls back into the exchange through the door.
         phase = EmptyPhase.DONE;
         left.release(why, now);
+        releaseBody();
         record.end(why, detail, status, now);
         ActiveFallback active = fallback;
         if (active != null) {
@@ -414,6 +458,13 @@ public final class Exchange {
         }
         record.route().observer().ended(record);
         record.route().inFlight().end();
+    }
+
+    private void releaseBody() {
+        RequestBody unsent = body;
+        if (unsent != null) {
+            unsent.release();
+        }
     }
 
     // ---------------------------------------------------------------- facts
@@ -443,6 +494,12 @@ public final class Exchange {
     /** Time with backends so far, the current one included. */
     public long backendNanosSoFar() {
         return record.backendNanos() + phase.backendNanos(now());
+    }
+
+    /** The request's body; null: none. */
+    @Nullable
+    RequestBody body() {
+        return body;
     }
 
     Engine engine() {

@@ -8,17 +8,21 @@ import org.jspecify.annotations.Nullable;
  * and gives it back by {@link #release}. A later phase takes over the objects of the phase before it:
  *
  * <pre>
- *  EmptyPhase  nothing
- *  Admission   the route's permit, and the backend's permit or a place in its queue
- *  Attempt     the admission; the breaker's permission; the connection
- *  Backoff     nothing; the attempt while its answer is drained
- *  Answering   the attempt; the reader's progress
- *  Flushing    the reader's progress
+ *  EmptyPhase    nothing
+ *  ReadingAhead  the reading of the request's body; no permit
+ *  Admission     the route's permit, and the backend's permit or a place in its queue
+ *  Attempt       the admission; the evidence for the backend's health; the connection
+ *  Backoff       nothing; the attempt while its answer is drained
+ *  Answering     the attempt; the reader's progress
+ *  Flushing      the reader's progress
  * </pre>
+ *
+ * <p>The bytes of a body that is read ahead are in the {@link RequestBody}, which belongs to the exchange.
  *
  * <p>All methods are called on the exchange's event loop.
  */
-sealed interface ExchangePhase permits ExchangePhase.EmptyPhase, Admission, Attempt, Backoff, Answering, Flushing {
+sealed interface ExchangePhase
+        permits ExchangePhase.EmptyPhase, ReadingAhead, Admission, Attempt, Backoff, Answering, Flushing {
 
     /** A time that is never due. */
     long NEVER = Long.MAX_VALUE;

@@ -227,8 +227,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         HttpHeaders headers = head.requestHeaders();
         headers.clear();
         writeHead(headers);
-        Caller caller = exchange.record().caller();
-        if (!caller.hasBody()) {
+        RequestBody body = exchange.body();
+        if (body == null) {
             return out;
         }
         if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
@@ -236,13 +236,13 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             trailing = TrailingFields.await(operations.channel());
         }
         Relay relay = new Relay(
-                caller.body(),
+                body,
                 exchange.engine().limits().maxBodyBytes(),
                 this,
                 exchange.engine().nanoClock());
         upload = relay;
         // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
-        return out.sendObject(caller.expectsContinue() ? whenContinued(relay, headers, operations) : relay);
+        return out.sendObject(exchange.record().caller().expectsContinue() ? whenContinued(relay, headers, operations) : relay);
     }
 
     /**
@@ -345,8 +345,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      */
     private void passRequestTrailers() {
         TrailingFields awaited = trailing;
-        if (awaited != null) {
-            HttpHeaders fields = exchange.record().caller().requestTrailers();
+        RequestBody body = exchange.body();
+        if (awaited != null && body != null) {
+            HttpHeaders fields = body.trailers();
             if (!fields.isEmpty()) {
                 awaited.set(fields);
             }

@@ -4,6 +4,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.deadline.CallerTimeout;
+import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
 import io.weir.health.ProbeMode;
@@ -40,6 +41,15 @@ enum ProbeChoice {
             case PATH, GRPC_HEALTH -> NONE;
             case CALLER -> CALLER;
             case SHADOW -> isCopyable(exchange) ? SHADOW : LAST_RESORT;
+        };
+    }
+
+    /** Whether the request itself would be the probe now. */
+    static boolean isDue(Exchange exchange, Health health, long usualNanos, long now) {
+        return switch (of(exchange, health.settings())) {
+            case SHADOW, NONE -> false;
+            case CALLER -> health.nanosToNextProbe() == 0;
+            case LAST_RESORT -> health.isLastResortDue(now, usualNanos);
         };
     }
 

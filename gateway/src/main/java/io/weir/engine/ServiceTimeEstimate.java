@@ -7,8 +7,8 @@ import io.weir.limit.LittlesLawProperties;
 import java.util.function.LongSupplier;
 
 /**
- * The estimate of the time that a backend takes for a call while it is not congested. Admission uses it to
- * refuse a call whose remaining time is too short to wait; a refusal derives its {@code Retry-After} from it.
+ * The estimate of the time that a backend takes for a call while it is not congested. A refusal derives
+ * its {@code Retry-After} from it, and the admission to a fallback's backend its shortest useful wait.
  *
  * <p>The engine feeds the estimate, so the input of a decision never depends on a meter. Metrics only display
  * {@link #littlesLaw()}.
@@ -39,8 +39,8 @@ public final class ServiceTimeEstimate {
     }
 
     /**
-     * Records the time for which a call used the backend that answered it, or let its time pass. Streams are
-     * not recorded.
+     * Records the time for which a call used the backend that answered it, or let its time pass, without the
+     * time for which its caller was waited for. Streams are not recorded.
      */
     public void recordServed(long backendNanos) {
         littlesLaw.served(backendNanos);

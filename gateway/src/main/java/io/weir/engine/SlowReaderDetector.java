@@ -3,25 +3,33 @@ package io.weir.engine;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOutboundBuffer;
 
-/** Detects a caller that stops reading its answer. */
+/**
+ * Detects a caller that stops reading its answer, or reads it below the minimum rate.
+ *
+ * <p>The caller's progress is looked at {@value #LOOKS} times per idle time-out, so that a caller that has
+ * stopped is detected at most two such periods late, and never early.
+ */
 final class SlowReaderDetector {
 
+    private static final int LOOKS = 16;
+
     private final Exchange exchange;
+    private final MinimumRate rate;
     private long readBytes;
     private long readAt;
+    private long lookedAt;
+    private boolean wasBehind;
 
     /** A detector for an answer of which the caller has read nothing yet. */
     SlowReaderDetector(Exchange exchange, long now) {
         this.exchange = exchange;
+        Limits limits = exchange.engine().limits();
+        this.rate = new MinimumRate(limits.readIdleNanos(), limits.minBodyBytesPerSecond());
         this.readAt = now;
+        this.lookedAt = now;
     }
 
-    /** Restarts the idle time, since the backend's answer is complete. */
-    void restart(long now) {
-        readAt = now;
-    }
-
-    /** Whether the caller has read nothing of a complete answer for the whole idle time. */
+    /** Whether the caller reads a complete answer too slowly, or not at all. */
     boolean isStalled(long now) {
         return isStalled(exchange.record().answerBytes(), false, now);
     }
@@ -31,22 +39,38 @@ final class SlowReaderDetector {
      *
      * @param receivedBytes bytes that the backend has sent so far
      * @param isHeldUp whether the caller holds up the backend
-     * @return whether the caller has read nothing for the whole idle time
+     * @return whether the caller has read nothing for the idle time-out, or less than the minimum rate
      */
     boolean isStalled(long receivedBytes, boolean isHeldUp, long now) {
         long pending = pendingBytes();
         long read = receivedBytes - pending;
-        if ((pending <= 0 && !isHeldUp) || read != readBytes) {
+        boolean isBehind = pending > 0 || isHeldUp;
+        if (isBehind && wasBehind) {
+            rate.waited(now - lookedAt);
+            // The pending bytes include those of the protocol, so the difference may be negative.
+            rate.moved(Math.max(0, read - readBytes));
+        } else {
+            rate.restart();
+        }
+        if (!isBehind || !wasBehind || read != readBytes) {
             readBytes = read;
             readAt = now;
-            return false;
         }
-        return dueNanos(now) <= 0;
+        wasBehind = isBehind;
+        lookedAt = now;
+        return leftNanos(now) <= 0;
     }
 
-    /** Time until the caller has read nothing for the whole idle time. */
+    /** Time until a caller that reads nothing more has stalled. */
+    private long leftNanos(long now) {
+        return Math.min(
+                exchange.engine().limits().readIdleNanos() - (now - readAt), rate.leftNanos() - (now - lookedAt));
+    }
+
+    /** Time until the caller has to be looked at. */
     long dueNanos(long now) {
-        return exchange.engine().limits().readIdleNanos() - (now - readAt);
+        long period = exchange.engine().limits().readIdleNanos() / LOOKS;
+        return Math.min(lookedAt + period - now, leftNanos(now));
     }
 
     /** Whether the caller has bytes left to read. */

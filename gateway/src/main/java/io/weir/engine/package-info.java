@@ -2,13 +2,13 @@
  * The engine: one state machine per exchange, from admission to the last byte.
  *
  * <p>An {@link io.weir.engine.Exchange} takes a caller's request through the compartment of a backend:
- * deadline, breaker, bulkhead, breaker again, pool. The engine knows no web framework. A door presents the
- * caller's side as a {@link io.weir.engine.Caller}; the backend's side is Reactor Netty's client. Two
- * immutable objects describe a route and its backend: {@link io.weir.engine.Route} and {@link
- * io.weir.engine.Backend}. An exchange keeps both from its start to its end, so that a reload can replace
- * them meanwhile. A {@code Backend} consists of its {@link io.weir.engine.BackendSettings} and of its live
- * compartment: limits, breaker, pool, retry budget, and the {@link io.weir.engine.ServiceTimeEstimate}, which
- * the engine itself feeds. Observers only receive: no decision depends on a meter.
+ * deadline, breaker, body ahead, bulkhead, breaker again, pool. The engine knows no web framework. A door
+ * presents the caller's side as a {@link io.weir.engine.Caller}; the backend's side is Reactor Netty's
+ * client. Two immutable objects describe a route and its backend: {@link io.weir.engine.Route} and
+ * {@link io.weir.engine.Backend}. An exchange keeps both from its start to its end, so that a reload can
+ * replace them meanwhile. A {@code Backend} consists of its {@link io.weir.engine.BackendSettings} and of its
+ * live compartment: limits, breaker, pool, retry budget, and the {@link io.weir.engine.ServiceTimeEstimate},
+ * which the engine itself feeds. Observers only receive: no decision depends on a meter.
  *
  * <p>The exchange itself only sequences its phases and guarantees a single end. Each phase is an object that
  * owns the resources of that phase, knows when it is due next, and gives its resources back. All other state
@@ -16,6 +16,7 @@
  *
  * <pre>
  *  ExchangePhase        the current phase, one of:
+ *    ReadingAhead         the request's body arrives; no permit yet
  *    Admission            breaker (a look), route's limit, queue, permit      per attempt
  *    Attempt              connection; owns the admission                      per attempt
  *    Backoff              the pause between two attempts; drains the answer
@@ -23,6 +24,7 @@
  *    Flushing             the last bytes to the caller
  *  ExchangeTimer        the deadline and the only timer                       whole exchange
  *  ExchangeRecord       the facts for observers                               whole exchange
+ *  RequestBody          the body: bytes read ahead, then the rest             from the start on
  *  ActiveFallback       the fallback and its permit                           from a refusal on
  * </pre>
  *
@@ -40,6 +42,18 @@
  * incomplete after 5 to 10 ms is passed on as it arrives: its reader may wait for the head or for a part, and
  * a backend that pauses needs no saved writes. {@link io.weir.engine.PauseDetector} finds such answers with
  * one task for each event loop. Once the head is passed on, a late answer is broken off instead of refused.
+ *
+ * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
+ * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for
+ * each exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A larger body, and
+ * an answer that its caller does not read, hold a permit for 100 ms at most:
+ * {@link io.weir.engine.HeldUpCall} moves the call to the compartment of streams, which is for calls that
+ * last long. {@link io.weir.engine.MinimumRate} ends callers that move a byte now and then, for which idle
+ * time-outs alone never end. Alternatives: to buffer whole bodies, as nginx does, needs files or unbounded
+ * memory; to admit first and move later costs a healthy call its permit in a burst of slow uploads.
+ *
+ * <p>The price: a backend sees the head of a request only when {@code read-ahead} bytes or the whole body
+ * have arrived. A conversation in small parts over HTTP/1.1 needs {@code mode: stream}.
  *
  * <p>Why a state machine and not a chain of operators: a cancellation, a failure, a time-out and a completion
  * can arrive at any moment and on any thread, and every permit, permission, connection and buffer must be

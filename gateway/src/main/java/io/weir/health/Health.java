@@ -249,6 +249,11 @@ public final class Health {
                 : null;
     }
 
+    /** Whether {@link #tryStartLastResort} would start a probe. */
+    public boolean isLastResortDue(long now, long usualNanos) {
+        return state.get() instanceof Open open && open.probes().isLastResortDue(now, settings.probeNanos(usualNanos));
+    }
+
     /** A probe was answered well. It may have been started in an earlier opening. */
     public void probeAnswered(Probe probe, long now) {
         if (probe.end() && state.get() instanceof Open open) {

@@ -77,8 +77,7 @@ final class ProbeSchedule {
     @Nullable
     Probe tryStartLastResort(long now, long stallNanos) {
         long last = lastStartedAt.get();
-        if (now - last < LAST_RESORT_INTERVALS * spacingNanos(stallNanos)
-                || !lastResortUnderWay.compareAndSet(false, true)) {
+        if (!isLastResortDue(now, stallNanos) || !lastResortUnderWay.compareAndSet(false, true)) {
             return null;
         }
         if (!claim(last, now)) {
@@ -87,6 +86,11 @@ final class ProbeSchedule {
         }
         underWay.incrementAndGet();
         return new Probe(this, stallNanos, false, true);
+    }
+
+    boolean isLastResortDue(long now, long stallNanos) {
+        return now - lastStartedAt.get() >= LAST_RESORT_INTERVALS * spacingNanos(stallNanos)
+                && !lastResortUnderWay.get();
     }
 
     private boolean claim(long last, long now) {

@@ -22,16 +22,17 @@
  *
  * <h2>Estimate of the uncongested time</h2>
  *
- * {@link io.weir.limit.LittlesLaw} measures how long a call takes while its backend is not congested.
- * Admission uses the median of that time: a waiting call whose remaining time is shorter cannot be served in
- * time, so it is refused instead of dispatched. The metrics show the same estimate with the other figures of
- * Little's law (arrival rate, concurrent calls, suggested limit). It is in this package, and not with the
- * metrics, because a control input belongs to the capability that uses it. Definitions, sources and
- * limitations are in the class's documentation. {@link io.weir.limit.LogBuckets} is its histogram: bounded
- * relative error, fixed memory, and one counter increment per call.
+ * {@link io.weir.limit.LittlesLaw} measures how long a call takes while its backend is not congested. A
+ * refusal derives its {@code Retry-After} from the median of that time, and the metrics show it with the
+ * other figures of Little's law (arrival rate, concurrent calls, suggested limit). It is in this package, and
+ * not with the metrics, because a control input belongs to the capability that uses it. Definitions, sources
+ * and limitations are in the class's documentation. {@link io.weir.limit.LogBuckets} is its histogram:
+ * bounded relative error, fixed memory, and one counter increment per call.
  *
- * <p>{@link io.weir.limit.UsualTime} is the same kind of estimate for one route: the median of its recent
- * calls, congested or not. A fast route beside slow ones must not be judged by the time of the others.
+ * <p>{@link io.weir.limit.UsualTime} is the estimate for one route: the median of its recent calls, congested
+ * or not. Admission uses it: a waiting call whose remaining time is shorter cannot be served in time, so it
+ * is refused instead of dispatched. The estimate is the route's own, since a fast route must not be judged by
+ * the slow calls of others; and it excludes the time for which callers were waited for.
  *
  * <h2>Concurrency</h2>
  *

@@ -43,6 +43,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     private final Timer queueWait;
     private final Timer budgetLeft;
     private final Timer serviceTime;
+    private final Counter callsMoved;
     private final Counter retriesAllowed;
     private final Counter retriesDenied;
     // Concurrency: two threads that create the counter of a reason get the same one; the order of their
@@ -82,6 +83,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         this.queueWait = scope.timer(Meters.QUEUE_WAIT, name);
         this.budgetLeft = scope.timer(Meters.BUDGET_LEFT, name);
         this.serviceTime = scope.timer(Meters.SERVICE_TIME, name);
+        this.callsMoved = scope.counter(Meters.CALLS_MOVED, name);
         this.retriesAllowed = scope.counter(Meters.RETRIES, name, "allowed");
         this.retriesDenied = scope.counter(Meters.RETRIES, name, "denied");
         scope.gauge(Meters.PERMITS_USED, bulkhead::inUse, name);
@@ -154,6 +156,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     @Override
     public void served(long backendNanos) {
         serviceTime.record(backendNanos, TimeUnit.NANOSECONDS);
+    }
+
+    @Override
+    public void movedToStreams() {
+        callsMoved.increment();
     }
 
     @Override

@@ -76,6 +76,8 @@ public final class EdgeMeters implements AutoCloseable {
         this.handshakesFailed = scope.counter(Meters.HANDSHAKES_FAILED);
         scope.gauge(Meters.IN_FLIGHT, engine::inFlight);
         scope.gauge(Meters.IN_FLIGHT_LIMIT, guard::maxInFlight);
+        scope.gauge(Meters.READ_AHEAD, engine::readAheadBytes);
+        scope.gauge(Meters.READ_AHEAD_LIMIT, engine::readAheadLimitBytes);
         scope.gauge(Meters.EVENT_LOOP_DELAY, () -> guard.loopDelayNanos() / NANOS_PER_SECOND);
         scope.gauge(Meters.EVENT_LOOPS_STUCK, sampler::stuckLoops);
         scope.gauge(Meters.MEMORY_USED, () -> sampler.directPercent() / PERCENT, "direct");

@@ -87,7 +87,8 @@ public enum Meters {
             "weir.service.time",
             Kind.TIMER,
             null,
-            "Time that calls held their permit, all attempts together, without streams.",
+            "Time that calls used the backend, all attempts together, without streams, and without the time"
+                    + " for which their callers were waited for.",
             "backend"),
     /** Retries, and whether the budget allowed them. */
     RETRIES(
@@ -120,9 +121,21 @@ public enum Meters {
             "Longest time that a call may wait for a permit.",
             "backend"),
     /** Streams and WebSockets. */
-    STREAMS_USED("weir.streams.used", Kind.GAUGE, null, "Open streams and WebSockets.", "backend"),
+    STREAMS_USED(
+            "weir.streams.used",
+            Kind.GAUGE,
+            null,
+            "Open streams and WebSockets, and calls that their callers hold up.",
+            "backend"),
     /** The limit of streams and WebSockets. */
     STREAMS_LIMIT("weir.streams.limit", Kind.GAUGE, null, "Limit of open streams and WebSockets.", "backend"),
+    /** Calls that slow callers hold up. */
+    CALLS_MOVED(
+            "weir.calls.moved",
+            Kind.COUNTER,
+            null,
+            "Calls moved from the bulkhead to the compartment of streams, because their callers held them up.",
+            "backend"),
     /** The breaker's state; exactly one of the series is 1. */
     BREAKER_STATE(
             "weir.breaker.state",
@@ -253,6 +266,15 @@ public enum Meters {
             "Requests in the gateway, queued or sent to a backend, streams included."),
     /** The limit of requests in the gateway. */
     IN_FLIGHT_LIMIT("weir.inflight.limit", Kind.GAUGE, null, "Limit of requests in the gateway."),
+    /** Bodies of requests in memory. */
+    READ_AHEAD(
+            "weir.read.ahead",
+            Kind.GAUGE,
+            "bytes",
+            "Bytes of request bodies that are read and not sent to a backend yet."),
+    /** The limit of bodies of requests in memory. */
+    READ_AHEAD_LIMIT(
+            "weir.read.ahead.limit", Kind.GAUGE, "bytes", "Limit of the bytes of request bodies that are read ahead."),
     /** Shows that the gateway itself is slow. */
     EVENT_LOOP_DELAY(
             "weir.eventloop.delay",

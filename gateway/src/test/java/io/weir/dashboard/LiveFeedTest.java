@@ -92,7 +92,12 @@ class LiveFeedTest {
 
     private final LiveFeed feed = new LiveFeed(
             new EmptyGateway(),
-            new Engine(() -> 0, () -> 0.5, drain, guard, new Limits(1_000, 1_000_000_000, 1_000_000_000, 1_000)),
+            new Engine(
+                    () -> 0,
+                    () -> 0.5,
+                    drain,
+                    guard,
+                    new Limits(1_000, 1_000_000_000, 1_000_000_000, 1_000, 65_536, 1 << 20, 0)),
             guard,
             drain,
             recentEvents,

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpMethod;
+import io.weir.engine.Engine;
 import io.weir.outcome.Reason;
 import io.weir.testing.Door;
 import io.weir.testing.GatewayTests;
@@ -62,6 +63,7 @@ class CallersIT extends GatewayTests {
     private static final String STREAM = "stream";
 
     private static final int PART = 100;
+    private static final int READ_AHEAD = 65_536;
 
     private static final ThreadSwitchingFilter THREAD_SWITCHING_FILTER = new ThreadSwitchingFilter();
 
@@ -131,11 +133,16 @@ class CallersIT extends GatewayTests {
         CLOSES,
         CANCELS_ITS_STREAM;
 
-        /** Sends a request, and stays connected until the caller leaves. */
+        /**
+         * Sends a request, except for the last byte of its body, and stays connected until the caller leaves.
+         *
+         * @param declaredBytes the size of the body; 0: none
+         */
         LeavingCaller start(String path, int declaredBytes) throws IOException {
+            int sentBytes = declaredBytes - 1;
             if (this == CANCELS_ITS_STREAM) {
                 Flux<ByteBuf> part =
-                        Flux.concat(Mono.fromSupplier(() -> Unpooled.wrappedBuffer(new byte[PART])), Mono.never());
+                        Flux.concat(Mono.fromSupplier(() -> Unpooled.wrappedBuffer(new byte[sentBytes])), Mono.never());
                 CompletableFuture<Integer> received = new CompletableFuture<>();
                 Disposable call = HttpClient.create()
                         .protocol(HttpProtocol.H2C)
@@ -157,7 +164,7 @@ class CallersIT extends GatewayTests {
                             ? TestCaller.head("GET", path)
                             : TestCaller.head("POST", path, "Content-Length: " + declaredBytes));
             if (declaredBytes > 0) {
-                caller.send(new byte[PART]);
+                caller.send(new byte[sentBytes]);
             }
             CompletableFuture<Integer> received = new CompletableFuture<>();
             Thread.ofVirtual().start(() -> {
@@ -240,6 +247,23 @@ class CallersIT extends GatewayTests {
 
     @ParameterizedTest(name = "{0}, {1}")
     @MethodSource("leavingCallers")
+    void leavesWhileItsBodyIsReadAhead(Leaving leaving, Door door) throws Exception {
+        String path = door.path(BACKEND, "ahead-" + leaving);
+        LeavingCaller leavingCaller = leaving.start(path, PART);
+        Engine engine = gateway.bean(Engine.class);
+        await().until(() -> engine.readAheadBytes() == PART - 1);
+
+        leavingCaller.action().leave();
+
+        assertThat(assertRecordedAsClientClosed(door, BACKEND, path)
+                        .path("attempts")
+                        .asInt())
+                .isZero();
+        await().until(() -> engine.readAheadBytes() == 0);
+    }
+
+    @ParameterizedTest(name = "{0}, {1}")
+    @MethodSource("leavingCallers")
     void leavesDuringTheRequestBody(Leaving leaving, Door door) throws Exception {
         CompletableFuture<Void> began = new CompletableFuture<>();
         backend.behave((request, conversation) -> {
@@ -248,7 +272,7 @@ class CallersIT extends GatewayTests {
             conversation.drain(request);
         });
         String path = door.path(BACKEND, "sending-" + leaving);
-        LeavingCaller leavingCaller = leaving.start(path, 10 * PART);
+        LeavingCaller leavingCaller = leaving.start(path, 2 * READ_AHEAD);
         began.join();
 
         leavingCaller.action().leave();
@@ -365,11 +389,11 @@ class CallersIT extends GatewayTests {
         assertNoFailure(BRIEF);
     }
 
-    /** Sends often enough for the idle timeout, but too little for the deadline. */
+    /** Sends often enough for the idle timeout and the minimum rate, but too little for the deadline. */
     private static void sendSlowly(TestCaller caller) {
         try {
             while (true) {
-                caller.send(new byte[1]);
+                caller.send(new byte[10]);
                 Thread.sleep(20);
             }
         } catch (IOException e) {

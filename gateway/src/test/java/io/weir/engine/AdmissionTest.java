@@ -97,13 +97,15 @@ class AdmissionTest {
     }
 
     @Test
-    void leavesTheQueueWithLessTimeThanTheBackendNeeds() {
-        Duration needed = fixture.learnServiceTime(ExchangeFixture.DEADLINE.minus(Duration.ofMillis(50)));
-        Duration spare = ExchangeFixture.DEADLINE.minus(needed);
-        assertThat(spare).isPositive().isLessThan(ExchangeFixture.MAX_WAIT);
-        fixture.takePermit().start();
+    void leavesTheQueueWithLessTimeThanTheRoutesCallsUsuallyNeed() {
+        Duration spare = Duration.ofMillis(50);
+        Duration usual = fixture.learnUsualTime(Duration.ofMillis(250));
+        fixture.withCallerTimeout(usual.plus(spare)).takePermit().start();
+        assertThat(spare).isLessThan(ExchangeFixture.MAX_WAIT);
 
-        fixture.advance(spare);
+        fixture.advance(spare.minusMillis(1));
+        assertThat(fixture.ended).isEmpty();
+        fixture.advance(Duration.ofMillis(1));
         fixture.freePermit();
 
         fixture.assertEndedCleanly();
@@ -112,13 +114,42 @@ class AdmissionTest {
     }
 
     @Test
-    void doesNotEnterTheQueueWithLessTimeThanTheBackendNeeds() {
-        fixture.learnServiceTime(ExchangeFixture.DEADLINE.multipliedBy(2));
-        fixture.takePermit().start();
+    void doesNotEnterTheQueueWithLessTimeThanTheRoutesCallsUsuallyNeed() {
+        Duration usual = fixture.learnUsualTime(Duration.ofMillis(250));
+        fixture.withCallerTimeout(usual.minusMillis(1)).takePermit().start();
         fixture.freePermit();
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+    }
+
+    @Test
+    void waitsThoughTheBackendsOtherCallsTakeLongerThanItsDeadline() {
+        for (int i = 0; i < 100; i++) {
+            fixture.serviceTime.recordServed(
+                    ExchangeFixture.DEADLINE.multipliedBy(5).toNanos());
+        }
+        fixture.advance(Duration.ofSeconds(1));
+        assertThat(fixture.serviceTime.uncongestedNanos()).isGreaterThan(ExchangeFixture.DEADLINE.toNanos());
+        fixture.takePermit().start();
+
+        fixture.freePermit();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void waitsWithHalfOfTheDeadlineLeftHoweverSlowTheRoutesCallsAre() {
+        fixture.learnUsualTime(ExchangeFixture.DEADLINE.multipliedBy(5));
+        fixture.takePermit().start();
+
+        fixture.freePermit();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
     }
 
     @Test

@@ -3,8 +3,11 @@ package io.weir.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
+import io.weir.deadline.CallerTimeout;
 import io.weir.drain.Drain;
 import io.weir.fallback.Fallback;
 import io.weir.fallback.FallbackProperties;
@@ -26,10 +29,12 @@ import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
 import io.weir.retry.RetryProperties;
 import io.weir.testing.TestHealth;
+import java.io.IOException;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -40,6 +45,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
+import reactor.test.publisher.TestPublisher;
 
 /**
  * An exchange between a simulated caller and simulated backends, on an event loop whose time the test
@@ -57,6 +63,9 @@ final class ExchangeFixture {
     static final Duration READ_IDLE = Duration.ofSeconds(20);
     static final Duration BACKOFF = Duration.ofMillis(10);
     static final long MAX_BODY_BYTES = 1000;
+    static final int READ_AHEAD_BYTES = 100;
+    static final int READ_AHEAD_TOTAL_BYTES = 150;
+    static final long MIN_BYTES_PER_SECOND = 10;
 
     /** Unused: no attempt acquires a connection. */
     private static final Pool POOL = new Pool(
@@ -95,6 +104,7 @@ final class ExchangeFixture {
     private @Nullable Exchange exchange;
     private int retriesPerSecond;
     private boolean permitTaken;
+    private @Nullable Upload upload;
     private @Nullable RuntimeException startFailure;
     private @Nullable ProbeMode probeMode;
 
@@ -114,7 +124,14 @@ final class ExchangeFixture {
                 () -> 0.5,
                 drain,
                 new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
-                new Limits(MAX_BODY_BYTES, BODY_IDLE.toNanos(), READ_IDLE.toNanos(), 1000),
+                new Limits(
+                        MAX_BODY_BYTES,
+                        BODY_IDLE.toNanos(),
+                        READ_IDLE.toNanos(),
+                        1000,
+                        READ_AHEAD_BYTES,
+                        READ_AHEAD_TOTAL_BYTES,
+                        MIN_BYTES_PER_SECOND),
                 (created, admission, evidence, now) -> {
                     FakeAttempt attempt = new FakeAttempt(created, admission, evidence, now);
                     attempt.startFailure = startFailure;
@@ -156,6 +173,12 @@ final class ExchangeFixture {
     /** The backend's budget allows a retry; the route has no retry policy. */
     ExchangeFixture withRetryBudget() {
         retriesPerSecond = 10;
+        return this;
+    }
+
+    /** The caller grants this time. */
+    ExchangeFixture withCallerTimeout(Duration time) {
+        caller.headers.set(CallerTimeout.X_REQUEST_TIMEOUT, time.toMillis() + "ms");
         return this;
     }
 
@@ -307,18 +330,17 @@ final class ExchangeFixture {
     }
 
     /**
-     * Records enough calls of this duration for an estimate of the service time.
+     * Records enough calls of this duration for the route's usual time.
      *
-     * @return the estimate
+     * @return the usual time
      */
-    Duration learnServiceTime(Duration actual) {
-        for (int i = 0; i < 100; i++) {
-            serviceTime.recordServed(actual.toNanos());
+    Duration learnUsualTime(Duration actual) {
+        for (int i = 0; i < 10; i++) {
+            usualTime.record(actual.toNanos(), now());
         }
-        channel.advanceTimeBy(1, TimeUnit.SECONDS);
-        Duration estimate = Duration.ofNanos(serviceTime.uncongestedNanos());
-        assertThat(estimate).isCloseTo(actual, actual.dividedBy(30));
-        return estimate;
+        Duration usual = Duration.ofNanos(usualTime.nanos(now()));
+        assertThat(usual).isCloseTo(actual, actual.dividedBy(30));
+        return usual;
     }
 
     /** Takes the backend's only permit. */
@@ -358,6 +380,51 @@ final class ExchangeFixture {
         freePermit();
     }
 
+    /** The request has a body, which the test sends. */
+    ExchangeFixture withUpload() {
+        return withUpload(new Upload());
+    }
+
+    private ExchangeFixture withUpload(Upload given) {
+        upload = given;
+        caller.upload = given.source.flux();
+        return withRequestBody();
+    }
+
+    Upload upload() {
+        Upload current = upload;
+        if (current == null) {
+            throw new IllegalStateException("no upload");
+        }
+        return current;
+    }
+
+    /** The body of a request, as a caller sends it. It obeys the demand. */
+    static final class Upload {
+
+        final TestPublisher<ByteBuf> source = TestPublisher.create();
+
+        /** Sends a part. It is lent, as by Reactor Netty. Returns its buffer. */
+        ByteBuf sends(String part) {
+            ByteBuf buffer = Unpooled.copiedBuffer(part, StandardCharsets.UTF_8);
+            source.next(buffer);
+            buffer.release();
+            return buffer;
+        }
+
+        void sends(int bytes) {
+            sends("x".repeat(bytes));
+        }
+
+        void ends() {
+            source.complete();
+        }
+
+        void breaksOff() {
+            source.error(new IOException("reset"));
+        }
+    }
+
     /** The exchange has ended exactly once and has released everything. */
     void assertEndedCleanly() {
         assertThat(ended).as("ended").containsExactly(record());
@@ -376,6 +443,7 @@ final class ExchangeFixture {
         }
         assertThat(health.overdue()).as("overdue calls").isZero();
         assertThat(health.probesUnderWay()).as("probes").isZero();
+        assertThat(engine.readAheadBytes()).as("bytes read ahead").isZero();
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
         assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
@@ -406,6 +474,7 @@ final class ExchangeFixture {
 
         final List<Reason> wouldRefuse = new ArrayList<>();
         final List<Duration> served = new ArrayList<>();
+        int movedToStreams;
 
         @Override
         public void dispatched(long queueNanos, long leftNanos) {}
@@ -413,6 +482,11 @@ final class ExchangeFixture {
         @Override
         public void served(long backendNanos) {
             served.add(Duration.ofNanos(backendNanos));
+        }
+
+        @Override
+        public void movedToStreams() {
+            movedToStreams++;
         }
 
         @Override

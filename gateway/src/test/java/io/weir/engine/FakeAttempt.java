@@ -12,6 +12,8 @@ import java.net.ConnectException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
+import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
 
 /**
@@ -28,6 +30,7 @@ final class FakeAttempt extends Attempt {
     int cancelled;
     /** Runs at each cancellation. */
     Runnable onCancel = () -> {};
+    final SentBody sent = new SentBody();
 
     /** Thrown by {@link #start}; null: the attempt starts. */
     @Nullable
@@ -58,6 +61,18 @@ final class FakeAttempt extends Attempt {
         isWaitingForUpload = true;
         movedAt = startedAt;
         return connects();
+    }
+
+    /** The request is sent, with as much of its body as the backend takes. */
+    FakeAttempt sendsBody(long parts) {
+        connects();
+        RequestBody body = exchange.body();
+        if (body == null) {
+            throw new IllegalStateException("the request has no body");
+        }
+        body.subscribe(sent);
+        sent.request(parts);
+        return this;
     }
 
     /** The head of an answer that is aggregated. */
@@ -177,6 +192,7 @@ final class FakeAttempt extends Attempt {
     void cancel() {
         cancelled++;
         onCancel.run();
+        sent.cancel();
     }
 
     @Override
@@ -212,5 +228,34 @@ final class FakeAttempt extends Attempt {
     @Override
     boolean isHeldUpByCaller() {
         return isHeldUp;
+    }
+
+    /** The request's body as the backend receives it. */
+    static final class SentBody extends BaseSubscriber<ByteBuf> {
+
+        final StringBuilder bytes = new StringBuilder();
+        boolean isComplete;
+
+        @Nullable
+        Throwable failure;
+
+        @Override
+        protected void hookOnSubscribe(Subscription s) {}
+
+        @Override
+        protected void hookOnNext(ByteBuf part) {
+            bytes.append(part.toString(StandardCharsets.UTF_8));
+        }
+
+        @Override
+        protected void hookOnComplete() {
+            isComplete = true;
+        }
+
+        @Override
+        protected void hookOnError(Throwable why) {
+            failure = why;
+            isComplete = true;
+        }
     }
 }

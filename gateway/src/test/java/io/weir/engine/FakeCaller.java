@@ -25,6 +25,7 @@ final class FakeCaller implements Caller {
     HttpMethod method = HttpMethod.GET;
     boolean hasBody;
     boolean webSocket;
+    Publisher<?> upload = Mono.empty();
 
     @Nullable
     Refusal refusal;
@@ -65,7 +66,7 @@ final class FakeCaller implements Caller {
 
     @Override
     public Publisher<?> body() {
-        return Mono.empty();
+        return upload;
     }
 
     @Override

@@ -54,7 +54,7 @@ class HttpAttemptTest {
                     },
                     new Drain(),
                     new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
-                    new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos(), 1000),
+                    new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos(), 1000, 64, 1 << 20, 0),
                     (of, admission, evidence, now) -> {
                         Attempt attempt = Attempt.overNetwork(of, admission, evidence, now);
                         attempts.add(attempt);
@@ -109,7 +109,7 @@ class HttpAttemptTest {
                     () -> 0.5,
                     new Drain(),
                     new OverloadGuard(new OverloadProperties(100, Duration.ofMinutes(1), 100)),
-                    new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos(), 1000),
+                    new Limits(1000, DEADLINE.toNanos(), DEADLINE.toNanos(), 1000, 64, 1 << 20, 0),
                     (of, admission, evidence, now) -> {
                         Attempt attempt = attempts.isEmpty()
                                 ? new ClosedBeforeSend(of, admission, evidence, now)

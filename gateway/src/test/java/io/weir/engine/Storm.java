@@ -368,8 +368,9 @@ final class Storm implements AutoCloseable {
         try (TestCaller caller = TestCaller.to(gateway.port())) {
             if (plan.phase == Phase.SENDING) {
                 caller.send(TestCaller.head(
-                        "POST", plan.path(), "X-Request-Timeout: " + timeout(plan), "Content-Length: 20000"));
-                caller.send(new byte[10_000]);
+                        "POST", plan.path(), "X-Request-Timeout: " + timeout(plan), "Content-Length: 200000"));
+                // More than is read ahead of the permit.
+                caller.send(new byte[100_000]);
             } else {
                 caller.send(TestCaller.head("GET", plan.path(), "X-Request-Timeout: " + timeout(plan)));
             }

@@ -114,7 +114,7 @@ final class TrafficSimulation {
                 random::nextDouble,
                 new Drain(),
                 new OverloadGuard(new OverloadProperties(1_000_000, Duration.ofMinutes(10), 100)),
-                new Limits(1 << 20, deadline.toNanos(), deadline.toNanos(), 1000),
+                new Limits(1 << 20, deadline.toNanos(), deadline.toNanos(), 1000, 65_536, 1 << 20, 0),
                 this::attempt,
                 this::probe);
         bulkhead = new QueueingBulkhead(limit, queue);

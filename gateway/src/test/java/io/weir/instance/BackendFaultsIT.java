@@ -395,12 +395,13 @@ class BackendFaultsIT {
         String path = door.path(BACKEND, "both-ways");
 
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            caller.send(TestCaller.head("POST", path, "Content-Length: 6"));
-            caller.send("one");
+            // More than is read ahead of the permit.
+            caller.send(TestCaller.head("POST", path, "Content-Length: 100000"));
+            caller.send(new byte[99_997]);
             assertThat(caller.readHead().status()).isEqualTo(200);
             assertThat(caller.chunk()).isEqualTo("begun");
             caller.send("two");
-            assertThat(caller.chunk()).isEqualTo("all 6");
+            assertThat(caller.chunk()).isEqualTo("all 100000");
             assertThat(caller.chunk()).isEmpty();
         }
         gateway.assertTold(door, BACKEND, path, 200, "2xx");

@@ -211,14 +211,14 @@ class BulkheadIT extends GatewayTests {
     }
 
     @Door.Each
-    void refusesACallWithLessTimeThanTheBackendNeeds(Door door) throws Exception {
-        // The backend takes 60 ms, and the gateway has enough samples for an estimate.
+    void refusesACallWithLessTimeThanItsRoutesCallsUsuallyNeed(Door door) throws Exception {
+        // The backend takes 60 ms, and the gateway has enough samples for the route's usual time.
         backend.behave((request, conversation) -> {
             Thread.sleep(60);
             conversation.answer(200, "");
         });
         try (TestCaller caller = TestCaller.to(gateway.port())) {
-            while (gateway.backend("known").serviceTime().uncongestedNanos() == 0) {
+            while (gateway.route(door.id("known")).usualTime().nanos(System.nanoTime()) == 0) {
                 caller.request("GET", door.path("known", "learns"));
             }
         }

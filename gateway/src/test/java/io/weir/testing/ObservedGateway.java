@@ -55,7 +55,11 @@ public final class ObservedGateway implements AutoCloseable {
     public final Drain drain = new Drain();
     public final OverloadGuard guard = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
     public final Engine engine = new Engine(
-            clock::get, () -> 0.5, drain, guard, new Limits(1_000_000, 1_000_000_000, 1_000_000_000, 1_000_000));
+            clock::get,
+            () -> 0.5,
+            drain,
+            guard,
+            new Limits(1_000_000, 1_000_000_000, 1_000_000_000, 1_000_000, 65_536, 1 << 20, 0));
     public final QueueingBulkhead bulkhead = new QueueingBulkhead(2, 3);
     public final QueueingBulkhead streams = new QueueingBulkhead(5, 0);
     public final Health health =

@@ -1,0 +1,55 @@
+package io.weir.engine;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A call that its caller holds up: the gateway waits for more of the request's body, or the answer waits for
+ * a caller that does not read it. After {@link #PATIENCE_NANOS} of such time, all pauses together, the call
+ * moves from the backend's bulkhead to its compartment of streams, if that has room. So slow callers take no
+ * permits from others.
+ *
+ * <p>Stateless: the times are read from the attempt.
+ */
+final class HeldUpCall {
+
+    /** The time for which a caller may hold up a permit. */
+    static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** The shortest time between two looks: the caller may hold up the call only now and then. */
+    private static final long MIN_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    private HeldUpCall() {}
+
+    /**
+     * Time until the call has to be looked at.
+     *
+     * @param isAnswering whether the answer has begun
+     */
+    static long dueNanos(Attempt attempt, boolean isAnswering, long now) {
+        RequestBody body = attempt.exchange.body();
+        long due = body == null ? ExchangePhase.NEVER : body.rateLeftNanos(now);
+        boolean isUploading = body != null && !body.hasEnded();
+        return (isAnswering || isUploading) && attempt.admission().isMovable()
+                ? Math.min(due, moveDueNanos(attempt, now))
+                : due;
+    }
+
+    private static long moveDueNanos(Attempt attempt, long now) {
+        long left = PATIENCE_NANOS - attempt.callerNanos(now);
+        // While the compartment of streams is full, another try follows.
+        return left <= 0 ? PATIENCE_NANOS : Math.max(left, MIN_PERIOD_NANOS);
+    }
+
+    /** Moves the call if its caller has held it up for too long. */
+    static void moveIfHeldUp(Attempt attempt, long now) {
+        if (attempt.admission().isMovable() && attempt.callerNanos(now) >= PATIENCE_NANOS) {
+            attempt.admission().moveToStreams();
+        }
+    }
+
+    /** Whether the request's body arrives below the minimum rate. */
+    static boolean isBelowMinimumRate(Attempt attempt, long now) {
+        RequestBody body = attempt.exchange.body();
+        return body != null && body.rateLeftNanos(now) <= 0;
+    }
+}

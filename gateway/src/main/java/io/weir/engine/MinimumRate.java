@@ -1,0 +1,55 @@
+package io.weir.engine;
+
+/**
+ * Detects a caller that moves bytes more slowly than a minimum rate for the idle time-out.
+ *
+ * <p>A credit of time: it starts at the idle time-out, each nanosecond of waiting for the caller takes one
+ * away, and each byte gives back the time that it takes at the minimum rate. The credit never exceeds the
+ * idle time-out. So a caller that moves nothing is too slow after exactly that time, a caller that sends one
+ * byte per interval only a little later, and a caller at the minimum rate never.
+ *
+ * <p>Confined to the exchange's event loop.
+ */
+final class MinimumRate {
+
+    private static final double SECOND_NANOS = 1e9;
+
+    private final double graceNanos;
+    private final double nanosPerByte;
+    private double creditNanos;
+
+    /**
+     * A rate with full credit.
+     *
+     * @param graceNanos the longest credit
+     * @param bytesPerSecond the minimum rate; 0: none
+     */
+    MinimumRate(long graceNanos, long bytesPerSecond) {
+        this.graceNanos = graceNanos;
+        this.nanosPerByte = bytesPerSecond == 0 ? 0 : SECOND_NANOS / bytesPerSecond;
+        this.creditNanos = graceNanos;
+    }
+
+    /** The caller is not waited for any more: gives it full credit. */
+    void restart() {
+        creditNanos = graceNanos;
+    }
+
+    /** The caller was waited for. */
+    void waited(long nanos) {
+        creditNanos -= nanos;
+    }
+
+    /** The caller has moved bytes. */
+    void moved(long bytes) {
+        creditNanos = Math.min(graceNanos, creditNanos + bytes * nanosPerByte);
+    }
+
+    /**
+     * Time until the caller is too slow if it moves nothing; {@link ExchangePhase#NEVER} without a minimum
+     * rate.
+     */
+    long leftNanos() {
+        return nanosPerByte == 0 ? ExchangePhase.NEVER : (long) creditNanos;
+    }
+}

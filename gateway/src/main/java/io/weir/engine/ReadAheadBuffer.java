@@ -1,0 +1,87 @@
+package io.weir.engine;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The parts of a request's body that are read and not passed on, counted in the {@link ReadAheadBudget}.
+ *
+ * <p>Small parts are copied together: the buffer of a single byte is many times as large as the byte. The
+ * first part is kept as it is, so that a body that arrives at once is never copied.
+ *
+ * <p>Confined to the exchange's event loop, except {@link #bytes}: other event loops look for the slowest
+ * upload by it.
+ */
+final class ReadAheadBuffer {
+
+    /** Parts below this size are copied together. */
+    private static final int SMALL_BYTES = 1024;
+
+    private static final int FIRST_COPY_BYTES = 256;
+    private static final int MAX_COPY_BYTES = 8 * SMALL_BYTES;
+
+    private final ReadAheadBudget budget;
+    private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>(1);
+    /** The last part if it is a copy, which has room for further small parts. */
+    private @Nullable ByteBuf copy;
+
+    private volatile int bytes;
+
+    ReadAheadBuffer(ReadAheadBudget budget) {
+        this.budget = budget;
+    }
+
+    boolean isEmpty() {
+        return parts.isEmpty();
+    }
+
+    int bytes() {
+        return bytes;
+    }
+
+    /**
+     * Adds a part that is lent for the time of the call.
+     *
+     * @return whether all exchanges together hold no more than they may
+     */
+    boolean add(ByteBuf part, ByteBufAllocator allocator) {
+        int more = part.readableBytes();
+        ByteBuf room = copy;
+        if (room != null && more < SMALL_BYTES && room.maxWritableBytes() >= more) {
+            room.writeBytes(part);
+        } else if (parts.isEmpty() || more >= SMALL_BYTES) {
+            copy = null;
+            parts.add(part.retain());
+        } else {
+            ByteBuf fresh = allocator.buffer(FIRST_COPY_BYTES, MAX_COPY_BYTES);
+            copy = fresh.writeBytes(part);
+            parts.add(fresh);
+        }
+        int held = bytes + more;
+        bytes = held;
+        return budget.hold(more);
+    }
+
+    /** Takes the first part; the callee owns it. */
+    ByteBuf take() {
+        ByteBuf first = parts.remove();
+        if (parts.isEmpty()) {
+            // A copy is always the last part.
+            copy = null;
+        }
+        int fewer = first.readableBytes();
+        int held = bytes - fewer;
+        bytes = held;
+        budget.giveBack(fewer);
+        return first;
+    }
+
+    /** Releases all parts. */
+    void clear() {
+        while (!parts.isEmpty()) {
+            take().release();
+        }
+    }
+}

@@ -1,0 +1,544 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.weir.engine.ExchangeFixture.Upload;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ReadingAheadTest {
+
+    private static final int ENOUGH = ExchangeFixture.READ_AHEAD_BYTES;
+
+    private final ExchangeFixture fixture = new ExchangeFixture().withUpload();
+    private final Upload upload = fixture.upload();
+
+    // ---------------------------------------------------------------- before the permit
+
+    @Test
+    void asksForAPermitWhenTheBodyIsComplete() {
+        fixture.start();
+        upload.sends("a small ");
+        upload.sends("body");
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.routeLimit.inUse()).isZero();
+        assertThat(fixture.engine.readAheadBytes()).isEqualTo("a small body".length());
+
+        upload.ends();
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        fixture.attempt().sendsBody(10);
+        assertThat(fixture.attempt().sent.bytes).hasToString("a small body");
+        assertThat(fixture.attempt().sent.isComplete).isTrue();
+        assertThat(fixture.engine.readAheadBytes()).isZero();
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void asksForAPermitWhenEnoughIsReadAndReadsTheRestForTheBackend() {
+        fixture.start();
+        upload.sends(ENOUGH - 1);
+        assertThat(fixture.attempts).isEmpty();
+        upload.sends(1);
+        assertThat(fixture.attempts).hasSize(1);
+        upload.source.assertMaxRequested(0);
+
+        fixture.attempt().sendsBody(3);
+        assertThat(fixture.attempt().sent.bytes).hasSize(ENOUGH);
+        upload.sends("rest");
+        assertThat(fixture.attempt().sent.bytes.toString()).endsWith("rest");
+        assertThat(fixture.attempt().sent.isComplete).isFalse();
+        upload.ends();
+        assertThat(fixture.attempt().sent.isComplete).isTrue();
+
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void asksForAPermitOnceIfTheBodyEndsExactlyWhenEnoughIsRead() {
+        fixture.start();
+        upload.sends(ENOUGH);
+        upload.ends();
+        assertThat(fixture.attempts).hasSize(1);
+
+        fixture.attempt().sendsBody(1);
+        assertThat(fixture.attempt().sent.bytes).hasSize(ENOUGH);
+        assertThat(fixture.attempt().sent.isComplete).isTrue();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void sendsNothingForAnEmptyBody() {
+        fixture.start();
+        upload.ends();
+        fixture.attempt().sendsBody(1);
+
+        assertThat(fixture.attempt().sent.isComplete).isTrue();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"expect, 100-continue", "content-type, application/grpc"})
+    void takesThePermitFirstIfTheCallerMayWaitForTheBackend(String field, String value) {
+        fixture.caller.headers.set(field, value);
+        fixture.start();
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        upload.source.assertWasNotSubscribed();
+
+        fixture.attempt().sendsBody(1);
+        upload.sends("now");
+        assertThat(fixture.attempt().sent.bytes).hasToString("now");
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void takesThePermitOfAStreamFirst() {
+        fixture.withStreamRoute().start();
+        assertThat(fixture.streams.inUse()).isOne();
+        upload.source.assertWasNotSubscribed();
+
+        fixture.attempt().fails();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void readsNothingWhileTheBreakerIsOpen() {
+        fixture.health.forceOpen();
+        fixture.start();
+
+        upload.source.assertWasNotSubscribed();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+    }
+
+    @Test
+    void refusesAReadBodyIfTheBreakerHasOpenedMeanwhile() {
+        fixture.start();
+        upload.sends("body");
+        fixture.health.forceOpen();
+        upload.ends();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+    }
+
+    // ---------------------------------------------------------------- buffers
+
+    @Test
+    void keepsAWholeBodyWithoutACopyAndCopiesSmallPartsTogether() {
+        fixture.start();
+        ByteBuf first = upload.sends("first");
+        ByteBuf second = upload.sends("second");
+        ByteBuf third = upload.sends("third");
+        assertThat(first.refCnt()).isOne();
+        assertThat(second.refCnt()).isZero();
+        assertThat(third.refCnt()).isZero();
+
+        upload.ends();
+        fixture.attempt().sendsBody(2);
+        assertThat(fixture.attempt().sent.bytes).hasToString("firstsecondthird");
+        assertThat(first.refCnt()).isZero();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void passesOnAsMuchAsTheBackendTakes() {
+        fixture.start();
+        upload.sends("first");
+        upload.sends("second");
+        upload.ends();
+
+        fixture.attempt().sendsBody(1);
+        assertThat(fixture.attempt().sent.bytes).hasToString("first");
+        assertThat(fixture.engine.readAheadBytes()).isEqualTo("second".length());
+        fixture.attempt().answers();
+        fixture.exchange().flushed();
+        fixture.assertEndedCleanly();
+    }
+
+    // ---------------------------------------------------------------- ends
+
+    @Test
+    void releasesTheBodyIfTheCallerLeaves() {
+        fixture.start();
+        ByteBuf part = upload.sends("part");
+        fixture.exchange().callerLeft();
+
+        assertThat(part.refCnt()).isZero();
+        upload.source.assertCancelled();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
+    }
+
+    /** As for a reset of an HTTP/2 stream: the body fails, and the door reports that the caller has left. */
+    @Test
+    void endsOnceIfTheBodyFailsAndTheCallerLeaves() {
+        fixture.start();
+        upload.sends("part");
+        upload.breaksOff();
+        fixture.exchange().callerLeft();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
+        assertThat(fixture.caller.received()).isEqualTo("nothing");
+    }
+
+    @Test
+    void releasesTheBodyIfTheCallerLeavesWhileItsCallWaitsForAPermit() {
+        fixture.takePermit().start();
+        upload.sends(ENOUGH);
+        assertThat(fixture.bulkhead.queued()).isOne();
+        upload.breaksOff();
+        fixture.freePermit();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
+    }
+
+    @Test
+    void endsAtTheDeadlineAsTheCallersFault() {
+        fixture.start();
+        for (int i = 0; i < 20; i++) {
+            upload.sends("xx");
+            fixture.advance(ExchangeFixture.DEADLINE.dividedBy(20));
+        }
+
+        upload.source.assertCancelled();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+        assertThat(fixture.observer.served).isEmpty();
+    }
+
+    @Test
+    void countsNoDeadlineOfTheBackendIfTheCallerIsTooSlowAndTheDeadlineIsNotEnforced() {
+        fixture.withoutEnforcement().start();
+        for (int i = 0; i < 30; i++) {
+            upload.sends("xx");
+            fixture.advance(ExchangeFixture.DEADLINE.dividedBy(20));
+        }
+        upload.ends();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.observer.wouldRefuse).extracting(Enum::name).containsExactly("CLIENT_TOO_SLOW");
+    }
+
+    @Test
+    void endsWhenTheBodyStandsStill() {
+        fixture.start();
+        upload.sends("part");
+        fixture.advance(ExchangeFixture.BODY_IDLE);
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
+        assertThat(fixture.record().detail()).isEqualTo("the body stands still");
+    }
+
+    @Test
+    void endsACallerThatSendsAByteNowAndThen() {
+        fixture.start();
+        fixture.advance(Duration.ofMillis(900));
+        upload.sends("x");
+        fixture.advance(Duration.ofMillis(199));
+        assertThat(fixture.ended).isEmpty();
+        fixture.advance(Duration.ofMillis(1));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
+        assertThat(fixture.record().detail()).isEqualTo("the body arrives below the minimum rate");
+    }
+
+    @Test
+    void refusesABodyThatIsTooLargeBeforeAPermit() {
+        fixture.start();
+        upload.sends((int) ExchangeFixture.MAX_BODY_BYTES + 1);
+
+        upload.source.assertCancelled();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("payload-too-large 413");
+        assertThat(fixture.attempts).isEmpty();
+    }
+
+    @Test
+    void endsAtAShutdown() {
+        fixture.start();
+        upload.sends("part");
+        fixture.engine.endAll();
+        fixture.channel.runPendingTasks();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("shutting-down 503");
+    }
+
+    @Test
+    void keepsItsRouteInUseWhileItReadsSoThatAReloadWaitsForIt() {
+        fixture.start();
+        upload.sends("part");
+        assertThat(fixture.inFlight.isZero()).isFalse();
+
+        upload.ends();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    // ---------------------------------------------------------------- other backends, other attempts
+
+    @Test
+    void sendsTheReadBodyToTheFallbacksBackend() {
+        fixture.bulkhead.resize(1, 0);
+        fixture.withOtherBackend().takePermit().start();
+        upload.sends("body");
+        upload.ends();
+        fixture.freePermit();
+
+        assertThat(fixture.otherBulkhead.inUse()).isOne();
+        fixture.attempt().sendsBody(1);
+        assertThat(fixture.attempt().sent.bytes).hasToString("body");
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void releasesTheReadBodyBeforeAStaticFallbackIsRead() {
+        fixture.bulkhead.resize(1, 0);
+        fixture.withStaticFallback().takePermit().start();
+        upload.sends("body");
+        upload.ends();
+        fixture.freePermit();
+
+        assertThat(fixture.engine.readAheadBytes()).isZero();
+        fixture.exchange().flushed();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void sendsTheReadBodyWithTheSecondAttemptIfTheFirstSentNothing() {
+        fixture.withRetry().start();
+        upload.sends("body");
+        upload.ends();
+        fixture.attempt().fails();
+        fixture.advance(ExchangeFixture.BACKOFF);
+        assertThat(fixture.attempts).hasSize(2);
+
+        fixture.attempt().sendsBody(1);
+        assertThat(fixture.attempt().sent.bytes).hasToString("body");
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    // ---------------------------------------------------------------- all exchanges together
+
+    @Test
+    void endsTheSlowestUploadIfAllTogetherExceedTheirLimit() {
+        fixture.start();
+        upload.sends(90);
+        SecondCall fast = new SecondCall();
+        fixture.advance(ExchangeFixture.BODY_IDLE.dividedBy(2));
+        SecondCall slow = new SecondCall();
+        fixture.advance(Duration.ofNanos(ReadingAhead.SLOW_NANOS));
+        slow.upload.sends(1);
+        fast.upload.sends(59);
+        assertThat(fixture.engine.readAheadBytes()).isEqualTo(ExchangeFixture.READ_AHEAD_TOTAL_BYTES);
+        slow.upload.sends(1);
+        fixture.channel.runPendingTasks();
+
+        assertThat(slow.caller.received()).isEqualTo("refuse client-too-slow");
+        assertThat(fixture.engine.readAheadBytes()).isLessThanOrEqualTo(ExchangeFixture.READ_AHEAD_TOTAL_BYTES);
+        fast.exchange.callerLeft();
+        fixture.exchange().callerLeft();
+        fixture.channel.runPendingTasks();
+        assertThat(fixture.ended).hasSize(3);
+        assertThat(fixture.engine.readAheadBytes()).isZero();
+        assertThat(fixture.engine.inFlight()).isZero();
+    }
+
+    @Test
+    void endsNoFastUploadForOthersButAsksForItsPermitAtOnce() {
+        fixture.bulkhead.resize(2, 0);
+        fixture.routeLimit.resize(2, 0);
+        fixture.start();
+        upload.sends(90);
+        SecondCall second = new SecondCall();
+        second.upload.sends(80);
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.ended).isEmpty();
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.attempt().exchange).isSameAs(second.exchange);
+        second.exchange.callerLeft();
+        fixture.exchange().callerLeft();
+        assertThat(fixture.engine.readAheadBytes()).isZero();
+    }
+
+    /** Another call of the same route. */
+    private final class SecondCall {
+
+        final Upload upload = new Upload();
+        final FakeCaller caller = new FakeCaller(fixture.channel);
+        final Exchange exchange;
+
+        SecondCall() {
+            caller.hasBody = true;
+            caller.upload = upload.source.flux();
+            exchange = new Exchange(fixture.engine, fixture.route(), caller, fixture.now());
+            exchange.start();
+        }
+    }
+
+    // ---------------------------------------------------------------- calls that their callers hold up
+
+    @Test
+    void movesACallToTheStreamsWhoseCallerHoldsUpItsUpload() {
+        fixture.start();
+        upload.sends(ENOUGH);
+        fixture.attempt().waitsForBody();
+        fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_NANOS));
+
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.routeLimit.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isOne();
+        assertThat(fixture.observer.movedToStreams).isOne();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void movesACallToTheStreamsWhoseCallerDoesNotReadItsAnswer() {
+        fixture.start();
+        upload.ends();
+        fixture.attempt().begins(200).isHeldUp = true;
+        fixture.advance(Duration.ofMillis(200));
+
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isOne();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.observer.movedToStreams).isOne();
+    }
+
+    @Test
+    void keepsTheCallWhereItIsWithoutRoomAmongTheStreams() {
+        assertThat(fixture.streams.tryAcquire()).isTrue();
+        fixture.start();
+        upload.sends(ENOUGH);
+        fixture.attempt().waitsForBody();
+        fixture.advance(Duration.ofMillis(150));
+        assertThat(fixture.bulkhead.inUse()).isOne();
+
+        fixture.streams.release();
+        fixture.advance(Duration.ofMillis(150));
+        assertThat(fixture.bulkhead.inUse()).isZero();
+        assertThat(fixture.streams.inUse()).isOne();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void leavesACallInTheBulkheadWhileOnlyTheBackendIsWaitedFor() {
+        fixture.start();
+        upload.sends(ENOUGH);
+        upload.ends();
+        fixture.attempt().sendsBody(1);
+        fixture.advance(ExchangeFixture.DEADLINE.dividedBy(2));
+
+        assertThat(fixture.bulkhead.inUse()).isOne();
+        assertThat(fixture.streams.inUse()).isZero();
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void givesBackThePermitOfAStreamIfTheCallerLeavesAfterTheMove() {
+        fixture.start();
+        upload.sends(ENOUGH);
+        fixture.attempt().waitsForBody();
+        fixture.advance(Duration.ofMillis(150));
+        assertThat(fixture.streams.inUse()).isOne();
+        fixture.exchange().callerLeft();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void endsAnUploadBelowTheMinimumRateAfterThePermit() {
+        fixture.caller.headers.set(HttpHeaderNames.EXPECT, "100-continue");
+        fixture.start();
+        fixture.attempt().waitsForBody().sendsBody(100);
+        fixture.advance(Duration.ofMillis(900));
+        upload.sends("x");
+        fixture.attempt().moves(0, fixture.now());
+        fixture.advance(Duration.ofMillis(250));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
+        assertThat(fixture.record().detail()).isEqualTo("the body arrives below the minimum rate");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void doesNotEndAnUploadAtTheMinimumRate() {
+        fixture.caller.headers.set(HttpHeaderNames.EXPECT, "100-continue");
+        fixture.start();
+        fixture.attempt().sendsBody(100);
+        for (int i = 0; i < 18; i++) {
+            fixture.advance(Duration.ofMillis(100));
+            upload.sends("x");
+        }
+        upload.ends();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+    }
+
+    @Test
+    void excludesTheCallersTimeFromTheBackends() {
+        fixture.start();
+        upload.sends(ENOUGH);
+        fixture.attempt().waitsForBody();
+        fixture.advance(Duration.ofMillis(700));
+        assertThat(fixture.exchange().backendNanosSoFar()).isZero();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.observer.served).containsExactly(Duration.ZERO);
+        assertThat(fixture.record().backendNanos()).isZero();
+    }
+
+    @Test
+    void failsAnUploadThatBreaksOffDuringTheAttempt() {
+        fixture.start();
+        upload.sends(ENOUGH);
+        fixture.attempt().sendsBody(5);
+        List<Throwable> failures = new ArrayList<>();
+        upload.breaksOff();
+        Throwable failure = fixture.attempt().sent.failure;
+        if (failure != null) {
+            failures.add(failure);
+        }
+
+        assertThat(failures).hasExactlyElementsOfTypes(IOException.class);
+        fixture.exchange().callerLeft();
+        fixture.assertEndedCleanly();
+    }
+}

@@ -1,0 +1,208 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.weir.testing.Door;
+import io.weir.testing.Leaks;
+import io.weir.testing.TestBackend;
+import io.weir.testing.TestCaller;
+import io.weir.testing.TestGateway;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/**
+ * Callers that upload or read slowly beside healthy ones: they take no permits from others, and their time
+ * does not count as the backend's.
+ */
+@ExtendWith(Leaks.class)
+@Timeout(60)
+class SlowCallersIT {
+
+    private static final String FEW = "few";
+    private static final String USUAL = "usual";
+    private static final int FEW_PERMITS = 4;
+    private static final int SLOW_CALLERS = 100;
+    private static final int HEALTHY_CALLS = 300;
+    private static final int SMALL_BODY = 1_000;
+    private static final int LARGE_BODY = 100_000;
+    private static final int REST = 10;
+    private static final int LARGE_UPLOADS = 40;
+    private static final int ANSWER_BYTES = 64 << 20;
+
+    private static TestBackend backend;
+    private static TestGateway gateway;
+
+    private final List<TestCaller> slow = new ArrayList<>();
+
+    @BeforeAll
+    static void start() {
+        backend = TestBackend.healthy();
+        // The test's backend accepts one connection after the other.
+        String patient = "connection: { connect-timeout: 5s }";
+        gateway = TestGateway.setup()
+                .backend(
+                        FEW,
+                        backend.uri(),
+                        "deadline: 30s",
+                        patient,
+                        "bulkhead: { max-concurrent-calls: " + FEW_PERMITS
+                                + ", queue-capacity: 200, max-wait-duration: 20s }")
+                .route(FEW, FEW)
+                .backend(USUAL, backend.uri(), "deadline: 8s", patient)
+                .route(USUAL, USUAL)
+                .start();
+    }
+
+    @AfterAll
+    static void stop() {
+        gateway.close();
+        backend.close();
+    }
+
+    @BeforeEach
+    void behave() {
+        backend.behave((request, conversation) -> {
+            if (request.target().endsWith("large")) {
+                answerLarge(conversation);
+            } else {
+                long bytes = request.method().equals("GET") ? 0 : conversation.drain(request);
+                conversation.answer(200, "took " + bytes);
+            }
+        });
+    }
+
+    @AfterEach
+    void nothingIsHeld() {
+        slow.forEach(SlowCallersIT::close);
+        gateway.assertNothingHeld();
+        await().until(() -> gateway.bean(Engine.class).readAheadBytes() == 0);
+    }
+
+    @Door.Each
+    void takeNoPermitWhileTheyUpload(Door door) throws IOException {
+        startUploads(SLOW_CALLERS, door.path(FEW, "upload"), SMALL_BODY);
+        assertThat(gateway.backend(FEW).bulkhead().inUse()).isZero();
+
+        assertHealthyCallsAreAnswered(door, FEW);
+        drip(REST / 2);
+        assertHealthyCallsAreAnswered(door, FEW);
+
+        finishUploads(REST - REST / 2);
+    }
+
+    @Door.Each
+    void moveToTheStreamsIfTheirBodyIsLargerThanIsReadAhead(Door door) throws IOException {
+        startUploads(SLOW_CALLERS, door.path(FEW, "upload"), LARGE_BODY);
+        await().until(() -> gateway.backend(FEW).streams().inUse() == SLOW_CALLERS);
+        assertThat(gateway.backend(FEW).bulkhead().inUse()).isZero();
+
+        assertHealthyCallsAreAnswered(door, FEW);
+
+        finishUploads();
+        assertThat(gateway.backend(FEW).health().resilience4j().getMetrics().getNumberOfFailedCalls())
+                .isZero();
+    }
+
+    @Door.Each
+    void moveToTheStreamsIfTheyDoNotReadTheirAnswers(Door door) throws IOException {
+        int readers = 8;
+        for (int i = 0; i < readers; i++) {
+            TestCaller caller = TestCaller.to(gateway.port());
+            slow.add(caller);
+            caller.send(TestCaller.head("GET", door.path(FEW, "large")));
+        }
+        await().until(() -> gateway.backend(FEW).streams().inUse() == readers);
+        assertThat(gateway.backend(FEW).bulkhead().inUse()).isZero();
+
+        assertHealthyCallsAreAnswered(door, FEW);
+    }
+
+    /** The time of the callers must not raise the time that the backend seems to take. */
+    @Door.Each
+    void causeNoRefusalForWantOfTimeAtTheDefaults(Door door) throws IOException {
+        for (int round = 0; round < 2; round++) {
+            startUploads(LARGE_UPLOADS, door.path(USUAL, "upload"), LARGE_BODY);
+            await().until(() -> gateway.backend(USUAL).streams().inUse() == LARGE_UPLOADS);
+            assertHealthyCallsAreAnswered(door, USUAL);
+            finishUploads();
+            startUploads(SLOW_CALLERS, door.path(USUAL, "upload"), SMALL_BODY);
+            assertHealthyCallsAreAnswered(door, USUAL);
+            finishUploads();
+        }
+        long usualNanos = gateway.route(door.id(USUAL)).usualTime().nanos(System.nanoTime());
+        assertThat(usualNanos).isPositive().isLessThan(HeldUpCall.PATIENCE_NANOS);
+    }
+
+    // ---------------------------------------------------------------- callers
+
+    /** Sends all but the last {@link #REST} bytes of each upload. */
+    private void startUploads(int uploads, String path, int bytes) throws IOException {
+        for (int i = 0; i < uploads; i++) {
+            TestCaller caller = TestCaller.to(gateway.port());
+            slow.add(caller);
+            caller.send(TestCaller.head("POST", path, "Content-Length: " + bytes));
+            caller.send(new byte[bytes - REST]);
+        }
+        await().until(() -> gateway.bean(Engine.class).inFlight() == uploads);
+    }
+
+    private void drip(int bytes) throws IOException {
+        for (TestCaller caller : slow) {
+            caller.send(new byte[bytes]);
+        }
+    }
+
+    private void finishUploads() throws IOException {
+        finishUploads(REST);
+    }
+
+    /** Slow uploads that are alive succeed. One after the other: together they would be a burst. */
+    private void finishUploads(int rest) throws IOException {
+        for (TestCaller caller : slow) {
+            caller.send(new byte[rest]);
+            TestCaller.Answer answer = caller.answer();
+            assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        }
+        slow.forEach(SlowCallersIT::close);
+        slow.clear();
+    }
+
+    private static void assertHealthyCallsAreAnswered(Door door, String route) {
+        List<CompletableFuture<TestCaller.Answer>> healthy = new ArrayList<>();
+        for (int i = 0; i < HEALTHY_CALLS; i++) {
+            healthy.add(TestCaller.ask(gateway.port(), door.path(route, "healthy")));
+            if (healthy.size() % 20 == 0) {
+                healthy.forEach(CompletableFuture::join);
+            }
+        }
+        assertThat(healthy)
+                .allSatisfy(answer -> assertThat(answer.join().status())
+                        .as(() -> answer.join().text())
+                        .isEqualTo(200));
+    }
+
+    private static void answerLarge(TestBackend.Conversation conversation) throws IOException {
+        conversation.write("HTTP/1.1 200 OK\r\nContent-Length: " + ANSWER_BYTES + "\r\n\r\n");
+        byte[] part = new byte[65_536];
+        for (int sent = 0; sent < ANSWER_BYTES; sent += part.length) {
+            conversation.write(part);
+        }
+    }
+
+    private static void close(TestCaller caller) {
+        try {
+            caller.close();
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}
