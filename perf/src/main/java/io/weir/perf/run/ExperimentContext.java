@@ -8,6 +8,7 @@ import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.ShadedSpan;
 import io.weir.perf.result.RunResult.Step;
 import io.weir.perf.run.Processes.Role;
+import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,6 +41,7 @@ public final class ExperimentContext implements AutoCloseable {
     private final Progress progress;
     private final Sampler sampler;
     private final Processes processes;
+    private final TestServers servers = new TestServers(this);
     private final List<String> notes = new ArrayList<>();
     private final List<Step> endedSteps = new ArrayList<>();
     private final CountDownLatch closed = new CountDownLatch(1);
@@ -94,19 +96,27 @@ public final class ExperimentContext implements AutoCloseable {
         return quick;
     }
 
-    /** The gateway that runs elsewhere. */
-    public Optional<RunningServer> targetGateway() {
-        return target.map(RemoteTarget::gatewayServer);
+    /** Whether the gateway runs elsewhere. */
+    public boolean isRemote() {
+        return target.isPresent();
     }
 
-    /** The simulator behind the gateway that runs elsewhere. */
-    public RunningServer targetSimulator() {
-        return target.orElseThrow().simulator();
+    /** The gateway that runs elsewhere, and the simulator behind it. */
+    GatewayUnderTest target() {
+        return target.map(RemoteTarget::servers).orElseThrow();
+    }
+
+    public TestServers servers() {
+        return servers;
     }
 
     /** The root of the repository. */
     public Path root() {
         return root;
+    }
+
+    public String jar(String path) {
+        return root.resolve(path).toString();
     }
 
     /** A directory that is deleted at the end of the run. */

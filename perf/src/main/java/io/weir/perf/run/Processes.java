@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -148,6 +149,16 @@ public final class Processes implements AutoCloseable {
     /** Waits until the condition holds. Fails after two minutes, or if a process ends by itself. */
     public void await(String condition, BooleanSupplier holds) throws InterruptedException {
         await(condition, START, holds);
+    }
+
+    /** Waits until a process prints a line that matches; returns the first group. */
+    String awaitOutput(String condition, ManagedProcess process, Pattern line) throws InterruptedException {
+        await(condition, () -> line.matcher(process.output()).find());
+        return line.matcher(process.output())
+                .results()
+                .map(match -> match.group(1))
+                .findFirst()
+                .orElseThrow();
     }
 
     void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {

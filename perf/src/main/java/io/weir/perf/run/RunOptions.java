@@ -61,9 +61,9 @@ public record RunOptions(
         if (urls.isEmpty()) {
             return new RunOptions(experiments, list, quick, cpus, Optional.empty());
         }
-        experiments.stream().filter(one -> !one.supportsTarget()).findFirst().ifPresent(one -> {
+        experiments.stream().filter(one -> !one.underTest().remote()).findFirst().ifPresent(one -> {
             throw new IllegalArgumentException(one.name() + " does not support --target (expected: "
-                    + names(known.stream().filter(Experiment::supportsTarget)) + ")");
+                    + names(known.stream().filter(other -> other.underTest().remote())) + ")");
         });
         RemoteTarget target = RemoteTarget.parse(urls.getOrDefault("--target", ""), urls.getOrDefault("--faults", ""));
         return new RunOptions(experiments, list, quick, cpus, Optional.of(target));
