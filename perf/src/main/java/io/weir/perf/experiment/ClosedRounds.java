@@ -100,8 +100,7 @@ final class ClosedRounds {
         return then(RequestMode.REPEAT, name, path, callers, seconds, required);
     }
 
-    ClosedRounds then(
-            RequestMode mode, String name, String path, int callers, int seconds, LoadAssertion... required) {
+    ClosedRounds then(RequestMode mode, String name, String path, int callers, int seconds, LoadAssertion... required) {
         return then(new CallersRound(name, "", path, callers, seconds, mode), required);
     }
 

@@ -117,8 +117,7 @@ class Containment extends Experiment {
         List<RunningServer> backends = List.of();
         for (Front front : extent.fronts()) {
             if (backends.isEmpty()) {
-                backends = List.of(
-                        servers.poolBackend(), servers.simulator(NeighbourLoad.NEIGHBOUR, "webflux-r2dbc"));
+                backends = List.of(servers.poolBackend(), servers.simulator(NeighbourLoad.NEIGHBOUR, "webflux-r2dbc"));
             }
             RunningServer sick = backends.getFirst();
             RunningServer neighbour = backends.getLast();
@@ -158,8 +157,7 @@ class Containment extends Experiment {
                 .require(PhasedLoad::isFault, NeighbourLoad.SICK, extent.sickRequired())
                 .require(PhasedLoad::isAfter, NeighbourLoad.SICK, extent.healedRequired())
                 .binding(extent.containing().contains(front));
-        GatlingLoad.Result result =
-                load.runFaults(front.label() + ": ", sick, fault -> FAULTS.getOrDefault(fault, ""));
+        GatlingLoad.Result result = load.runFaults(front.label() + ": ", sick, fault -> FAULTS.getOrDefault(fault, ""));
         context.fact(front.label() + ".assertions.failed", result.failedAssertions(), "");
         Phases phases = extent.load().phases();
         for (int phase : phases.faults()) {

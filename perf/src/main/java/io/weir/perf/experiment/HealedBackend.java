@@ -39,8 +39,8 @@ final class HealedBackend extends Experiment {
         Phases phases = new Phases(quick ? 10 : 30);
         int repetitions = quick ? 2 : 5;
         for (int i = 0; i < repetitions; i++) {
-            FAULT_SECONDS.forEach(seconds ->
-                    phases.thenFault(quick ? 4 : 10, "hang of " + seconds + " s", seconds, quick ? 6 : 15));
+            FAULT_SECONDS.forEach(
+                    seconds -> phases.thenFault(quick ? 4 : 10, "hang of " + seconds + " s", seconds, quick ? 6 : 15));
         }
         return phases;
     }

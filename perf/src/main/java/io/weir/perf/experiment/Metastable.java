@@ -30,8 +30,7 @@ final class Metastable extends Experiment {
     private static final int OVERLOAD_SECONDS = 15;
 
     private static Phases phases(boolean quick) {
-        return new Phases(quick ? 20 : 30)
-                .thenFault(10, PhasedLoad.OVERLOAD, OVERLOAD_SECONDS, quick ? 20 : 60);
+        return new Phases(quick ? 20 : 30).thenFault(10, PhasedLoad.OVERLOAD, OVERLOAD_SECONDS, quick ? 20 : 60);
     }
 
     @Override
@@ -71,10 +70,8 @@ final class Metastable extends Experiment {
                 context.span(PhasedLoad.OVERLOAD, load.beginMillis(phase - 1), at);
             }
         });
-        double goodput = load.requests(2, CALLER).stream()
-                        .filter(Request::succeeded)
-                        .count()
-                / (double) OVERLOAD_SECONDS;
+        double goodput =
+                load.requests(2, CALLER).stream().filter(Request::succeeded).count() / (double) OVERLOAD_SECONDS;
         if (label.equals("target")) {
             // The capacity of a backend elsewhere is unknown.
             context.fact(label + ".overload.throughput", goodput, "1/s");

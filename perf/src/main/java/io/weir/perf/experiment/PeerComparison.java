@@ -194,7 +194,8 @@ class PeerComparison extends Experiment {
         List<String> command;
         if (nginx) {
             Places places = new Places(port, port, port, port, port, 1, PeerProxy.OPEN_FILES);
-            Path file = PeerProxy.fill(context.root().resolve("perf/peers"), "served.conf", places, context.temporary());
+            Path file =
+                    PeerProxy.fill(context.root().resolve("perf/peers"), "served.conf", places, context.temporary());
             command = PeerProxy.nginx(file.toString(), context.temporary());
         } else {
             command = PeerProxy.peerProgram(context, "backend", Integer.toString(port));

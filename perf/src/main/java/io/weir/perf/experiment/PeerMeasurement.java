@@ -129,9 +129,7 @@ final class PeerMeasurement {
                     .require(PhasedLoad::isAfter, NeighbourLoad.SICK, List.of(healed));
         }
         load.runFaults(
-                peer.label() + ": ",
-                sick,
-                fault -> fault.equals(PeerComparison.HANG) ? "{\"kind\": \"hang\"}" : "");
+                peer.label() + ": ", sick, fault -> fault.equals(PeerComparison.HANG) ? "{\"kind\": \"hang\"}" : "");
         int[] faults = extent.load().phases().faults();
         NeighbourLoad.recordFault(load, faults[0], peer.label() + ".hang.", context);
         int overload = faults[1];

@@ -30,7 +30,8 @@ class PoolSize extends ClosedExperiment {
     @Override
     List<ClosedRounds> services(boolean quick) {
         int seconds = quick ? 8 : 60;
-        return List.of(pool(1, 1, 5, seconds), pool(10, 1, 5, seconds), pool(10, 4, 5, seconds), pool(10, 8, 5, seconds));
+        return List.of(
+                pool(1, 1, 5, seconds), pool(10, 1, 5, seconds), pool(10, 4, 5, seconds), pool(10, 8, 5, seconds));
     }
 
     /** Records the service's own figures of a step. */

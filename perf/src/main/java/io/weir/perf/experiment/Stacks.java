@@ -35,8 +35,7 @@ final class Stacks extends ClosedExperiment {
                     ClosedRounds rounds = new ClosedRounds(stack, "records", stack, "--sim.database.pool-size=100")
                             .readyAt(PATH)
                             .warmUp(PATH, 50, quick ? 15 : 30);
-                    concurrencies(quick)
-                            .forEach(callers -> rounds.thenInSeries(stack, PATH, callers, quick ? 4 : 120));
+                    concurrencies(quick).forEach(callers -> rounds.thenInSeries(stack, PATH, callers, quick ? 4 : 120));
                     return rounds;
                 })
                 .toList();

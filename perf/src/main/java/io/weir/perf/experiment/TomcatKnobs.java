@@ -26,8 +26,7 @@ final class TomcatKnobs extends ClosedExperiment {
     private static ClosedRounds knobs(int maxThreads, int maxConnections, int acceptCount, boolean quick) {
         String label = maxThreads + "-" + maxConnections + "-" + acceptCount;
         // With a connection each, nearly all users are served; Tomcat delays some of them for long.
-        LoadAssertion served =
-                USERS <= maxConnections ? LoadAssertion.successPercent(99) : LoadAssertion.SOME_FAIL;
+        LoadAssertion served = USERS <= maxConnections ? LoadAssertion.successPercent(99) : LoadAssertion.SOME_FAIL;
         // The step includes the first callers in the kernel's queue: later ones find it full.
         RequestMode mode = RequestMode.REPEAT_FROM_ARRIVAL;
         return new ClosedRounds(

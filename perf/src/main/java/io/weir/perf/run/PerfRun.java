@@ -137,7 +137,11 @@ public final class PerfRun {
         CpuAllocation allocation = remote
                 ? CpuAllocation.generatorOnly(Host.cores())
                 : CpuAllocation.divide(
-                        Host.cores(), cpus, experiment.underTest().processes(), Host.has("taskset"), cgroups.available());
+                        Host.cores(),
+                        cpus,
+                        experiment.underTest().processes(),
+                        Host.has("taskset"),
+                        cgroups.available());
         RunEnvironment.describe(results, experiment, options, allocation, root);
         out.println(allocation.sentence());
         Progress progress =

@@ -75,7 +75,8 @@ public final class TestServers {
         String url = context.processes().awaitOutput("PostgreSQL is ready", process, DATABASE);
         try {
             // The server is not a descendant of the process that started it.
-            String pid = Files.readAllLines(state.resolve("data/postmaster.pid")).getFirst();
+            String pid =
+                    Files.readAllLines(state.resolve("data/postmaster.pid")).getFirst();
             context.watch("postgres", Long.parseLong(pid.strip()));
             context.property(
                     "postgres.version",
