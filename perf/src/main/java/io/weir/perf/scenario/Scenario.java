@@ -14,9 +14,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
-import reactor.netty.http.server.HttpServer;
 
 /** {@code perf/scenario}: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
 public final class Scenario {
@@ -72,18 +69,6 @@ public final class Scenario {
     /** A load on a server whose backend answers with two bytes. */
     static OpenLoad load(int port, String path) {
         return new OpenLoad(port, List.of(path), 20_000, Duration.ofSeconds(20), 2);
-    }
-
-    /** A backend that answers {@code ok} after the wait. */
-    static DisposableServer backend(java.util.function.Supplier<Mono<Void>> wait) {
-        return HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
-                .handle((request, response) -> wait.get()
-                        .then(response.header("Content-Length", "2")
-                                .sendString(Mono.just("ok"))
-                                .then()))
-                .bindNow();
     }
 
     /** The exit code is 0 if all promises hold, 1 if not, 2 if the arguments are wrong. */
