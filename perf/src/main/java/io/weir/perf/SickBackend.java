@@ -11,10 +11,10 @@ import reactor.netty.http.server.HttpServerRequest;
 /**
  * The failing backend of the peers.
  *
- * <p>Ten workers for calls of 50 ms make a capacity of 200 requests per second ({@link
- * LightBackend#workers}). {@code /health} is answered at once, {@code /held/**} never. On the control port,
- * {@code PUT /faults} makes it hang, {@code DELETE /faults} heals it, and {@code GET /held} returns the number
- * of held requests.
+ * <p>Ten workers for calls of 50 ms make a capacity of 200 requests per second
+ * ({@link LightBackend#workers}). {@code /health} is answered at once, {@code /held/**} never. On the control
+ * port, {@code PUT /faults} makes it hang, {@code DELETE /faults} heals it, and {@code GET /held} returns the
+ * number of held requests.
  */
 final class SickBackend {
 

@@ -17,7 +17,9 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** A service and the rounds of its callers, of which there is a fixed number. Each round is a step of the run. */
+/**
+ * A service and the rounds of its callers, of which there is a fixed number. Each round is a step of the run.
+ */
 final class ClosedRounds {
 
     private static final int ARRIVAL_SECONDS = 1;

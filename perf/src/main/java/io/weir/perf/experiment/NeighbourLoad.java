@@ -29,7 +29,9 @@ record NeighbourLoad(Phases phases, int sickRate, int neighbourRate, int overloa
                 .callers(SICK, sickPath, sickRate, overloadRate);
     }
 
-    /** Records the figures of a fault; {@code phase} is that of the fault, between a calm one and one after. */
+    /**
+     * Records the figures of a fault; {@code phase} is that of the fault, between a calm one and one after.
+     */
     static void recordFault(PhasedLoad load, int phase, String prefix, ExperimentContext context) {
         List<Request> neighbour = load.requests(phase, NEIGHBOUR);
         List<Request> sick = load.requests(phase, SICK);

@@ -70,25 +70,15 @@ public final class ExperimentContext implements AutoCloseable {
         this.progress = progress;
         this.sampler = new Sampler(results, () -> step.id());
         this.validity = new RunValidity(results);
-        this.processes = new Processes(
-                Processes.temporaryDirectory(), results.logs(), allocation, cgroups, new Processes.Observer() {
-                    @Override
-                    public void started(Role role, ManagedProcess process) {
-                        if (role == Role.UNDER_TEST || role == Role.GENERATOR) {
-                            sampler.watch(process.name(), process.pid());
-                        }
+        Processes.Observer observer = new Processes.Observer(
+                (role, process) -> {
+                    if (role == Role.UNDER_TEST || role == Role.GENERATOR) {
+                        sampler.watch(process.name(), process.pid());
                     }
-
-                    @Override
-                    public void ended(ManagedProcess process) {
-                        sampler.forget(process.name());
-                    }
-
-                    @Override
-                    public void waiting() {
-                        progress.tick();
-                    }
-                });
+                },
+                process -> sampler.forget(process.name()),
+                progress::tick);
+        this.processes = new Processes(Processes.temporaryDirectory(), results.logs(), allocation, cgroups, observer);
     }
 
     /** Whether the run is to take minutes; otherwise it has the duration that figures are claimed for. */
