@@ -31,7 +31,7 @@ final class SickBackend {
             String answer = "ok";
             if (request.uri().equals("/held")) {
                 answer = Integer.toString(sick.held.get());
-            } else if (request.method() == HttpMethod.PUT) {
+            } else if (request.method().equals(HttpMethod.PUT)) {
                 backend.hang();
             } else {
                 backend.heal();

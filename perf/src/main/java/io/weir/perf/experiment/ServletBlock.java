@@ -36,7 +36,7 @@ final class ServletBlock extends ClosedExperiment {
     List<ClosedRounds> services(boolean quick) {
         // A quick run blocks less often, because each request takes two seconds.
         int blocking = quick ? 10 : REQUESTS;
-        LoadAssertion oneByOne = LoadAssertion.atLeast("max", blocking * JOB_SECONDS * 950L);
+        LoadAssertion oneByOne = LoadAssertion.atLeast("max", 950L * blocking * JOB_SECONDS);
         LoadAssertion sameTime = LoadAssertion.below("max", 2000L * JOB_SECONDS);
         RequestMode once = RequestMode.ONCE;
         return List.of(new ClosedRounds("one-thread", "job", "mvc-jdbc", oneThread(JOB_SECONDS + "s", REQUESTS))

@@ -137,7 +137,7 @@ final class Soak extends Experiment {
     private static void checkAnswers(List<Request> requests, ExperimentContext context) {
         long unanswered =
                 requests.stream().filter(one -> one.outcome().equals("timeout")).count();
-        context.fact("requests.without.end", unanswered, "");
+        context.fact("requests.without.end", (double) unanswered, "");
         context.require("no caller waits longer than every deadline", unanswered == 0, Long.toString(unanswered));
         List<Request> neighbour = requests.stream()
                 .filter(one -> one.name().equals(NeighbourLoad.NEIGHBOUR))
