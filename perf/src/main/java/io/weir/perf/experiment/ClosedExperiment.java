@@ -18,10 +18,11 @@ abstract class ClosedExperiment extends Experiment {
     /** Called before the first service. */
     void prepare(ExperimentContext context) throws InterruptedException {}
 
-    /** Observes the steps of a service. */
-    ClosedRounds.StepListener listener(ClosedRounds rounds, RunningServer service, ExperimentContext context) {
-        return new ClosedRounds.StepListener() {};
-    }
+    /** Called when a step begins, after its load. */
+    void stepBegins(String step, RunningServer service) {}
+
+    /** Called when a step has ended, before its load ends. */
+    void stepEnds(String step, RunningServer service, ExperimentContext context) {}
 
     /** Records the figures of all services. */
     void record(List<ClosedRounds> services, ExperimentContext context) {}
@@ -42,7 +43,7 @@ abstract class ClosedExperiment extends Experiment {
         List<ClosedRounds> services = services(context.quick());
         for (ClosedRounds rounds : services) {
             RunningServer service = rounds.start(context.servers());
-            rounds.run(service, listener(rounds, service, context), context);
+            rounds.run(service, this, context);
             context.stop(service);
         }
         record(services, context);

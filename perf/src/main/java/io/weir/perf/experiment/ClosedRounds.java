@@ -129,15 +129,9 @@ final class ClosedRounds {
         return servers.service(stack, readyPath, serviceSettings.toArray(String[]::new));
     }
 
-    /** Called at the beginning and at the end of each step. */
-    interface StepListener {
-        default void begins(String step) {}
-
-        default void ends(String step) {}
-    }
-
     /** Runs all rounds. A step without all its requests makes the run invalid. */
-    void run(RunningServer service, StepListener listener, ExperimentContext context) throws InterruptedException {
+    void run(RunningServer service, ClosedExperiment experiment, ExperimentContext context)
+            throws InterruptedException {
         Map<String, String> settings = Map.of(
                 "url", service.url(),
                 "request", requestName,
@@ -151,13 +145,13 @@ final class ClosedRounds {
             context.sleepUntil(begin);
             context.beginStep(begin, round.label(), round.x());
             begun.put(round, begin);
-            listener.begins(round.name());
+            experiment.stepBegins(round.name(), service);
             if (round.equals(rounds.getLast())) {
                 load.mayEnd();
             }
             context.sleepUntil(begin + 1000L * round.seconds());
             context.endStep();
-            listener.ends(round.name());
+            experiment.stepEnds(round.name(), service, context);
             at += 1000L * round.totalSeconds();
         }
         GatlingLoad.Result result = load.awaitEnd();

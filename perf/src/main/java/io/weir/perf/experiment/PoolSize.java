@@ -1,5 +1,6 @@
 package io.weir.perf.experiment;
 
+import io.weir.perf.result.RunResult;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
 import io.weir.perf.run.ExperimentContext;
@@ -17,6 +18,7 @@ import java.util.List;
 class PoolSize extends ClosedExperiment {
 
     private static final String RETIRED = "sim_pool_retired_total";
+    private double retiredBefore;
 
     /** The service's window is a second shorter than the step, so that its figures are the step's. */
     static ClosedRounds pool(int clients, int threads, int warmUpSeconds, int seconds) {
@@ -34,25 +36,18 @@ class PoolSize extends ClosedExperiment {
                 pool(1, 1, 5, seconds), pool(10, 1, 5, seconds), pool(10, 4, 5, seconds), pool(10, 8, 5, seconds));
     }
 
-    /** Records the service's own figures of a step. */
     @Override
-    ClosedRounds.StepListener listener(ClosedRounds rounds, RunningServer service, ExperimentContext context) {
-        return new ClosedRounds.StepListener() {
-            private double retiredBefore;
+    void stepBegins(String step, RunningServer service) {
+        retiredBefore = service.metric(RETIRED);
+    }
 
-            @Override
-            public void begins(String step) {
-                retiredBefore = service.metric(RETIRED);
-            }
-
-            @Override
-            public void ends(String step) {
-                if (step.equals(rounds.label())) {
-                    context.fact(step + ".active", service.metric("sim_pool_active_average"), "requests");
-                    context.fact(step + ".dead-time", service.metric("sim_pool_dead_time_ratio"), "of 1");
-                    context.fact(step + ".retired", service.metric(RETIRED) - retiredBefore, "requests");
-                }
-            }
-        };
+    /** Records the service's own figures. */
+    @Override
+    void stepEnds(String step, RunningServer service, ExperimentContext context) {
+        if (!step.equals(RunResult.WARM_UP)) {
+            context.fact(step + ".active", service.metric("sim_pool_active_average"), "requests");
+            context.fact(step + ".dead-time", service.metric("sim_pool_dead_time_ratio"), "of 1");
+            context.fact(step + ".retired", service.metric(RETIRED) - retiredBefore, "requests");
+        }
     }
 }

@@ -68,7 +68,7 @@ final class SuggestedLimit extends Experiment {
         RunningServer gateway = servers.gateway("local.yml", backend, backend);
         servers.ready(backend, "/work");
         servers.ready(gateway, "/mvc/work");
-        servers.manageable(gateway);
+        TestServers.awaitReadiness(context.processes(), gateway);
         gateway.setLimit("mvc", WIDE_LIMIT);
         PhasedLoad load = new PhasedLoad(context, "gateway", gateway.url(), 5, phases(context.quick()))
                 .callers(CALLER, "/mvc/work", 150)

@@ -122,12 +122,12 @@ public final class ExperimentContext implements AutoCloseable {
         return results;
     }
 
-    RunValidity validity() {
-        return validity;
+    Sampler sampler() {
+        return sampler;
     }
 
-    long beganEpochMillis() {
-        return results.beganEpochMillis();
+    RunValidity validity() {
+        return validity;
     }
 
     /** Milliseconds since the start of the run. */
@@ -270,15 +270,6 @@ public final class ExperimentContext implements AutoCloseable {
     /** Starts a process under test. */
     public ManagedProcess start(String name, List<String> command) {
         return processes.start(Role.UNDER_TEST, name, command, Map.of());
-    }
-
-    /** Samples a process that was not started here, and its descendants. */
-    void watch(String name, long pid) {
-        sampler.watch(name, pid);
-    }
-
-    void sampleMeters(RunningServer gateway) {
-        sampler.sampleMeters(gateway);
     }
 
     /** Stops servers of this machine, all at the same time. */

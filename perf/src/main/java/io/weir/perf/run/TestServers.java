@@ -48,7 +48,7 @@ public final class TestServers {
             tested = new GatewayUnderTest(gateway("local.yml", mvc, reactive), mvc);
             ready(mvc, "/delay?ms=1");
             ready(reactive, "/delay?ms=1");
-            manageable(tested.gateway());
+            awaitReadiness(context.processes(), tested.gateway());
         }
         ready(tested.gateway(), "/mvc/delay?ms=1");
         ready(tested.gateway(), "/reactive/delay?ms=1");
@@ -77,7 +77,7 @@ public final class TestServers {
             // The server is not a descendant of the process that started it.
             String pid =
                     Files.readAllLines(state.resolve("data/postmaster.pid")).getFirst();
-            context.watch("postgres", Long.parseLong(pid.strip()));
+            context.sampler().watch("postgres", Long.parseLong(pid.strip()));
             context.property(
                     "postgres.version",
                     Files.readString(state.resolve("data/PG_VERSION")).strip());
@@ -153,7 +153,7 @@ public final class TestServers {
                 context.jar("gateway/target/weir-gateway.jar"),
                 Map.of("MVC_PORT", mvc.port(), "REACTIVE_PORT", reactive.port()),
                 arguments);
-        context.sampleMeters(gateway);
+        context.sampler().sampleMeters(gateway);
         return gateway;
     }
 
@@ -209,12 +209,7 @@ public final class TestServers {
         return server;
     }
 
-    /** Waits until the management port answers; it opens later than the service. */
-    public void manageable(RunningServer gateway) throws InterruptedException {
-        awaitReadiness(context.processes(), gateway);
-    }
-
-    /** Waits until a gateway is ready. */
+    /** Waits until a gateway is ready; its management port opens later than the service. */
     public static void awaitReadiness(Processes processes, RunningServer gateway) throws InterruptedException {
         processes.await(
                 gateway.name() + " is ready",
