@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.client.HttpClient;
-import reactor.netty.http.server.HttpServer;
 import reactor.netty.resources.ConnectionProvider;
 
 /**
@@ -33,10 +32,9 @@ final class BareProxy {
                                 .port(entry.getValue().getPort())))
                 .sorted(Comparator.comparing(backend -> -backend.prefix().length()))
                 .toList();
-        return HttpServer.create()
-                .host("127.0.0.1")
-                .port(port)
-                .handle((request, response) -> byPrefix.stream()
+        return LightBackend.serve(
+                port,
+                (request, response) -> byPrefix.stream()
                         .filter(backend -> request.uri().startsWith(backend.prefix()))
                         .findFirst()
                         .orElseThrow()
@@ -52,7 +50,6 @@ final class BareProxy {
                             response.status(answer.status());
                             response.headers(answer.responseHeaders());
                             return response.send(connection.inbound().receive().retain());
-                        }))
-                .bindNow();
+                        }));
     }
 }

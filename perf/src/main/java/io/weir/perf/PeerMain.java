@@ -1,16 +1,18 @@
 package io.weir.perf;
 
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
 import reactor.core.publisher.Mono;
-import reactor.netty.http.server.HttpServer;
 
 /**
  * Starts a peer or one of its backends, and runs until the process ends: {@code bare PORT SERVED GONE SICK},
  * {@code plain PORT BACKEND}, {@code plain FILE}, {@code backend PORT}, {@code sick PORT CONTROL-PORT}.
  */
 public final class PeerMain {
+
+    static final byte[] OK = "ok".getBytes(StandardCharsets.UTF_8);
 
     private PeerMain() {}
 
@@ -27,7 +29,7 @@ public final class PeerMain {
                         .block();
             case "plain 3" -> PlainGateway.start(Integer.parseInt(args[1]), args[2]);
             case "plain 2" -> PlainGateway.start(Path.of(args[1]));
-            case "backend 2" -> runBackend(Integer.parseInt(args[1]));
+            case "backend 2" -> new LightBackend(Integer.parseInt(args[1]), OK, request -> Mono.empty()).await();
             case "sick 3" -> SickBackend.run(Integer.parseInt(args[1]), Integer.parseInt(args[2]));
             default -> {
                 System.err.println("peers: " + String.join(" ", args)
@@ -36,17 +38,5 @@ public final class PeerMain {
                 System.exit(2);
             }
         }
-    }
-
-    /** Answers every request at once. */
-    private static void runBackend(int port) {
-        HttpServer.create()
-                .host("127.0.0.1")
-                .port(port)
-                .handle((request, response) ->
-                        response.header("Content-Length", "2").sendString(Mono.just("ok")))
-                .bindNow()
-                .onDispose()
-                .block();
     }
 }

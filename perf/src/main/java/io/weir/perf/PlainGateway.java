@@ -4,6 +4,7 @@ import io.github.resilience4j.bulkhead.BulkheadRegistry;
 import io.github.resilience4j.bulkhead.ThreadPoolBulkheadRegistry;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerRegistry;
 import io.github.resilience4j.common.CompositeCustomizer;
+import io.github.resilience4j.common.CustomizerWithName;
 import io.github.resilience4j.common.bulkhead.configuration.CommonBulkheadConfigurationProperties;
 import io.github.resilience4j.common.circuitbreaker.configuration.CommonCircuitBreakerConfigurationProperties;
 import io.github.resilience4j.common.timelimiter.configuration.CommonTimeLimiterConfigurationProperties;
@@ -29,8 +30,7 @@ public class PlainGateway {
         CircuitBreakerRegistry registry = CircuitBreakerRegistry.ofDefaults();
         var bound = bind(environment, "circuitbreaker", new CommonCircuitBreakerConfigurationProperties());
         bound.getInstances().forEach((name, instance) -> {
-            registry.addConfiguration(
-                    name, bound.createCircuitBreakerConfig(name, instance, new CompositeCustomizer<>(List.of())));
+            registry.addConfiguration(name, bound.createCircuitBreakerConfig(name, instance, uncustomized()));
             registry.circuitBreaker(name, name);
         });
         return registry;
@@ -41,8 +41,7 @@ public class PlainGateway {
         TimeLimiterRegistry registry = TimeLimiterRegistry.ofDefaults();
         var bound = bind(environment, "timelimiter", new CommonTimeLimiterConfigurationProperties());
         bound.getInstances().forEach((name, instance) -> {
-            registry.addConfiguration(
-                    name, bound.createTimeLimiterConfig(name, instance, new CompositeCustomizer<>(List.of())));
+            registry.addConfiguration(name, bound.createTimeLimiterConfig(name, instance, uncustomized()));
             registry.timeLimiter(name, name);
         });
         return registry;
@@ -53,11 +52,14 @@ public class PlainGateway {
         BulkheadRegistry registry = BulkheadRegistry.ofDefaults();
         var bound = bind(environment, "bulkhead", new CommonBulkheadConfigurationProperties());
         bound.getInstances().forEach((name, instance) -> {
-            registry.addConfiguration(
-                    name, bound.createBulkheadConfig(instance, new CompositeCustomizer<>(List.of()), name));
+            registry.addConfiguration(name, bound.createBulkheadConfig(instance, uncustomized(), name));
             registry.bulkhead(name, name);
         });
         return registry;
+    }
+
+    private static <T extends CustomizerWithName> CompositeCustomizer<T> uncustomized() {
+        return new CompositeCustomizer<>(List.of());
     }
 
     @Bean

@@ -3,7 +3,8 @@
  *
  * <p>A speed is a ratio to a peer on the same machine in the same run: {@link io.weir.perf.BareProxy}, the
  * minimal proxy on Reactor Netty; {@link io.weir.perf.PlainGateway}, Spring Cloud Gateway with its
- * CircuitBreaker filter; and in {@code perf/run peers} also HAProxy, nginx and Envoy.
+ * CircuitBreaker filter; and in {@code perf/run peers} also HAProxy, nginx and Envoy. {@link
+ * io.weir.perf.LightBackend} serves peers, scenarios and benchmarks.
  *
  * <ul>
  *   <li>{@link io.weir.perf.scenario}: promises that are checked in minutes; {@code perf/scenario}.

@@ -1,5 +1,6 @@
 package io.weir.perf.bench;
 
+import io.weir.perf.LightBackend;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Request;
 import io.weir.perf.run.Host;
@@ -24,8 +25,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
-import reactor.netty.http.server.HttpServer;
 
 /**
  * {@code perf/dashboard-cost}: {@code JAR}. What does the dashboard's stream cost the gateway?
@@ -39,6 +38,7 @@ import reactor.netty.http.server.HttpServer;
  */
 public final class DashboardCost {
 
+    private static final byte[] BODY = "served".getBytes(StandardCharsets.US_ASCII);
     private static final int BACKENDS = 200;
     private static final int VIEWERS = 50;
     private static final double MAX_PERCENT = 5;
@@ -59,34 +59,19 @@ public final class DashboardCost {
 
     /** Takes about five minutes; the exit code is 0 if all promises hold. */
     public static void main(String[] args) throws IOException, InterruptedException {
-        DisposableServer backend = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
-                .handle((request, response) -> response.sendString(Mono.just("served")))
-                .bindNow();
-        int port = Host.freePort();
-        int management = Host.freePort();
         boolean holds;
-        try (Processes processes = Processes.unlimited()) {
+        try (LightBackend backend = new LightBackend(0, BODY, request -> Mono.empty());
+                Processes processes = Processes.unlimited()) {
             Path file = Files.writeString(processes.directory().resolve("gateway.yml"), configuration(backend.port()));
-            List<String> command = List.of(
-                    Host.java(),
-                    "-jar",
-                    args[0],
-                    "--spring.config.additional-location=" + file,
-                    "--server.port=" + port,
-                    "--management.server.port=" + management,
-                    "--weir.access-log.enabled=false");
-            ManagedProcess process = processes.start("gateway", command, Map.of());
-            RunningServer gateway = RunningServer.local(process, port, management);
+            List<String> arguments =
+                    List.of("--spring.config.additional-location=" + file, "--weir.access-log.enabled=false");
+            RunningServer gateway = TestServers.gateway(processes, List.of(Host.java()), args[0], Map.of(), arguments);
             TestServers.awaitReadiness(processes, gateway);
             DashboardCost cost = new DashboardCost(gateway);
             cost.measureIdle();
             cost.measureUnderTraffic();
             System.out.print(cost.promises);
             holds = cost.promises.allHold();
-        } finally {
-            backend.disposeNow();
         }
         System.exit(holds ? 0 : 1);
     }
@@ -107,7 +92,7 @@ public final class DashboardCost {
         List<String> paths =
                 IntStream.range(0, BACKENDS).mapToObj(i -> "/backend-" + i).toList();
         CompletableFuture<List<Request>> requests = new OpenLoad(
-                        gateway.port(), paths, 100, Duration.ofSeconds(10), "served".length())
+                        gateway.port(), paths, 100, Duration.ofSeconds(10), BODY.length)
                 .send(REQUESTS_PER_SECOND, TRAFFIC);
         String traffic = REQUESTS_PER_SECOND + " requests/s, ";
         double without = 0;
@@ -185,7 +170,12 @@ public final class DashboardCost {
     }
 
     private static String configuration(int port) {
-        StringBuilder backends = new StringBuilder("weir:\n  backends:\n");
+        StringBuilder backends = new StringBuilder("""
+                server.port: ${GATEWAY_PORT}
+                management.server.port: ${MANAGEMENT_PORT}
+                weir:
+                  backends:
+                """);
         StringBuilder routes = new StringBuilder("spring.cloud.gateway.server.webflux.routes:\n");
         for (int i = 0; i < BACKENDS; i++) {
             String name = "backend-" + i;

@@ -1,14 +1,15 @@
 package io.weir.perf.bench;
 
-import io.netty.buffer.Unpooled;
+import io.weir.perf.LightBackend;
 import io.weir.perf.result.Latencies;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Request;
 import io.weir.perf.run.Host;
-import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.ManagedProcess;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,8 +23,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
-import reactor.netty.http.server.HttpServer;
 
 /**
  * {@code perf/reload}: {@code JAR [SECONDS]}. What do reloads cost callers?
@@ -44,14 +43,11 @@ public final class ReloadCost {
 
     private final Path mount;
     private final int backendPort;
-    private final OpenLoad load;
     private int revision;
 
-    private ReloadCost(Path mount, int port, int backendPort) {
+    private ReloadCost(Path mount, int backendPort) {
         this.mount = mount;
         this.backendPort = backendPort;
-        List<String> paths = List.of("/compiled/1", "/general/1");
-        this.load = new OpenLoad(port, paths, 200, Duration.ofSeconds(10), BODY.length);
     }
 
     /** Takes about three minutes; the exit code is 0 if all promises hold. */
@@ -61,47 +57,33 @@ public final class ReloadCost {
             System.exit(2);
         }
         Duration phase = Duration.ofSeconds(args.length == 2 ? Integer.parseInt(args[1]) : PHASE_SECONDS);
-        DisposableServer backend = HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
-                .handle((request, response) -> response.header("Content-Length", String.valueOf(BODY.length))
-                        .send(Mono.fromSupplier(() -> Unpooled.wrappedBuffer(BODY))))
-                .bindNow();
-        int port = Host.freePort();
         boolean holds;
-        try (Processes processes = Processes.unlimited()) {
+        try (LightBackend backend = new LightBackend(0, BODY, request -> Mono.empty());
+                Processes processes = Processes.unlimited()) {
             Path mount = Files.createDirectory(processes.directory().resolve("mount"));
-            ReloadCost cost = new ReloadCost(mount, port, backend.port());
+            ReloadCost cost = new ReloadCost(mount, backend.port());
             cost.publish();
             Path file = Files.createSymbolicLink(mount.resolve("gateway.yml"), Path.of("..data", "gateway.yml"));
-            ManagedProcess gateway = processes.start(
-                    "gateway",
-                    List.of(
-                            Host.java(),
-                            "-jar",
-                            args[0],
-                            file.toString(),
-                            "--server.port=" + port,
-                            "--management.server.port=0"),
-                    Map.of());
-            processes.await(
-                    "the gateway answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/compiled/1"));
+            RunningServer gateway =
+                    TestServers.gateway(processes, List.of(Host.java()), args[0], Map.of(), List.of(file.toString()));
+            TestServers.awaitReadiness(processes, gateway);
             holds = cost.run(gateway, phase);
-        } finally {
-            backend.disposeNow();
         }
         System.exit(holds ? 0 : 1);
     }
 
-    private boolean run(ManagedProcess gateway, Duration phase) throws InterruptedException {
+    private boolean run(RunningServer server, Duration phase) throws InterruptedException {
+        ManagedProcess gateway = server.process().orElseThrow();
+        List<String> paths = List.of("/compiled/1", "/general/1");
+        OpenLoad load = new OpenLoad(server.port(), paths, 200, Duration.ofSeconds(10), BODY.length);
         // The code of a reload needs a warm-up, too.
-        System.out.println("warm-up; lost by the cold JVM: " + lost(phase(Duration.ofSeconds(20), RELOADS)));
+        System.out.println("warm-up; lost by the cold JVM: " + lost(phase(load, Duration.ofSeconds(20), RELOADS)));
         long before = applied(gateway);
         List<Request> without = new ArrayList<>();
         List<Request> with = new ArrayList<>();
         for (int round = 0; round < ROUNDS; round++) {
-            without.addAll(phase(phase, 0));
-            with.addAll(phase(phase, RELOADS / ROUNDS));
+            without.addAll(phase(load, phase, 0));
+            with.addAll(phase(load, phase, RELOADS / ROUNDS));
         }
         long applied = applied(gateway) - before;
         double ratio = Request.percentile(with, 99) / Request.percentile(without, 99);
@@ -148,7 +130,7 @@ public final class ReloadCost {
     }
 
     /** Reloads at equal intervals under load. */
-    private List<Request> phase(Duration time, int reloads) throws InterruptedException {
+    private List<Request> phase(OpenLoad load, Duration time, int reloads) throws InterruptedException {
         long start = System.nanoTime();
         CompletableFuture<List<Request>> requests = load.send(RATE, time);
         for (int i = 0; i < reloads; i++) {
@@ -175,6 +157,8 @@ public final class ReloadCost {
     private String configuration(int i) {
         int n = i % 50;
         return """
+                server.port: ${GATEWAY_PORT}
+                management.server.port: ${MANAGEMENT_PORT}
                 weir:
                   access-log: { enabled: false }
                   reload: { quiet-period: 10ms }

@@ -3,23 +3,28 @@ package io.weir.perf.experiment;
 import io.weir.perf.result.Latencies;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunResult;
+import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.GatlingLoad;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.TestServers;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Rounds with a fixed number of callers at a service. Each round is a step of the run. */
+/**
+ * A service and the rounds of its callers, of which there is a fixed number. Each round is a step of the run.
+ */
 final class ClosedRounds {
 
-    private static final Duration ARRIVAL = Duration.ofSeconds(1);
-    private static final Duration LAST_ANSWERS = Duration.ofSeconds(2);
+    private static final int ARRIVAL_SECONDS = 1;
+    private static final int LAST_ANSWERS_SECONDS = 2;
+    private static final int START_SECONDS = 12;
 
     /** When callers send requests. */
     enum RequestMode {
@@ -32,37 +37,53 @@ final class ClosedRounds {
     }
 
     /** A round; {@code x} is the number that the step is plotted over, or empty. */
-    private record CallersRound(String label, String x, String path, int callers, Duration length, RequestMode mode) {
-
+    private record CallersRound(String label, String x, String path, int callers, int seconds, RequestMode mode) {
         String name() {
             return x.isEmpty() ? label : label + '@' + x;
         }
 
         /** The time before the step. */
-        Duration lead() {
-            return mode == RequestMode.REPEAT ? ARRIVAL : Duration.ZERO;
+        int leadSeconds() {
+            return mode == RequestMode.REPEAT ? ARRIVAL_SECONDS : 0;
         }
 
         /** The time before the step, the step, and the time for the last answers. */
-        Duration total() {
-            return mode == RequestMode.ONCE ? length : ARRIVAL.plus(length).plus(LAST_ANSWERS);
+        int totalSeconds() {
+            return mode == RequestMode.ONCE ? seconds : ARRIVAL_SECONDS + seconds + LAST_ANSWERS_SECONDS;
         }
 
         /** For the simulation. */
         String text() {
-            String once = Boolean.toString(mode == RequestMode.ONCE);
-            return String.join("|", name(), path, "" + callers, "" + total().toSeconds(), once);
+            return String.join("|", name(), path, "" + callers, "" + totalSeconds(), "" + (mode == RequestMode.ONCE));
         }
     }
 
-    private final ExperimentContext context;
+    private final String label;
+    private final String requestName;
+    private final String stack;
+    private final List<String> serviceSettings;
     private final List<CallersRound> rounds = new ArrayList<>();
     private final List<String> assertions = new ArrayList<>();
     private final Map<String, List<Request>> requests = new TreeMap<>();
+    private String readyPath = "/delay?ms=1";
     private Duration timeout = Duration.ofMinutes(5);
 
-    ClosedRounds(ExperimentContext context) {
-        this.context = context;
+    /** {@code label} names the load; the settings are those of the service. */
+    ClosedRounds(String label, String requestName, String stack, String... serviceSettings) {
+        this.label = label;
+        this.requestName = requestName;
+        this.stack = stack;
+        this.serviceSettings = List.of(serviceSettings);
+    }
+
+    String label() {
+        return label;
+    }
+
+    /** The path that the service answers when it is ready; by default one that answers at once. */
+    ClosedRounds readyAt(String path) {
+        readyPath = path;
+        return this;
     }
 
     /** How long a caller waits for an answer; by default five minutes. */
@@ -72,44 +93,44 @@ final class ClosedRounds {
     }
 
     /** A round that is not compared, because a cold JVM is slow. */
-    ClosedRounds warmUp(String path, int callers, Duration length) {
-        return then(RequestMode.REPEAT, RunResult.WARM_UP, path, callers, length);
+    ClosedRounds warmUp(String path, int callers, int seconds) {
+        return then(RequestMode.REPEAT, RunResult.WARM_UP, path, callers, seconds);
     }
 
-    ClosedRounds then(
-            RequestMode mode, String label, String path, int callers, Duration length, LoadAssertion... required) {
-        return then(new CallersRound(label, "", path, callers, length, mode), required);
+    /** A round with repeated requests. */
+    ClosedRounds then(String name, String path, int callers, int seconds, LoadAssertion... required) {
+        return then(RequestMode.REPEAT, name, path, callers, seconds, required);
+    }
+
+    ClosedRounds then(RequestMode mode, String name, String path, int callers, int seconds, LoadAssertion... required) {
+        return then(new CallersRound(name, "", path, callers, seconds, mode), required);
     }
 
     /** A round of a series over the number of callers; all its requests must succeed. */
-    ClosedRounds thenInSeries(String label, String path, int callers, Duration length) {
-        CallersRound round =
-                new CallersRound(label, Integer.toString(callers), path, callers, length, RequestMode.REPEAT);
+    ClosedRounds thenInSeries(String name, String path, int callers, int seconds) {
+        CallersRound round = new CallersRound(name, "" + callers, path, callers, seconds, RequestMode.REPEAT);
         return then(round, LoadAssertion.ALL_SUCCEED);
     }
 
     private ClosedRounds then(CallersRound round, LoadAssertion... required) {
         rounds.add(round);
-        for (LoadAssertion assertion : required) {
-            assertions.add(assertion.text(round.name()));
-        }
+        List.of(required).forEach(assertion -> assertions.add(assertion.text(round.name())));
         return this;
     }
 
-    /** Called at the beginning and at the end of each step. */
-    interface StepListener {
-
-        default void begins(String step) {}
-
-        default void ends(String step) {}
+    /** One step for each round; the service needs some seconds to start. */
+    Estimate estimate() {
+        int seconds = rounds.stream().mapToInt(CallersRound::totalSeconds).sum();
+        return new Estimate(rounds.size(), Duration.ofSeconds(START_SECONDS + seconds));
     }
 
-    void run(RunningServer service, String label, String requestName) throws InterruptedException {
-        run(service, label, requestName, new StepListener() {});
+    /** Starts the service; returns when it is ready. */
+    RunningServer start(TestServers servers) throws InterruptedException {
+        return servers.service(stack, readyPath, serviceSettings.toArray(String[]::new));
     }
 
     /** Runs all rounds. A step without all its requests makes the run invalid. */
-    void run(RunningServer service, String label, String requestName, StepListener listener)
+    void run(RunningServer service, ClosedExperiment experiment, ExperimentContext context)
             throws InterruptedException {
         Map<String, String> settings = Map.of(
                 "url", service.url(),
@@ -118,40 +139,35 @@ final class ClosedRounds {
                 "rounds", rounds.stream().map(CallersRound::text).collect(Collectors.joining(";")));
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("ClosedModel", label, settings, assertions, true));
         long at = load.awaitBegin();
-        Map<String, Long> begun = new TreeMap<>();
+        Map<CallersRound, Long> begun = new LinkedHashMap<>();
         for (CallersRound round : rounds) {
-            long begin = at + round.lead().toMillis();
+            long begin = at + 1000L * round.leadSeconds();
             context.sleepUntil(begin);
             context.beginStep(begin, round.label(), round.x());
-            begun.put(round.name(), begin);
-            listener.begins(round.name());
+            begun.put(round, begin);
+            experiment.stepBegins(round.name(), service);
             if (round.equals(rounds.getLast())) {
                 load.mayEnd();
             }
-            context.sleepUntil(begin + round.length().toMillis());
+            context.sleepUntil(begin + 1000L * round.seconds());
             context.endStep();
-            listener.ends(round.name());
-            at += round.total().toMillis();
+            experiment.stepEnds(round.name(), service, context);
+            at += 1000L * round.totalSeconds();
         }
         GatlingLoad.Result result = load.awaitEnd();
-        for (CallersRound round : rounds) {
-            long from = begun.getOrDefault(round.name(), 0L);
-            long to = from + round.length().toMillis();
+        begun.forEach((round, begin) -> {
+            long end = begin + 1000L * round.seconds();
             List<Request> sent = result.requests().stream()
-                    .filter(one -> one.atMillis() >= from && one.atMillis() < to)
+                    .filter(one -> one.atMillis() >= begin && one.atMillis() < end)
                     .toList();
             requests.put(round.name(), sent);
             boolean once = round.mode() == RequestMode.ONCE;
             if (once ? sent.size() != round.callers() : sent.isEmpty()) {
                 String expected = once ? Integer.toString(round.callers()) : "at least one";
-                context.invalidate(String.format(
-                        Locale.ROOT,
-                        "%s: %d requests were sent in the step (expected: %s)",
-                        round.name(),
-                        sent.size(),
-                        expected));
+                context.invalidate(round.name() + ": " + sent.size() + " requests were sent in the step (expected: "
+                        + expected + ")");
             }
-        }
+        });
     }
 
     List<Request> requests(String step) {

@@ -1,16 +1,17 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
-import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment;
+import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.GatlingLoad;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
-import java.time.Duration;
+import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -30,12 +31,11 @@ import java.util.Map;
  */
 @ExperimentName("containment")
 @Question("one backend hangs, slows, fails, resets, is overloaded: what do the callers of the others notice?")
+@UnderTest(processes = 3, remote = true)
 class Containment extends Experiment {
 
-    private static final Duration DEADLINE = Duration.ofMillis(800);
-    private static final Duration TIMEOUT = Duration.ofSeconds(5);
-    private static final String SICK = "sick";
-    private static final String NEIGHBOUR = "neighbour";
+    private static final int DEADLINE_MILLIS = 800;
+    private static final int TIMEOUT_SECONDS = 5;
 
     /** The simulator's faults; the load makes the overload. */
     private static final Map<String, String> FAULTS = Map.of(
@@ -60,7 +60,6 @@ class Containment extends Experiment {
      *
      * @param containing the fronts that must contain every fault
      * @param shared the callers' connections, or the threads, of the fronts without compartments
-     * @param sickRate requests per second to the failing backend
      * @param required the assertions of the neighbour during a fault
      * @param sickRequired the assertions of the failing backend during a fault
      * @param healedRequired the assertions of the failing backend after a fault
@@ -68,74 +67,44 @@ class Containment extends Experiment {
     record ContainmentExtent(
             List<Front> fronts,
             List<Front> containing,
-            List<String> faults,
-            Duration warmUp,
-            Duration calm,
-            Duration fault,
-            Duration after,
             int shared,
-            int sickRate,
-            int neighbourRate,
-            int overloadRate,
+            NeighbourLoad load,
             List<LoadAssertion> required,
             List<LoadAssertion> sickRequired,
-            List<LoadAssertion> healedRequired) {
-
-        Phases phases() {
-            Phases phases = new Phases().then(PhasedLoad.WARM_UP, warmUp);
-            faults.forEach(one -> phases.thenFault(calm, one, fault, after));
-            return phases;
-        }
-    }
+            List<LoadAssertion> healedRequired) {}
 
     /** The deadline of a remote gateway is unknown, so its limits are those of the callers' timeout. */
     ContainmentExtent extent(boolean quick, boolean remote) {
-        long sickMillis = remote ? TIMEOUT.toMillis() : 2 * DEADLINE.toMillis();
-        long neighbourMillis = remote ? TIMEOUT.toMillis() / 2 : DEADLINE.toMillis() / 2;
+        int sickMillis = remote ? 1000 * TIMEOUT_SECONDS : 2 * DEADLINE_MILLIS;
+        int neighbourMillis = remote ? 500 * TIMEOUT_SECONDS : DEADLINE_MILLIS / 2;
+        Phases phases = new Phases(quick ? 20 : 30);
+        for (String fault : List.of("hang", "slow", "fail", "reset", PhasedLoad.OVERLOAD)) {
+            phases.thenFault(quick ? 5 : 15, fault, quick ? 10 : 30, quick ? 5 : 15);
+        }
         return new ContainmentExtent(
                 remote ? List.of(Front.TARGET) : List.of(Front.PROTECTED, Front.UNPROTECTED, Front.THREADS),
                 List.of(Front.PROTECTED, Front.TARGET),
-                List.of("hang", "slow", "fail", "reset", PhasedLoad.OVERLOAD),
-                Duration.ofSeconds(quick ? 20 : 30),
-                Duration.ofSeconds(quick ? 5 : 15),
-                Duration.ofSeconds(quick ? 10 : 30),
-                Duration.ofSeconds(quick ? 5 : 15),
                 200,
-                80,
-                100,
-                500,
+                new NeighbourLoad(phases, 80, 100, 500),
                 List.of(LoadAssertion.successPercent(97), LoadAssertion.below("p99", neighbourMillis)),
                 List.of(LoadAssertion.below("p99", sickMillis)),
                 List.of(LoadAssertion.successPercent(80)));
     }
 
     @Override
-    public boolean supportsTarget() {
-        return true;
-    }
-
-    @Override
     public Estimate estimate(boolean quick, boolean remote) {
         ContainmentExtent extent = extent(quick, remote);
-        int fronts = extent.fronts().size();
-        return new Estimate(
-                fronts * extent.faults().size(),
-                extent.phases().length().plusSeconds(30).multipliedBy(fronts));
-    }
-
-    @Override
-    public int processes() {
-        return 3;
+        Phases phases = extent.load().phases();
+        return phases.estimate(extent.fronts().size(), phases.faults().length);
     }
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
-        boolean remote = context.targetGateway().isPresent();
-        ContainmentExtent extent = extent(context.quick(), remote);
-        TestServers servers = new TestServers(context);
-        if (remote) {
-            RunningServer target = context.targetGateway().orElseThrow();
-            measure(Front.TARGET, target, context.targetSimulator(), extent, context, servers);
+        ContainmentExtent extent = extent(context.quick(), context.isRemote());
+        TestServers servers = context.servers();
+        if (context.isRemote()) {
+            GatewayUnderTest target = servers.localGateway();
+            measure(Front.TARGET, target.gateway(), target.backend(), extent, context);
             return;
         }
         context.note(String.format(
@@ -145,81 +114,54 @@ class Containment extends Experiment {
                         + " backends share as those of the third front share its %1$d threads. threads: Spring MVC. p99"
                         + " includes all requests, with any outcome.",
                 extent.shared()));
-        RunningServer[] backends = {};
+        List<RunningServer> backends = List.of();
         for (Front front : extent.fronts()) {
-            if (backends.length == 0) {
-                backends = new RunningServer[] {
-                    servers.poolBackend(), servers.simulator(NEIGHBOUR, "webflux-r2dbc"),
-                };
+            if (backends.isEmpty()) {
+                backends = List.of(servers.poolBackend(), servers.simulator(NeighbourLoad.NEIGHBOUR, "webflux-r2dbc"));
             }
+            RunningServer sick = backends.getFirst();
+            RunningServer neighbour = backends.getLast();
             context.progress(front.label() + " starts");
-            RunningServer door = start(front, extent.shared(), backends[0], backends[1], servers);
-            servers.ready(backends[0], "/work");
-            servers.ready(backends[1], "/delay?ms=1");
-            measure(front, door, backends[0], extent, context, servers);
+            RunningServer door =
+                    switch (front) {
+                        case PROTECTED -> servers.gateway("local.yml", sick, neighbour);
+                        case UNPROTECTED ->
+                            servers.gateway(
+                                    "unprotected.yml",
+                                    sick,
+                                    neighbour,
+                                    "--weir.edge.max-connections=" + extent.shared());
+                        case THREADS -> servers.threadFront(extent.shared(), sick, neighbour);
+                        case TARGET -> throw new IllegalArgumentException("the target runs elsewhere");
+                    };
+            servers.ready(sick, "/work");
+            servers.ready(neighbour, "/delay?ms=1");
+            servers.ready(door, "/mvc/work");
+            servers.ready(door, "/reactive/delay?ms=1");
+            measure(front, door, sick, extent, context);
             context.stop(door);
             // The queue that an overload leaves behind would delay the next front.
-            if (extent.faults().contains(PhasedLoad.OVERLOAD)) {
-                context.stop(backends);
-                backends = new RunningServer[] {};
+            if (extent.load().phases().contains(PhasedLoad.OVERLOAD)) {
+                context.stop(sick, neighbour);
+                backends = List.of();
             }
         }
-    }
-
-    private static RunningServer start(
-            Front front, int shared, RunningServer mvc, RunningServer reactive, TestServers servers) {
-        return switch (front) {
-            case PROTECTED -> servers.gateway("local.yml", mvc, reactive);
-            case UNPROTECTED ->
-                servers.gateway("unprotected.yml", mvc, reactive, "--weir.edge.max-connections=" + shared);
-            case THREADS -> servers.threadFront(shared, mvc, reactive);
-            case TARGET -> throw new IllegalArgumentException("the target runs elsewhere");
-        };
     }
 
     private static void measure(
-            Front front,
-            RunningServer door,
-            RunningServer sick,
-            ContainmentExtent extent,
-            ExperimentContext context,
-            TestServers servers)
+            Front front, RunningServer door, RunningServer sick, ContainmentExtent extent, ExperimentContext context)
             throws InterruptedException {
-        servers.ready(door, "/mvc/work");
-        servers.ready(door, "/reactive/delay?ms=1");
-        Phases phases = extent.phases();
-        PhasedLoad load = new PhasedLoad(context, front.label(), door.url(), TIMEOUT, phases)
-                .callers(NEIGHBOUR, "/reactive/delay?ms=20", extent.neighbourRate())
-                .callers(SICK, "/mvc/work", extent.sickRate(), extent.overloadRate())
-                .require(PhasedLoad::isFault, NEIGHBOUR, extent.required().toArray(LoadAssertion[]::new))
-                .require(PhasedLoad::isFault, SICK, extent.sickRequired().toArray(LoadAssertion[]::new))
-                .require(PhasedLoad::isAfter, SICK, extent.healedRequired().toArray(LoadAssertion[]::new))
+        PhasedLoad load = extent.load()
+                .on(context, front.label(), door.url(), TIMEOUT_SECONDS, "/mvc/work", "/reactive/delay?ms=20")
+                .require(PhasedLoad::isFault, NeighbourLoad.NEIGHBOUR, extent.required())
+                .require(PhasedLoad::isFault, NeighbourLoad.SICK, extent.sickRequired())
+                .require(PhasedLoad::isAfter, NeighbourLoad.SICK, extent.healedRequired())
                 .binding(extent.containing().contains(front));
-        GatlingLoad.Result result = load.runFaults(
-                front.label() + ": ",
-                fault -> {
-                    if (FAULTS.containsKey(fault)) {
-                        sick.setFault(FAULTS.getOrDefault(fault, ""));
-                    }
-                },
-                sick::heal);
+        GatlingLoad.Result result = load.runFaults(front.label() + ": ", sick, fault -> FAULTS.getOrDefault(fault, ""));
         context.fact(front.label() + ".assertions.failed", result.failedAssertions(), "");
-        for (int phase = 1; phase < phases.size(); phase += 3) {
-            String prefix = front.label() + "." + phases.name(phase + 1) + ".";
-            recordFault(load, phase, prefix, context);
+        Phases phases = extent.load().phases();
+        for (int phase : phases.faults()) {
+            NeighbourLoad.recordFault(load, phase, front.label() + "." + phases.name(phase) + ".", context);
         }
-    }
-
-    /** Records the figures of a fault; {@code phase} is the calm phase before it. */
-    static void recordFault(PhasedLoad load, int phase, String prefix, ExperimentContext context) {
-        List<Request> neighbour = load.requests(phase + 1, NEIGHBOUR);
-        List<Request> sick = load.requests(phase + 1, SICK);
-        context.fact(prefix + "neighbour.success", Request.successPercent(neighbour), "%");
-        context.fact(prefix + "neighbour.p99.calm", Request.percentile(load.requests(phase, NEIGHBOUR), 99), "ms");
-        context.fact(prefix + "neighbour.p99", Request.percentile(neighbour, 99), "ms");
-        context.fact(prefix + "sick.success", Request.successPercent(sick), "%");
-        context.fact(prefix + "sick.p50", Request.percentile(sick, 50), "ms");
-        context.fact(prefix + "sick.p99", Request.percentile(sick, 99), "ms");
-        context.fact(prefix + "sick.healed", Request.successPercent(load.requests(phase + 2, SICK)), "%");
     }
 }

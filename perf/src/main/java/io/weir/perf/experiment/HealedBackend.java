@@ -4,13 +4,13 @@ import io.weir.perf.experiment.PhasedLoad.Phases;
 import io.weir.perf.result.Latencies;
 import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment;
+import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
-import io.weir.perf.run.RunningServer;
-import io.weir.perf.run.TestServers;
-import java.time.Duration;
+import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -28,82 +28,50 @@ import java.util.TreeMap;
  */
 @ExperimentName("recovery")
 @Question("a backend hangs for 1, 5, 30 s: how long after the heal until 99 % succeed?")
+@UnderTest(processes = 3, remote = true)
 final class HealedBackend extends Experiment {
 
     private static final String CALLER = "caller";
     private static final int CONSECUTIVE = 100;
     private static final List<Integer> FAULT_SECONDS = List.of(1, 5, 30);
 
-    @Override
-    public boolean supportsTarget() {
-        return true;
-    }
-
-    private static int repetitions(boolean quick) {
-        return quick ? 2 : 5;
-    }
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return new Estimate(
-                FAULT_SECONDS.size() * repetitions(quick),
-                phases(quick).length().plusSeconds(30));
-    }
-
-    @Override
-    public int processes() {
-        return 3;
-    }
-
     private static Phases phases(boolean quick) {
-        Phases phases = new Phases().then(PhasedLoad.WARM_UP, Duration.ofSeconds(quick ? 10 : 30));
-        for (int i = 0; i < repetitions(quick); i++) {
-            for (int seconds : FAULT_SECONDS) {
-                phases.thenFault(
-                        Duration.ofSeconds(quick ? 4 : 10),
-                        "hang of " + seconds + " s",
-                        Duration.ofSeconds(seconds),
-                        Duration.ofSeconds(quick ? 6 : 15));
-            }
+        Phases phases = new Phases(quick ? 10 : 30);
+        int repetitions = quick ? 2 : 5;
+        for (int i = 0; i < repetitions; i++) {
+            FAULT_SECONDS.forEach(
+                    seconds -> phases.thenFault(quick ? 4 : 10, "hang of " + seconds + " s", seconds, quick ? 6 : 15));
         }
         return phases;
     }
 
     @Override
-    public void run(ExperimentContext context) throws InterruptedException {
-        TestServers servers = new TestServers(context);
-        if (context.targetGateway().isPresent()) {
-            measure(context.targetGateway().orElseThrow(), context.targetSimulator(), context, servers);
-            return;
-        }
-        RunningServer mvc = servers.simulator("mvc", "mvc-jdbc");
-        RunningServer reactive = servers.simulator("neighbour", "webflux-r2dbc");
-        RunningServer gateway = servers.gateway("local.yml", mvc, reactive);
-        servers.ready(mvc, "/delay?ms=1");
-        measure(gateway, mvc, context, servers);
+    public Estimate estimate(boolean quick, boolean remote) {
+        return phases(quick).estimate(1, phases(quick).faults().length);
     }
 
-    private static void measure(
-            RunningServer gateway, RunningServer backend, ExperimentContext context, TestServers servers)
-            throws InterruptedException {
-        servers.ready(gateway, "/mvc/delay?ms=1");
+    @Override
+    public void run(ExperimentContext context) throws InterruptedException {
+        GatewayUnderTest tested = context.servers().localGateway();
         context.note("When it heals, the simulator answers the requests that it held: a probe that hangs then succeeds"
                 + " at once, so the wait for the next probe is not measured.");
         Phases phases = phases(context.quick());
-        PhasedLoad load = new PhasedLoad(context, "gateway", gateway.url(), Duration.ofSeconds(5), phases)
+        PhasedLoad load = new PhasedLoad(context, "gateway", tested.gateway().url(), 5, phases)
                 .callers(CALLER, "/mvc/delay?ms=20", 100)
-                .require(PhasedLoad::isAfter, CALLER, LoadAssertion.successPercent(80));
-        load.runFaults("", fault -> backend.setFault("{\"kind\": \"hang\"}"), backend::heal);
+                .require(PhasedLoad::isAfter, CALLER, List.of(LoadAssertion.successPercent(80)));
+        load.runFaults("", tested.backend(), fault -> "{\"kind\": \"hang\"}");
         Map<Integer, List<Double>> recoveries = new TreeMap<>();
-        for (int i = 3; i < phases.size(); i += 3) {
-            double seconds = secondsUntilServed(load.requests(i, CALLER), load.beginMillis(i));
+        for (int fault : phases.faults()) {
+            int after = fault + 1;
+            double seconds = secondsUntilServed(load.requests(after, CALLER), load.beginMillis(after));
             boolean recovered = !Double.isNaN(seconds);
             context.require(
-                    phases.name(i) + ": callers are served again within the phase",
+                    phases.name(after) + ": callers are served again within the phase",
                     recovered,
                     recovered ? String.format(Locale.ROOT, "after %.3f s", seconds) : "not");
-            int faultSeconds = Integer.parseInt(phases.name(i).replaceAll("\\D", ""));
-            recoveries.computeIfAbsent(faultSeconds, _ -> new ArrayList<>()).add(recovered ? seconds : load.seconds(i));
+            recoveries
+                    .computeIfAbsent(load.seconds(fault), _ -> new ArrayList<>())
+                    .add(recovered ? seconds : load.seconds(after));
         }
         recoveries.forEach((length, seconds) -> {
             context.fact("recovery.median." + length + "s", Latencies.median(seconds), "s");

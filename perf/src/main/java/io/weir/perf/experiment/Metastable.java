@@ -3,13 +3,14 @@ package io.weir.perf.experiment;
 import io.weir.perf.experiment.PhasedLoad.Phases;
 import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment;
+import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -19,42 +20,29 @@ import java.util.List;
  */
 @ExperimentName("metastable")
 @Question("overload for 15 s, then the usual load: does the backend come back, directly and behind the gateway?")
+@UnderTest(processes = 3, remote = true)
 final class Metastable extends Experiment {
 
     private static final String CALLER = "caller";
     private static final double CAPACITY = 200;
     private static final int RATE = 150;
     private static final int OVERLOAD_RATE = 800;
-    private static final Duration OVERLOAD = Duration.ofSeconds(15);
+    private static final int OVERLOAD_SECONDS = 15;
 
-    @Override
-    public boolean supportsTarget() {
-        return true;
+    private static Phases phases(boolean quick) {
+        return new Phases(quick ? 20 : 30).thenFault(10, PhasedLoad.OVERLOAD, OVERLOAD_SECONDS, quick ? 20 : 60);
     }
 
     @Override
     public Estimate estimate(boolean quick, boolean remote) {
-        int loads = remote ? 1 : 2;
-        return new Estimate(loads, phases(quick).length().plusSeconds(30).multipliedBy(loads));
-    }
-
-    @Override
-    public int processes() {
-        return 3;
-    }
-
-    private static Phases phases(boolean quick) {
-        Duration after = Duration.ofSeconds(quick ? 20 : 60);
-        return new Phases()
-                .then(PhasedLoad.WARM_UP, Duration.ofSeconds(quick ? 20 : 30))
-                .thenFault(Duration.ofSeconds(10), PhasedLoad.OVERLOAD, OVERLOAD, after);
+        return phases(quick).estimate(remote ? 1 : 2, 1);
     }
 
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
-        TestServers servers = new TestServers(context);
-        if (context.targetGateway().isPresent()) {
-            measure("target", servers.ready(context.targetGateway().orElseThrow(), "/mvc/work"), "/mvc/work", context);
+        TestServers servers = context.servers();
+        if (context.isRemote()) {
+            measure("target", servers.localGateway().gateway(), "/mvc/work", context);
             return;
         }
         RunningServer direct = servers.ready(servers.poolBackend(), "/work");
@@ -69,11 +57,11 @@ final class Metastable extends Experiment {
     private static void measure(String label, RunningServer door, String path, ExperimentContext context)
             throws InterruptedException {
         boolean mustRecover = !label.equals("direct");
-        PhasedLoad load = new PhasedLoad(context, label, door.url(), Duration.ofSeconds(1), phases(context.quick()))
+        PhasedLoad load = new PhasedLoad(context, label, door.url(), 1, phases(context.quick()))
                 .callers(CALLER, path, RATE, OVERLOAD_RATE)
                 .binding(mustRecover);
         if (mustRecover) {
-            load.require(PhasedLoad::isAfter, CALLER, LoadAssertion.successPercent(95));
+            load.require(PhasedLoad::isAfter, CALLER, List.of(LoadAssertion.successPercent(95)));
         }
         load.run((phase, name, at) -> {
             if (name.equals(PhasedLoad.CALM)) {
@@ -82,9 +70,8 @@ final class Metastable extends Experiment {
                 context.span(PhasedLoad.OVERLOAD, load.beginMillis(phase - 1), at);
             }
         });
-
         double goodput =
-                load.requests(2, CALLER).stream().filter(Request::succeeded).count() / (double) OVERLOAD.toSeconds();
+                load.requests(2, CALLER).stream().filter(Request::succeeded).count() / (double) OVERLOAD_SECONDS;
         if (label.equals("target")) {
             // The capacity of a backend elsewhere is unknown.
             context.fact(label + ".overload.throughput", goodput, "1/s");

@@ -99,14 +99,7 @@ enum PeerProxy {
         String host = "http://127.0.0.1:";
         List<String> command =
                 switch (this) {
-                    case WEIR ->
-                        java(
-                                context,
-                                "-jar",
-                                context.root()
-                                        .resolve("gateway/target/weir-gateway.jar")
-                                        .toString(),
-                                configuration);
+                    case WEIR -> java(context, "-jar", context.jar("gateway/target/weir-gateway.jar"), configuration);
                     case PLAIN -> peerProgram(context, "plain", configuration);
                     case BARE ->
                         peerProgram(
@@ -118,11 +111,10 @@ enum PeerProxy {
                                 host + places.sick());
                     case HAPROXY -> List.of("haproxy", "-db", "-f", configuration);
                     case NGINX -> nginx(configuration, directory);
-                    case ENVOY -> {
-                        String options =
-                                "envoy --disable-hot-restart --log-level error --concurrency " + places.cores();
-                        yield List.of((options + " -c " + configuration).split(" ", -1));
-                    }
+                    case ENVOY ->
+                        List.of("envoy --disable-hot-restart --log-level error --concurrency %d -c %s"
+                                .formatted(places.cores(), configuration)
+                                .split(" ", -1));
                 };
         return Host.withOpenFiles(OPEN_FILES, command);
     }
@@ -139,7 +131,7 @@ enum PeerProxy {
                 context,
                 "--sun-misc-unsafe-memory-access=allow",
                 "-cp",
-                context.root().resolve("perf/target/weir-perf.jar").toString(),
+                context.jar("perf/target/weir-perf.jar"),
                 "org.springframework.boot.loader.launch.JarLauncher");
         command.addAll(List.of(arguments));
         return command;
@@ -153,20 +145,19 @@ enum PeerProxy {
     /** Writes a copy of a configuration with the places filled in. */
     static Path fill(Path peers, String file, Places places, Path directory) {
         try {
+            Map<String, Object> values = Map.of(
+                    "PORT", places.port(),
+                    "MANAGEMENT_PORT", places.managementPort(),
+                    "SERVED_PORT", places.served(),
+                    "GONE_PORT", places.gone(),
+                    "SICK_PORT", places.sick(),
+                    "CORES", places.cores(),
+                    "EXCHANGES", places.exchanges(),
+                    "CONNECTIONS", places.connections(),
+                    "DIR", directory);
             String text = Files.readString(peers.resolve(file));
-            for (Map.Entry<String, Object> value : Map.<String, Object>of(
-                            "PORT", places.port(),
-                            "MANAGEMENT_PORT", places.managementPort(),
-                            "SERVED_PORT", places.served(),
-                            "GONE_PORT", places.gone(),
-                            "SICK_PORT", places.sick(),
-                            "CORES", places.cores(),
-                            "EXCHANGES", places.exchanges(),
-                            "CONNECTIONS", places.connections(),
-                            "DIR", directory)
-                    .entrySet()) {
-                text = text.replace(
-                        "${" + value.getKey() + '}', value.getValue().toString());
+            for (String name : values.keySet()) {
+                text = text.replace("${" + name + '}', String.valueOf(values.get(name)));
             }
             return Files.writeString(directory.resolve(places.port() + "-" + file), text);
         } catch (IOException e) {

@@ -2,60 +2,78 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunResult;
+import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.GatlingLoad;
 import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.RunningServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Callers at fixed rates, in phases that the load and the experiment go through at the same time. */
 final class PhasedLoad {
 
-    static final String WARM_UP = RunResult.WARM_UP;
     static final String CALM = "calm";
     static final String OVERLOAD = "overload";
-    static final String AFTER = "after ";
+    private static final String AFTER = "after ";
 
-    /** The phases, in order. */
+    private record TimedPhase(String name, int seconds) {}
+
+    /** The phases, in order; the first one is the warm-up. */
     static final class Phases {
-
-        private record TimedPhase(String name, Duration length) {}
-
         private final List<TimedPhase> all = new ArrayList<>();
 
-        Phases then(String name, Duration length) {
-            all.add(new TimedPhase(name, length));
+        Phases(int warmUpSeconds) {
+            then(RunResult.WARM_UP, warmUpSeconds);
+        }
+
+        Phases then(String name, int seconds) {
+            all.add(new TimedPhase(name, seconds));
             return this;
         }
 
         /** A calm phase, a fault, and a phase after it. */
-        Phases thenFault(Duration calm, String fault, Duration length, Duration after) {
-            return then(CALM, calm).then(fault, length).then(AFTER + fault, after);
+        Phases thenFault(int calmSeconds, String fault, int seconds, int afterSeconds) {
+            return then(CALM, calmSeconds).then(fault, seconds).then(AFTER + fault, afterSeconds);
         }
 
         int size() {
             return all.size();
         }
 
+        boolean contains(String name) {
+            return all.stream().anyMatch(phase -> phase.name().equals(name));
+        }
+
         String name(int phase) {
             return all.get(phase).name();
         }
 
-        Duration length() {
-            return all.stream().map(TimedPhase::length).reduce(Duration.ZERO, Duration::plus);
+        /** The phases that begin a fault. */
+        int[] faults() {
+            return IntStream.range(0, size()).filter(i -> isFault(name(i))).toArray();
+        }
+
+        int seconds() {
+            return all.stream().mapToInt(TimedPhase::seconds).sum();
+        }
+
+        /** For loads one after the other, each with half a minute to start its servers. */
+        Estimate estimate(int loads, int stepsOfEach) {
+            return new Estimate(loads * stepsOfEach, Duration.ofSeconds(loads * (seconds() + 30L)));
         }
     }
 
     /** Called at the beginning of each phase. */
     interface PhaseListener {
-
         void phaseBegins(int phase, String name, long atMillis) throws InterruptedException;
     }
 
@@ -70,12 +88,12 @@ final class PhasedLoad {
     private List<Request> requests = List.of();
 
     /** A load on a URL; its callers wait for an answer for as long as the timeout. */
-    PhasedLoad(ExperimentContext context, String label, String url, Duration timeout, Phases phases) {
+    PhasedLoad(ExperimentContext context, String label, String url, int timeoutSeconds, Phases phases) {
         this.context = context;
         this.label = label;
         this.phases = phases;
         settings.put("url", url);
-        settings.put("patience", Long.toString(timeout.toMillis()));
+        settings.put("patience", Integer.toString(1000 * timeoutSeconds));
     }
 
     PhasedLoad callers(String name, String path, int rate) {
@@ -92,12 +110,10 @@ final class PhasedLoad {
     }
 
     /** Requires the assertions of callers in all matching phases. */
-    PhasedLoad require(Predicate<String> phase, String name, LoadAssertion... required) {
-        for (int i = 0; i < phases.size(); i++) {
-            if (phase.test(phases.name(i))) {
-                for (LoadAssertion assertion : required) {
-                    assertions.add(assertion.text(name + ": " + phases.name(i)));
-                }
+    PhasedLoad require(Predicate<String> phase, String name, List<LoadAssertion> required) {
+        for (TimedPhase one : phases.all) {
+            if (phase.test(one.name())) {
+                required.forEach(assertion -> assertions.add(assertion.text(name + ": " + one.name())));
             }
         }
         return this;
@@ -108,7 +124,7 @@ final class PhasedLoad {
     }
 
     static boolean isFault(String phase) {
-        return !isAfter(phase) && !phase.equals(CALM) && !phase.equals(WARM_UP);
+        return !isAfter(phase) && !phase.equals(CALM) && !phase.equals(RunResult.WARM_UP);
     }
 
     /** Whether failed assertions fail the run; by default they do. */
@@ -119,17 +135,19 @@ final class PhasedLoad {
 
     /**
      * Runs all phases. Each calm phase begins a step with the label of the next fault; each fault is a span.
+     *
+     * @param faults the backend's fault by the name of the phase; an empty text: the load makes the fault
      */
-    GatlingLoad.Result runFaults(String stepPrefix, Consumer<String> begin, Runnable end) throws InterruptedException {
+    GatlingLoad.Result runFaults(String stepPrefix, RunningServer backend, UnaryOperator<String> faults)
+            throws InterruptedException {
         return run((phase, name, at) -> {
             if (name.equals(CALM)) {
                 context.beginStep(at, stepPrefix + phases.name(phase + 1), "");
             } else if (isAfter(name)) {
-                String fault = phases.name(phase - 1);
-                end.run();
-                context.span(fault, beginMillis(phase - 1), at);
-            } else if (isFault(name)) {
-                begin.accept(name);
+                backend.heal();
+                context.span(phases.name(phase - 1), beginMillis(phase - 1), at);
+            } else if (isFault(name) && !faults.apply(name).isEmpty()) {
+                backend.setFault(faults.apply(name));
             }
         });
     }
@@ -139,19 +157,16 @@ final class PhasedLoad {
         settings.put(
                 "phases",
                 phases.all.stream()
-                        .map(phase -> phase.name() + ":" + phase.length().toMillis())
+                        .map(phase -> phase.name() + ":" + 1000 * phase.seconds())
                         .collect(Collectors.joining(";")));
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("OpenModel", label, settings, assertions, binding));
-        long at = load.awaitBegin();
-        context.goesOnUntil(at + phases.length().toMillis());
+        beginMillis.add(load.awaitBegin());
+        context.goesOnUntil(beginMillis(0) + 1000L * phases.seconds());
         for (int i = 0; i < phases.size(); i++) {
-            context.sleepUntil(at);
-            beginMillis.add(at);
-            listener.phaseBegins(i, phases.name(i), at);
-            at += phases.all.get(i).length().toMillis();
+            listener.phaseBegins(i, phases.name(i), beginMillis(i));
+            beginMillis.add(endMillis(i));
+            context.sleepUntil(endMillis(i));
         }
-        context.sleepUntil(at);
-        beginMillis.add(at);
         context.endStep();
         GatlingLoad.Result result = load.awaitEnd();
         requests = result.requests();
@@ -163,13 +178,12 @@ final class PhasedLoad {
         return beginMillis.get(phase);
     }
 
-    /** The planned end of a phase that has begun. */
     long endMillis(int phase) {
-        return beginMillis.get(phase) + phases.all.get(phase).length().toMillis();
+        return beginMillis(phase) + 1000L * seconds(phase);
     }
 
-    double seconds(int phase) {
-        return (beginMillis(phase + 1) - beginMillis(phase)) / 1000.0;
+    int seconds(int phase) {
+        return phases.all.get(phase).seconds();
     }
 
     /** The requests of callers that were sent in a phase, in the order of sending. */
@@ -177,7 +191,7 @@ final class PhasedLoad {
         return requests.stream()
                 .filter(one -> one.name().equals(name)
                         && one.atMillis() >= beginMillis(phase)
-                        && one.atMillis() < beginMillis(phase + 1))
+                        && one.atMillis() < endMillis(phase))
                 .sorted(Comparator.comparingLong(Request::atMillis))
                 .toList();
     }

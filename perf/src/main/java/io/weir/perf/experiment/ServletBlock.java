@@ -2,14 +2,10 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.result.Request;
-import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
-import io.weir.perf.run.RunningServer;
-import io.weir.perf.run.TestServers;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -19,45 +15,42 @@ import java.util.List;
  */
 @ExperimentName("servlet-block")
 @Question("requests of 2 s with one servlet thread: block, deferred, completable?")
-final class ServletBlock extends Experiment {
+final class ServletBlock extends ClosedExperiment {
 
     private static final int REQUESTS = 100;
-    private static final long JOB_SECONDS = 2;
+    private static final int JOB_SECONDS = 2;
+    private static final LoadAssertion ALL = LoadAssertion.ALL_SUCCEED;
 
-    /** A quick run blocks less often, because each request takes two seconds. */
-    private static int blockingRequests(boolean quick) {
-        return quick ? 10 : REQUESTS;
+    /** A Tomcat with one thread, and a job that other threads wait for. */
+    static String[] oneThread(String jobTime, int jobThreads) {
+        return new String[] {
+            "--server.tomcat.threads.max=1",
+            "--server.tomcat.threads.min-spare=1",
+            "--sim.job.time=" + jobTime,
+            "--sim.job.compute-share=0",
+            "--sim.job.threads=" + jobThreads
+        };
     }
 
     @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return new Estimate(4, Duration.ofSeconds(blockingRequests(quick) * JOB_SECONDS + 42));
+    List<ClosedRounds> services(boolean quick) {
+        // A quick run blocks less often, because each request takes two seconds.
+        int blocking = quick ? 10 : REQUESTS;
+        LoadAssertion oneByOne = LoadAssertion.atLeast("max", 950L * blocking * JOB_SECONDS);
+        LoadAssertion sameTime = LoadAssertion.below("max", 2000L * JOB_SECONDS);
+        RequestMode once = RequestMode.ONCE;
+        return List.of(new ClosedRounds("one-thread", "job", "mvc-jdbc", oneThread(JOB_SECONDS + "s", REQUESTS))
+                .warmUp("/delay?ms=1", 1, 5)
+                .then(once, "block", "/block", blocking, blocking * JOB_SECONDS + 4, ALL, oneByOne)
+                .then(once, "deferred", "/deferred", REQUESTS, 6, ALL, sameTime)
+                .then(once, "completable", "/completable", REQUESTS, 6, ALL, sameTime));
     }
 
     @Override
-    public void run(ExperimentContext context) throws InterruptedException {
-        RunningServer service = new TestServers(context)
-                .service(
-                        "mvc-jdbc",
-                        "/delay?ms=1",
-                        "--server.tomcat.threads.max=1",
-                        "--server.tomcat.threads.min-spare=1",
-                        "--sim.job.time=" + JOB_SECONDS + "s",
-                        "--sim.job.compute-share=0",
-                        "--sim.job.threads=" + REQUESTS);
-        int blocking = blockingRequests(context.quick());
-        LoadAssertion oneByOne = LoadAssertion.atLeast("max", blocking * JOB_SECONDS * 1000 * 95 / 100);
-        LoadAssertion sameTime = LoadAssertion.below("max", 2 * JOB_SECONDS * 1000);
-        LoadAssertion all = LoadAssertion.ALL_SUCCEED;
-        Duration blockingLength = Duration.ofSeconds(blocking * JOB_SECONDS + 4);
-        Duration length = Duration.ofSeconds(6);
-        ClosedRounds rounds = new ClosedRounds(context)
-                .warmUp("/delay?ms=1", 1, Duration.ofSeconds(5))
-                .then(RequestMode.ONCE, "block", "/block", blocking, blockingLength, all, oneByOne)
-                .then(RequestMode.ONCE, "deferred", "/deferred", REQUESTS, length, all, sameTime)
-                .then(RequestMode.ONCE, "completable", "/completable", REQUESTS, length, all, sameTime);
-        rounds.run(service, "one-thread", "job");
-        context.fact("block.each", seconds(rounds.requests("block")) / blocking, "s");
+    void record(List<ClosedRounds> services, ExperimentContext context) {
+        ClosedRounds rounds = services.getFirst();
+        List<Request> blocking = rounds.requests("block");
+        context.fact("block.each", seconds(blocking) / blocking.size(), "s");
         context.fact("deferred.all", seconds(rounds.requests("deferred")), "s");
         context.fact("completable.all", seconds(rounds.requests("completable")), "s");
     }

@@ -2,15 +2,17 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.PhasedLoad.Phases;
 import io.weir.perf.result.Request;
+import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.run.Experiment;
+import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
-import io.weir.perf.run.TestServers;
-import java.time.Duration;
+import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
@@ -24,11 +26,12 @@ import java.util.Random;
  */
 @ExperimentName("soak")
 @Question("an hour of mixed faults (quick: three minutes): permits, connections, memory, threads flat? nothing lost?")
+@UnderTest(processes = 3, remote = true)
 final class Soak extends Experiment {
 
-    private static final String NEIGHBOUR = "neighbour";
     private static final int RATE = 50;
     private static final long SEED = 20_261_121;
+    private static final String COUNTED = "weir_requests_seconds_count";
     private static final List<String> FAULTS = List.of(
             "{\"kind\": \"hang\"}",
             "{\"kind\": \"hang\", \"probability\": 0.3}",
@@ -38,74 +41,53 @@ final class Soak extends Experiment {
             "{\"kind\": \"truncate\", \"share\": 0.5, \"probability\": 0.5}",
             "{\"kind\": \"trickle\", \"bytes\": 1, \"interval\": \"200ms\"}");
 
-    @Override
-    public boolean supportsTarget() {
-        return true;
-    }
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return new Estimate(3, phases(quick).length().plusSeconds(45));
-    }
-
-    @Override
-    public int processes() {
-        return 3;
-    }
-
     private static Phases phases(boolean quick) {
-        Duration third = Duration.ofMinutes(quick ? 1 : 20);
-        return new Phases()
-                .then(PhasedLoad.WARM_UP, Duration.ofSeconds(quick ? 10 : 30))
+        int third = quick ? 60 : 1200;
+        return new Phases(quick ? 10 : 30)
                 .then("first third", third)
                 .then("second third", third)
                 .then("last third", third);
     }
 
     @Override
-    public void run(ExperimentContext context) throws InterruptedException {
-        TestServers servers = new TestServers(context);
-        if (context.targetGateway().isPresent()) {
-            RunningServer target = context.targetGateway().orElseThrow();
-            servers.ready(target, "/mvc/delay?ms=1");
-            servers.ready(target, "/reactive/delay?ms=1");
-            checkAnswers(measure(target, context.targetSimulator(), context), context);
-            return;
-        }
-        RunningServer mvc = servers.simulator("mvc", "mvc-jdbc");
-        RunningServer reactive = servers.simulator(NEIGHBOUR, "webflux-r2dbc");
-        RunningServer gateway = servers.gateway("local.yml", mvc, reactive);
-        servers.ready(mvc, "/delay?ms=1");
-        servers.ready(reactive, "/delay?ms=1");
-        servers.ready(gateway, "/mvc/delay?ms=1");
-        servers.manageable(gateway);
-        double countedBefore = gateway.metric("weir_requests_seconds_count");
-        List<Request> requests = measure(gateway, mvc, context);
-        checkGauges(gateway, context);
-        double counted = gateway.metric("weir_requests_seconds_count") - countedBefore;
-        context.fact("requests.sent", requests.size(), "");
-        context.fact("requests.counted", counted, "");
-        context.require(
-                "the gateway has counted the " + requests.size() + " requests that were sent",
-                counted == requests.size(),
-                Long.toString((long) counted));
-        checkAnswers(requests, context);
-        checkResources(context);
+    public Estimate estimate(boolean quick, boolean remote) {
+        return phases(quick).estimate(1, 3);
     }
 
-    private static List<Request> measure(RunningServer gateway, RunningServer backend, ExperimentContext context)
+    @Override
+    public void run(ExperimentContext context) throws InterruptedException {
+        GatewayUnderTest tested = context.servers().localGateway();
+        RunningServer gateway = tested.gateway();
+        double countedBefore = context.isRemote() ? 0 : gateway.metric(COUNTED);
+        List<Request> requests = measure(tested, context);
+        if (!context.isRemote()) {
+            checkGauges(gateway, context);
+            double counted = gateway.metric(COUNTED) - countedBefore;
+            context.fact("requests.sent", requests.size(), "");
+            context.fact("requests.counted", counted, "");
+            context.require(
+                    "the gateway has counted the " + requests.size() + " requests that were sent",
+                    counted == requests.size(),
+                    Long.toString((long) counted));
+        }
+        checkAnswers(requests, context);
+        if (!context.isRemote()) {
+            checkResources(context);
+        }
+    }
+
+    private static List<Request> measure(GatewayUnderTest tested, ExperimentContext context)
             throws InterruptedException {
-        PhasedLoad load = new PhasedLoad(
-                        context, "gateway", gateway.url(), Duration.ofSeconds(10), phases(context.quick()))
-                .callers(NEIGHBOUR, "/reactive/delay?ms=20", RATE)
-                .callers("sick", "/mvc/delay?ms=20", RATE)
-                .require(PhasedLoad::isFault, NEIGHBOUR, LoadAssertion.successPercent(99));
+        PhasedLoad load = new PhasedLoad(context, "gateway", tested.gateway().url(), 10, phases(context.quick()))
+                .callers(NeighbourLoad.NEIGHBOUR, "/reactive/delay?ms=20", RATE)
+                .callers(NeighbourLoad.SICK, "/mvc/delay?ms=20", RATE)
+                .require(PhasedLoad::isFault, NeighbourLoad.NEIGHBOUR, List.of(LoadAssertion.successPercent(99)));
         Random random = new Random(SEED);
         context.fact("seed", SEED, "");
         return load.run((phase, name, at) -> {
-                    if (!name.equals(PhasedLoad.WARM_UP)) {
+                    if (!name.equals(RunResult.WARM_UP)) {
                         context.beginStep(at, name, "");
-                        setFaults(backend, random, load.endMillis(phase), context);
+                        setFaults(tested.backend(), random, load.endMillis(phase), context);
                     }
                 })
                 .requests();
@@ -157,8 +139,9 @@ final class Soak extends Experiment {
                 requests.stream().filter(one -> one.outcome().equals("timeout")).count();
         context.fact("requests.without.end", (double) unanswered, "");
         context.require("no caller waits longer than every deadline", unanswered == 0, Long.toString(unanswered));
-        List<Request> neighbour =
-                requests.stream().filter(one -> one.name().equals(NEIGHBOUR)).toList();
+        List<Request> neighbour = requests.stream()
+                .filter(one -> one.name().equals(NeighbourLoad.NEIGHBOUR))
+                .toList();
         context.fact("neighbour.success", Request.successPercent(neighbour), "%");
     }
 

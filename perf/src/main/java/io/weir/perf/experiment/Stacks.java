@@ -1,15 +1,9 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
-import io.weir.perf.run.RunningServer;
-import io.weir.perf.run.TestServers;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -21,62 +15,50 @@ import java.util.TreeMap;
  */
 @ExperimentName("stacks")
 @Question("five stacks at 4 to 500 concurrent, pools of 100, ten records: which wins where?")
-final class Stacks extends Experiment {
+@UnderTest(processes = 2)
+final class Stacks extends ClosedExperiment {
 
-    private static final List<String> ALL =
-            List.of("mvc-jdbc", "mvc-jdbc-virtual", "mvc-r2dbc", "webflux-jdbc", "webflux-r2dbc");
+    private static final String MVC = "mvc-jdbc";
+    private static final String WEBFLUX = "webflux-r2dbc";
+    private static final List<String> ALL = List.of(MVC, "mvc-jdbc-virtual", "mvc-r2dbc", "webflux-jdbc", WEBFLUX);
     private static final String PATH = "/records";
 
     private static List<Integer> concurrencies(boolean quick) {
         return quick ? List.of(4, 50, 200, 500) : List.of(4, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500);
     }
 
-    private static Duration length(boolean quick) {
-        return Duration.ofSeconds(quick ? 4 : 120);
-    }
-
-    /**
-     * Longer than the original's two seconds, in which a JVM compiles little: the first steps would be
-     * slower.
-     */
-    private static Duration warmUp(boolean quick) {
-        return Duration.ofSeconds(quick ? 15 : 30);
+    /** The warm-up is longer than the original's two seconds, in which a JVM compiles little. */
+    @Override
+    List<ClosedRounds> services(boolean quick) {
+        return ALL.stream()
+                .map(stack -> {
+                    ClosedRounds rounds = new ClosedRounds(stack, "records", stack, "--sim.database.pool-size=100")
+                            .readyAt(PATH)
+                            .warmUp(PATH, 50, quick ? 15 : 30);
+                    concurrencies(quick).forEach(callers -> rounds.thenInSeries(stack, PATH, callers, quick ? 4 : 120));
+                    return rounds;
+                })
+                .toList();
     }
 
     @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        int rounds = concurrencies(quick).size();
-        Duration perStack = length(quick)
-                .plusSeconds(3)
-                .multipliedBy(rounds)
-                .plus(warmUp(quick))
-                .plusSeconds(17);
-        return new Estimate(ALL.size() * (1 + rounds), perStack.multipliedBy(ALL.size()));
-    }
-
-    @Override
-    public int processes() {
-        return 2;
-    }
-
-    @Override
-    public void run(ExperimentContext context) throws InterruptedException {
-        TestServers servers = new TestServers(context);
-        Map<String, Map<Integer, Long>> served = new TreeMap<>();
+    void prepare(ExperimentContext context) {
         for (String stack : ALL) {
-            context.fact(stack + ".jar", jarMegabytes(servers, stack), "MB");
-            RunningServer service = servers.service(stack, PATH, "--sim.database.pool-size=100");
-            ClosedRounds rounds = new ClosedRounds(context).warmUp(PATH, 50, warmUp(context.quick()));
-            List<Integer> concurrencies = concurrencies(context.quick());
-            concurrencies.forEach(callers -> rounds.thenInSeries(stack, PATH, callers, length(context.quick())));
-            rounds.run(service, stack, "records");
-            context.stop(service);
-            Map<Integer, Long> ofStack = new TreeMap<>();
-            concurrencies.forEach(callers -> ofStack.put(callers, rounds.successes(stack + '@' + callers)));
-            served.put(stack, ofStack);
+            long bytes = context.servers().stackJar(stack).toFile().length();
+            context.fact(stack + ".jar", bytes / 1e6, "MB");
         }
-        int crossing =
-                crossing(served.getOrDefault("mvc-jdbc", Map.of()), served.getOrDefault("webflux-r2dbc", Map.of()));
+    }
+
+    @Override
+    void record(List<ClosedRounds> services, ExperimentContext context) {
+        Map<String, Map<Integer, Long>> served = new TreeMap<>();
+        for (ClosedRounds rounds : services) {
+            Map<Integer, Long> ofStack = new TreeMap<>();
+            concurrencies(context.quick())
+                    .forEach(callers -> ofStack.put(callers, rounds.successes(rounds.label() + '@' + callers)));
+            served.put(rounds.label(), ofStack);
+        }
+        int crossing = crossing(served.getOrDefault(MVC, Map.of()), served.getOrDefault(WEBFLUX, Map.of()));
         if (crossing > 0) {
             context.fact("crossing", crossing, "concurrent");
         }
@@ -97,13 +79,5 @@ final class Stacks extends Experiment {
             }
         }
         return behind ? from : 0;
-    }
-
-    private static double jarMegabytes(TestServers servers, String stack) {
-        try {
-            return Files.size(servers.stackJar(stack)) / 1e6;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

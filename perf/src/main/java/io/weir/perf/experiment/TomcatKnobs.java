@@ -1,13 +1,10 @@
 package io.weir.perf.experiment;
 
 import io.weir.perf.experiment.ClosedRounds.RequestMode;
-import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
-import io.weir.perf.run.RunningServer;
-import io.weir.perf.run.TestServers;
 import java.time.Duration;
 import java.util.List;
 
@@ -20,65 +17,46 @@ import java.util.List;
  */
 @ExperimentName("tomcat-knobs")
 @Question("threads.max, max-connections, accept-count and 150 users: what does a client see at each overflow?")
-final class TomcatKnobs extends Experiment {
+final class TomcatKnobs extends ClosedExperiment {
 
     private static final int USERS = 150;
     private static final String PATH = "/delay?ms=100";
+    private static final String REFERENCE = "50-150-50";
 
-    private record Knobs(int maxThreads, int maxConnections, int acceptCount) {
-
-        String label() {
-            return maxThreads + "-" + maxConnections + "-" + acceptCount;
-        }
-
-        /** With a connection each, nearly all users are served; Tomcat delays some of them for long. */
-        LoadAssertion assertion() {
-            return USERS <= maxConnections ? LoadAssertion.successPercent(99) : LoadAssertion.SOME_FAIL;
-        }
-    }
-
-    private static final List<Knobs> ALL =
-            List.of(new Knobs(200, 8192, 100), new Knobs(50, 150, 50), new Knobs(50, 100, 50), new Knobs(50, 100, 10));
-
-    private static Duration length(boolean quick) {
-        return Duration.ofSeconds(quick ? 10 : 60);
-    }
-
-    @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return new Estimate(2 * ALL.size(), length(quick).plusSeconds(25).multipliedBy(ALL.size()));
+    private static ClosedRounds knobs(int maxThreads, int maxConnections, int acceptCount, boolean quick) {
+        String label = maxThreads + "-" + maxConnections + "-" + acceptCount;
+        // With a connection each, nearly all users are served; Tomcat delays some of them for long.
+        LoadAssertion served = USERS <= maxConnections ? LoadAssertion.successPercent(99) : LoadAssertion.SOME_FAIL;
+        // The step includes the first callers in the kernel's queue: later ones find it full.
+        RequestMode mode = RequestMode.REPEAT_FROM_ARRIVAL;
+        return new ClosedRounds(
+                        label,
+                        "delay",
+                        "mvc-jdbc",
+                        "--server.tomcat.threads.max=" + maxThreads,
+                        "--server.tomcat.max-connections=" + maxConnections,
+                        "--server.tomcat.accept-count=" + acceptCount)
+                .timeout(Duration.ofSeconds(4))
+                .warmUp(PATH, maxThreads, 6)
+                .then(mode, label, PATH, USERS, quick ? 10 : 60, served, LoadAssertion.SOME_SUCCEED);
     }
 
     @Override
-    public void run(ExperimentContext context) throws InterruptedException {
-        TestServers servers = new TestServers(context);
-        double reference = 0;
-        for (Knobs knobs : ALL) {
-            RunningServer service = servers.service(
-                    "mvc-jdbc",
-                    "/delay?ms=1",
-                    "--server.tomcat.threads.max=" + knobs.maxThreads(),
-                    "--server.tomcat.max-connections=" + knobs.maxConnections(),
-                    "--server.tomcat.accept-count=" + knobs.acceptCount());
-            // The step includes the first callers in the kernel's queue: later ones find it full.
-            ClosedRounds rounds = new ClosedRounds(context)
-                    .timeout(Duration.ofSeconds(4))
-                    .warmUp(PATH, knobs.maxThreads(), Duration.ofSeconds(6))
-                    .then(
-                            RequestMode.REPEAT_FROM_ARRIVAL,
-                            knobs.label(),
-                            PATH,
-                            USERS,
-                            length(context.quick()),
-                            knobs.assertion(),
-                            LoadAssertion.SOME_SUCCEED);
-            rounds.run(service, knobs.label(), "delay");
-            context.stop(service);
-            double served = rounds.successes(knobs.label());
-            if (knobs.label().equals("50-150-50")) {
-                reference = served;
-            } else if (reference > 0) {
-                context.fact(knobs.label() + ".of-50-150-50", 100 * served / reference, "%");
+    List<ClosedRounds> services(boolean quick) {
+        return List.of(
+                knobs(200, 8192, 100, quick),
+                knobs(50, 150, 50, quick),
+                knobs(50, 100, 50, quick),
+                knobs(50, 100, 10, quick));
+    }
+
+    @Override
+    void record(List<ClosedRounds> services, ExperimentContext context) {
+        double reference = services.get(1).successes(REFERENCE);
+        for (ClosedRounds fewer : services.subList(2, services.size())) {
+            if (reference > 0) {
+                double percent = 100 * fewer.successes(fewer.label()) / reference;
+                context.fact(fewer.label() + ".of-" + REFERENCE, percent, "%");
             }
         }
     }

@@ -1,14 +1,12 @@
 package io.weir.perf.experiment;
 
-import io.weir.perf.experiment.ClosedRounds.RequestMode;
-import io.weir.perf.run.Experiment;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.Host;
 import io.weir.perf.run.LoadAssertion;
-import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
-import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
@@ -19,54 +17,57 @@ import java.util.Locale;
  */
 @ExperimentName("virtual-threads")
 @Question("100 concurrent, two calls of 200 ms: Tomcat 20, 50, virtual, virtual in parallel, WebClient, coroutines?")
-final class VirtualThreads extends Experiment {
+@UnderTest(processes = 2)
+final class VirtualThreads extends ClosedExperiment {
 
     private static final int CALLERS = 100;
     private static final int CALL_MILLIS = 200;
 
-    /** A way to call both services; ways with the same number of platform threads share a service. */
-    private record Way(String label, String kind, boolean parallel, int threads) {
+    /** The port is known before the called service starts. */
+    private final int calledPort = Host.freePort();
 
-        String path() {
-            return "/fanout/" + kind + "?parallel=" + parallel;
-        }
-
-        LoadAssertion notFasterThanTheCalls() {
-            return LoadAssertion.atLeast("min", parallel ? CALL_MILLIS : 2 * CALL_MILLIS);
-        }
+    @Override
+    void prepare(ExperimentContext context) throws InterruptedException {
+        TestServers servers = context.servers();
+        servers.ready(servers.simulator("asked", calledPort, "webflux-r2dbc"), "/delay?ms=1");
     }
 
-    private static final List<Way> ALL = List.of(
-            new Way("tomcat-20", "platform", false, 20),
-            new Way("tomcat-50", "platform", false, 50),
-            new Way("virtual", "virtual", false, 50),
-            new Way("virtual-parallel", "virtual", true, 50),
-            new Way("webclient", "webclient", true, 50),
-            new Way("coroutines", "coroutines", true, 50));
+    /** Ways with the same number of platform threads share a service. */
+    @Override
+    List<ClosedRounds> services(boolean quick) {
+        // In a full run, the slowest way completes a thousand requests.
+        int seconds = quick ? 6 : 25;
+        ClosedRounds fifty = service(50);
+        way(fifty, "tomcat-50", "platform", false, seconds);
+        way(fifty, "virtual", "virtual", false, seconds);
+        way(fifty, "virtual-parallel", "virtual", true, seconds);
+        way(fifty, "webclient", "webclient", true, seconds);
+        way(fifty, "coroutines", "coroutines", true, seconds);
+        return List.of(way(service(20), "tomcat-20", "platform", false, seconds), fifty);
+    }
 
-    /** In a full run, the slowest way completes a thousand requests. */
-    private static Duration length(boolean quick) {
-        return Duration.ofSeconds(quick ? 6 : 25);
+    private ClosedRounds service(int threads) {
+        String call = "http://127.0.0.1:" + calledPort + "/delay?ms=" + CALL_MILLIS;
+        return new ClosedRounds(
+                        threads + "-threads",
+                        "fanout",
+                        TestServers.ALL_STACKS,
+                        "--sim.fanout.threads=" + threads,
+                        "--sim.fanout.services=" + call + ',' + call)
+                .warmUp("/fanout/virtual?parallel=true", CALLERS, 6);
+    }
+
+    /** A way to call both services; it cannot be faster than the calls. */
+    private static ClosedRounds way(ClosedRounds rounds, String label, String kind, boolean parallel, int seconds) {
+        String path = "/fanout/" + kind + "?parallel=" + parallel;
+        LoadAssertion notFaster = LoadAssertion.atLeast("min", parallel ? CALL_MILLIS : 2 * CALL_MILLIS);
+        return rounds.then(label, path, CALLERS, seconds, LoadAssertion.ALL_SUCCEED, notFaster);
     }
 
     @Override
-    public Estimate estimate(boolean quick, boolean remote) {
-        return new Estimate(
-                ALL.size() + 2,
-                length(quick).plusSeconds(3).multipliedBy(ALL.size()).plusSeconds(50));
-    }
-
-    @Override
-    public int processes() {
-        return 2;
-    }
-
-    @Override
-    public void run(ExperimentContext context) throws InterruptedException {
-        TestServers servers = new TestServers(context);
-        RunningServer called = servers.ready(servers.simulator("asked", "webflux-r2dbc"), "/delay?ms=1");
-        double slowest = measure(20, called, servers, context).mean("tomcat-20");
-        ClosedRounds others = measure(50, called, servers, context);
+    void record(List<ClosedRounds> services, ExperimentContext context) {
+        ClosedRounds others = services.getLast();
+        double slowest = services.getFirst().mean("tomcat-20");
         double fifty = others.mean("tomcat-50");
         double virtual = others.mean("virtual");
         double parallel = others.mean("virtual-parallel");
@@ -78,31 +79,5 @@ final class VirtualThreads extends Experiment {
                 "two calls in parallel take less time than one after the other: virtual > virtual-parallel",
                 virtual > parallel,
                 String.format(Locale.ROOT, "%.0f, %.0f ms", virtual, parallel));
-    }
-
-    private static ClosedRounds measure(
-            int threads, RunningServer called, TestServers servers, ExperimentContext context)
-            throws InterruptedException {
-        String call = called.url() + "/delay?ms=" + CALL_MILLIS;
-        RunningServer service = servers.simulator(
-                "service", "mvc-jdbc", "--sim.fanout.threads=" + threads, "--sim.fanout.services=" + call + ',' + call);
-        servers.ready(service, "/delay?ms=1");
-        ClosedRounds rounds =
-                new ClosedRounds(context).warmUp("/fanout/virtual?parallel=true", CALLERS, Duration.ofSeconds(6));
-        for (Way way : ALL) {
-            if (way.threads() == threads) {
-                rounds.then(
-                        RequestMode.REPEAT,
-                        way.label(),
-                        way.path(),
-                        CALLERS,
-                        length(context.quick()),
-                        LoadAssertion.ALL_SUCCEED,
-                        way.notFasterThanTheCalls());
-            }
-        }
-        rounds.run(service, threads + "-threads", "fanout");
-        context.stop(service);
-        return rounds;
     }
 }

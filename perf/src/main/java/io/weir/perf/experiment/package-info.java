@@ -1,11 +1,21 @@
 /**
  * The experiments of {@code perf/run}.
  *
- * <p>To add one: a class with {@code @ExperimentName} and {@code @Question} that extends {@link
- * io.weir.perf.run.Experiment}, and its claims in {@code claims.csv}. It starts servers with {@link
- * io.weir.perf.run.TestServers}, makes load with {@link io.weir.perf.experiment.PhasedLoad} (callers at fixed
- * rates) or {@link io.weir.perf.experiment.ClosedRounds} (a fixed number of callers), states the assertions
- * of the load, and computes the facts that its claims are about.
+ * <p>To add one: a class with {@code @ExperimentName} and {@code @Question}, and its claims in {@code
+ * claims.csv}.
+ *
+ * <ul>
+ *   <li>A fixed number of callers: a {@link io.weir.perf.experiment.ClosedExperiment} declares its services
+ *       and their rounds ({@link io.weir.perf.experiment.ClosedRounds}); the runner starts, warms up,
+ *       measures and stops them, and estimates the duration.
+ *   <li>Callers at fixed rates: an {@link io.weir.perf.run.Experiment} declares the seconds of its
+ *       {@linkplain io.weir.perf.experiment.PhasedLoad.Phases phases}, starts servers with
+ *       {@link io.weir.perf.run.TestServers}, and runs a {@link io.weir.perf.experiment.PhasedLoad} on them.
+ *       {@link io.weir.perf.experiment.NeighbourLoad} has two backends of which one fails.
+ * </ul>
+ *
+ * <p>Rounds and phases state the assertions of the load. Afterwards the experiment records the facts that its
+ * claims are about.
  */
 @NullMarked
 package io.weir.perf.experiment;

@@ -41,7 +41,7 @@ public final class PerfReport {
             return 2;
         }
         Path pages = keep ? Path.of(args[1]) : results;
-        List<String> errors = keep ? keep(results, pages) : write(results);
+        List<String> errors = write(results, pages);
         errors.forEach(System.err::println);
         System.out.println(pages.resolve("index.html"));
         return errors.isEmpty() ? 0 : 1;
@@ -54,42 +54,35 @@ public final class PerfReport {
      * @return the errors in raw files; these runs have no page
      */
     public static List<String> write(Path results) throws IOException {
-        Claims claims = Claims.shipped();
-        List<String> errors = new ArrayList<>();
-        List<ReportPages.WrittenPage> pages = new ArrayList<>();
-        for (Path directory : runs(results)) {
-            Files.deleteIfExists(directory.resolve("index.html"));
-            try {
-                pages.add(ReportPages.write(results, RunResult.read(directory), claims));
-            } catch (InvalidFileException e) {
-                errors.add(String.valueOf(e.getMessage()));
-            }
-        }
-        pages.sort(Comparator.comparing(ReportPages.WrittenPage::path));
-        ReportPages.writeIndex(results, pages);
-        return errors;
+        return write(results, results);
     }
 
     /** Writes the pages to another directory, by experiment; replaces kept runs of the same experiments. */
-    private static List<String> keep(Path results, Path kept) throws IOException {
+    private static List<String> write(Path results, Path to) throws IOException {
+        boolean keep = !to.equals(results);
         Claims claims = Claims.shipped();
         List<String> errors = new ArrayList<>();
         List<ReportPages.WrittenPage> pages = new ArrayList<>();
         for (Path directory : runs(results)) {
             try {
+                if (!keep) {
+                    Files.deleteIfExists(directory.resolve("index.html"));
+                }
                 RunResult run = RunResult.read(directory);
-                if (run.invalidReason().isEmpty()) {
-                    pages.add(ReportPages.write(kept, copySmallFiles(run, kept), claims));
-                } else {
+                if (keep && !run.invalidReason().isEmpty()) {
                     errors.add(directory + ": not a valid result: " + run.invalidReason());
+                } else {
+                    pages.add(ReportPages.write(to, keep ? copySmallFiles(run, to) : run, claims));
                 }
             } catch (InvalidFileException e) {
                 errors.add(String.valueOf(e.getMessage()));
             }
         }
         pages.sort(Comparator.comparing(ReportPages.WrittenPage::path));
-        ReportPages.writeIndex(kept, pages);
-        ReportPages.writeReadme(kept, pages);
+        ReportPages.writeIndex(to, pages);
+        if (keep) {
+            ReportPages.writeReadme(to, pages);
+        }
         return errors;
     }
 

@@ -32,6 +32,23 @@ public abstract class Experiment {
         String value();
     }
 
+    /** What is under test, if the defaults are not right. */
+    @Target(ElementType.TYPE)
+    @Retention(RetentionPolicy.RUNTIME)
+    public @interface UnderTest {
+        /** The number of processes at a time; they share the cores. */
+        int processes() default 1;
+
+        /** The default number of cores per process. */
+        int cpus() default 4;
+
+        /** Whether the experiment can measure a gateway that runs elsewhere. */
+        boolean remote() default false;
+    }
+
+    @UnderTest
+    private static final class Defaults {}
+
     /** The estimated number of steps and the estimated duration, for the progress. */
     public record Estimate(int steps, Duration duration) {}
 
@@ -45,23 +62,13 @@ public abstract class Experiment {
         return question == null ? "" : question.value();
     }
 
+    final UnderTest underTest() {
+        UnderTest underTest = AnnotationUtils.findAnnotation(getClass(), UnderTest.class);
+        return underTest != null ? underTest : Defaults.class.getAnnotation(UnderTest.class);
+    }
+
     /** {@code remote}: the gateway runs elsewhere. */
     public abstract Estimate estimate(boolean quick, boolean remote);
-
-    /** The number of processes under test at a time; they share the cores. */
-    public int processes() {
-        return 1;
-    }
-
-    /** The default number of cores per process under test. */
-    public int cpus() {
-        return 4;
-    }
-
-    /** Whether the experiment can measure a gateway that runs elsewhere. */
-    public boolean supportsTarget() {
-        return false;
-    }
 
     /** For each missing tool, a sentence with the consequence and the command that installs it. */
     public List<String> missingTools() {

@@ -8,6 +8,7 @@ import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.ShadedSpan;
 import io.weir.perf.result.RunResult.Step;
 import io.weir.perf.run.Processes.Role;
+import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,6 +41,7 @@ public final class ExperimentContext implements AutoCloseable {
     private final Progress progress;
     private final Sampler sampler;
     private final Processes processes;
+    private final TestServers servers = new TestServers(this);
     private final List<String> notes = new ArrayList<>();
     private final List<Step> endedSteps = new ArrayList<>();
     private final CountDownLatch closed = new CountDownLatch(1);
@@ -68,25 +70,15 @@ public final class ExperimentContext implements AutoCloseable {
         this.progress = progress;
         this.sampler = new Sampler(results, () -> step.id());
         this.validity = new RunValidity(results);
-        this.processes = new Processes(
-                Processes.temporaryDirectory(), results.logs(), allocation, cgroups, new Processes.Observer() {
-                    @Override
-                    public void started(Role role, ManagedProcess process) {
-                        if (role == Role.UNDER_TEST || role == Role.GENERATOR) {
-                            sampler.watch(process.name(), process.pid());
-                        }
+        Processes.Observer observer = new Processes.Observer(
+                (role, process) -> {
+                    if (role == Role.UNDER_TEST || role == Role.GENERATOR) {
+                        sampler.watch(process.name(), process.pid());
                     }
-
-                    @Override
-                    public void ended(ManagedProcess process) {
-                        sampler.forget(process.name());
-                    }
-
-                    @Override
-                    public void waiting() {
-                        progress.tick();
-                    }
-                });
+                },
+                process -> sampler.forget(process.name()),
+                progress::tick);
+        this.processes = new Processes(Processes.temporaryDirectory(), results.logs(), allocation, cgroups, observer);
     }
 
     /** Whether the run is to take minutes; otherwise it has the duration that figures are claimed for. */
@@ -94,19 +86,27 @@ public final class ExperimentContext implements AutoCloseable {
         return quick;
     }
 
-    /** The gateway that runs elsewhere. */
-    public Optional<RunningServer> targetGateway() {
-        return target.map(RemoteTarget::gatewayServer);
+    /** Whether the gateway runs elsewhere. */
+    public boolean isRemote() {
+        return target.isPresent();
     }
 
-    /** The simulator behind the gateway that runs elsewhere. */
-    public RunningServer targetSimulator() {
-        return target.orElseThrow().simulator();
+    /** The gateway that runs elsewhere, and the simulator behind it. */
+    GatewayUnderTest target() {
+        return target.map(RemoteTarget::servers).orElseThrow();
+    }
+
+    public TestServers servers() {
+        return servers;
     }
 
     /** The root of the repository. */
     public Path root() {
         return root;
+    }
+
+    public String jar(String path) {
+        return root.resolve(path).toString();
     }
 
     /** A directory that is deleted at the end of the run. */
@@ -122,12 +122,12 @@ public final class ExperimentContext implements AutoCloseable {
         return results;
     }
 
-    RunValidity validity() {
-        return validity;
+    Sampler sampler() {
+        return sampler;
     }
 
-    long beganEpochMillis() {
-        return results.beganEpochMillis();
+    RunValidity validity() {
+        return validity;
     }
 
     /** Milliseconds since the start of the run. */
@@ -270,15 +270,6 @@ public final class ExperimentContext implements AutoCloseable {
     /** Starts a process under test. */
     public ManagedProcess start(String name, List<String> command) {
         return processes.start(Role.UNDER_TEST, name, command, Map.of());
-    }
-
-    /** Samples a process that was not started here, and its descendants. */
-    void watch(String name, long pid) {
-        sampler.watch(name, pid);
-    }
-
-    void sampleMeters(RunningServer gateway) {
-        sampler.sampleMeters(gateway);
     }
 
     /** Stops servers of this machine, all at the same time. */

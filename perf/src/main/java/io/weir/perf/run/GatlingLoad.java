@@ -80,7 +80,7 @@ public final class GatlingLoad {
         settings.put(
                 "rows",
                 context.temporary().resolve("rows-" + plan.label + ".csv").toString());
-        settings.put("began", Long.toString(context.beganEpochMillis()));
+        settings.put("began", Long.toString(context.results().beganEpochMillis()));
         settings.put("assertions", String.join(";", plan.assertions));
         settings.forEach((name, value) -> command.add("-Dweir." + name + "=" + value));
         String simulation = "io.weir.perf.simulation." + plan.simulation;
@@ -90,13 +90,8 @@ public final class GatlingLoad {
 
     /** Waits until the load begins; returns the time, in milliseconds since the start of the run. */
     public long awaitBegin() throws InterruptedException {
-        context.processes()
-                .await("Gatling begins", () -> BEGIN.matcher(process.output()).find());
-        Matcher matcher = BEGIN.matcher(process.output());
-        if (!matcher.find()) {
-            throw new IllegalStateException("no begin in the log");
-        }
-        return Long.parseLong(matcher.group(1)) - context.beganEpochMillis();
+        return Long.parseLong(context.processes().awaitOutput("Gatling begins", process, BEGIN))
+                - context.results().beganEpochMillis();
     }
 
     /** From now on the load may end: its callers may finish before the step ends. */

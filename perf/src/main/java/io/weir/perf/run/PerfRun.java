@@ -133,11 +133,15 @@ public final class PerfRun {
         ResultWriter results = new ResultWriter(directory);
         Cgroups cgroups = new Cgroups();
         boolean remote = options.target().isPresent();
-        int cpus = options.cpus() > 0 ? options.cpus() : experiment.cpus();
+        int cpus = options.cpus() > 0 ? options.cpus() : experiment.underTest().cpus();
         CpuAllocation allocation = remote
                 ? CpuAllocation.generatorOnly(Host.cores())
                 : CpuAllocation.divide(
-                        Host.cores(), cpus, experiment.processes(), Host.has("taskset"), cgroups.available());
+                        Host.cores(),
+                        cpus,
+                        experiment.underTest().processes(),
+                        Host.has("taskset"),
+                        cgroups.available());
         RunEnvironment.describe(results, experiment, options, allocation, root);
         out.println(allocation.sentence());
         Progress progress =

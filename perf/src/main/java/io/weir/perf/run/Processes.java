@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -39,15 +42,8 @@ public final class Processes implements AutoCloseable {
     }
 
     /** Observes processes and waits. */
-    interface Observer {
-
-        Observer NONE = new Observer() {};
-
-        default void started(Role role, ManagedProcess process) {}
-
-        default void ended(ManagedProcess process) {}
-
-        default void waiting() {}
+    record Observer(BiConsumer<Role, ManagedProcess> started, Consumer<ManagedProcess> ended, Runnable waiting) {
+        static final Observer NONE = new Observer((role, process) -> {}, process -> {}, () -> {});
     }
 
     private final Path directory;
@@ -121,7 +117,7 @@ public final class Processes implements AutoCloseable {
             if (closed) {
                 stop(process);
             } else {
-                observer.started(role, process);
+                observer.started().accept(role, process);
             }
             return process;
         } catch (IOException e) {
@@ -150,6 +146,16 @@ public final class Processes implements AutoCloseable {
         await(condition, START, holds);
     }
 
+    /** Waits until a process prints a line that matches; returns the first group. */
+    String awaitOutput(String condition, ManagedProcess process, Pattern line) throws InterruptedException {
+        await(condition, () -> line.matcher(process.output()).find());
+        return line.matcher(process.output())
+                .results()
+                .map(match -> match.group(1))
+                .findFirst()
+                .orElseThrow();
+    }
+
     void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {
         long end = System.nanoTime() + timeout.toNanos();
         while (!holds.getAsBoolean()) {
@@ -157,7 +163,7 @@ public final class Processes implements AutoCloseable {
             if (System.nanoTime() > end) {
                 throw new RunFailure("not within " + timeout.toSeconds() + " s: " + condition);
             }
-            observer.waiting();
+            observer.waiting().run();
             Thread.sleep(50);
         }
     }
@@ -187,7 +193,7 @@ public final class Processes implements AutoCloseable {
 
     /** Forgets a process that has ended. */
     void forget(ManagedProcess process) {
-        observer.ended(process);
+        observer.ended().accept(process);
         slots.remove(process.name());
         running.remove(process);
     }

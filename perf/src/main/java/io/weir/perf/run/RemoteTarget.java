@@ -1,5 +1,6 @@
 package io.weir.perf.run;
 
+import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -45,12 +46,10 @@ public record RemoteTarget(URI gateway, URI faults) {
         throw new IllegalArgumentException(option + ' ' + text + " (expected: a URL, such as http://127.0.0.1:8080)");
     }
 
-    RunningServer gatewayServer() {
-        return new RunningServer("the target", Optional.empty(), gateway, gateway);
-    }
-
-    RunningServer simulator() {
-        return new RunningServer("the simulator", Optional.empty(), faults, faults);
+    GatewayUnderTest servers() {
+        return new GatewayUnderTest(
+                new RunningServer("the target", Optional.empty(), gateway, gateway),
+                new RunningServer("the simulator", Optional.empty(), faults, faults));
     }
 
     private URI control() {

@@ -61,10 +61,14 @@ public record RunOptions(
         if (urls.isEmpty()) {
             return new RunOptions(experiments, list, quick, cpus, Optional.empty());
         }
-        experiments.stream().filter(one -> !one.supportsTarget()).findFirst().ifPresent(one -> {
-            throw new IllegalArgumentException(one.name() + " does not support --target (expected: "
-                    + names(known.stream().filter(Experiment::supportsTarget)) + ")");
-        });
+        experiments.stream()
+                .filter(one -> !one.underTest().remote())
+                .findFirst()
+                .ifPresent(one -> {
+                    throw new IllegalArgumentException(one.name() + " does not support --target (expected: "
+                            + names(known.stream()
+                                    .filter(other -> other.underTest().remote())) + ")");
+                });
         RemoteTarget target = RemoteTarget.parse(urls.getOrDefault("--target", ""), urls.getOrDefault("--faults", ""));
         return new RunOptions(experiments, list, quick, cpus, Optional.of(target));
     }

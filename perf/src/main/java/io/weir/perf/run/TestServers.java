@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -17,14 +17,42 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TestServers {
 
+    /** Instead of the name of a stack: the jar with all stacks, as the first of them. */
+    public static final String ALL_STACKS = "";
+
     private static final String HEAP = "512m";
+    private static final String ALL_STACKS_JAR = "backends-sim/target/weir-backends-sim.jar";
     private static final Pattern DATABASE = Pattern.compile("^PostgreSQL is ready at (\\S+)$", Pattern.MULTILINE);
 
     private final ExperimentContext context;
     private @Nullable String database;
 
-    public TestServers(ExperimentContext context) {
+    TestServers(ExperimentContext context) {
         this.context = context;
+    }
+
+    /** A gateway, and the simulator behind its {@code /mvc/**}, which gets the faults. */
+    public record GatewayUnderTest(RunningServer gateway, RunningServer backend) {}
+
+    /**
+     * Starts the gateway with {@code config/local.yml} between two simulators, or takes the one that runs
+     * elsewhere; returns when all of them answer.
+     */
+    public GatewayUnderTest localGateway() throws InterruptedException {
+        GatewayUnderTest tested;
+        if (context.isRemote()) {
+            tested = context.target();
+        } else {
+            RunningServer mvc = simulator("mvc", "mvc-jdbc");
+            RunningServer reactive = simulator("neighbour", "webflux-r2dbc");
+            tested = new GatewayUnderTest(gateway("local.yml", mvc, reactive), mvc);
+            ready(mvc, "/delay?ms=1");
+            ready(reactive, "/delay?ms=1");
+            awaitReadiness(context.processes(), tested.gateway());
+        }
+        ready(tested.gateway(), "/mvc/delay?ms=1");
+        ready(tested.gateway(), "/reactive/delay?ms=1");
+        return tested;
     }
 
     /** The URL of the PostgreSQL for all simulators; the first call starts it. */
@@ -33,51 +61,59 @@ public final class TestServers {
             return database;
         }
         context.progress("PostgreSQL starts");
+        Path state = context.temporary().resolve("database");
         // Without the run's temporary directory: all runs share the unpacked PostgreSQL.
         List<String> command = List.of(
                 Host.java(),
                 "-Xmx128m",
                 "-XX:TieredStopAtLevel=1",
                 "-jar",
-                jar("backends-sim/target/weir-backends-sim.jar"),
+                context.jar(ALL_STACKS_JAR),
                 "--sim.stack=postgres",
-                "--sim.database.state-dir=" + context.temporary().resolve("database"));
+                "--sim.database.state-dir=" + state);
         ManagedProcess process = context.processes().start(Role.AUXILIARY, "postgres", command, Map.of());
-        context.processes()
-                .await(
-                        "PostgreSQL is ready",
-                        () -> DATABASE.matcher(process.output()).find());
-        Matcher matcher = DATABASE.matcher(process.output());
-        if (!matcher.find()) {
-            throw new IllegalStateException("no URL of PostgreSQL");
-        }
-        Path data = context.temporary().resolve("database/data");
+        String url = context.processes().awaitOutput("PostgreSQL is ready", process, DATABASE);
         try {
             // The server is not a descendant of the process that started it.
-            String pid = Files.readAllLines(data.resolve("postmaster.pid")).getFirst();
-            context.watch("postgres", Long.parseLong(pid.strip()));
-            String version = Files.readString(data.resolve("PG_VERSION")).strip();
-            context.property("postgres.version", version);
+            String pid =
+                    Files.readAllLines(state.resolve("data/postmaster.pid")).getFirst();
+            context.sampler().watch("postgres", Long.parseLong(pid.strip()));
+            context.property(
+                    "postgres.version",
+                    Files.readString(state.resolve("data/PG_VERSION")).strip());
         } catch (IOException e) {
             throw new RunFailure("PostgreSQL's files are not where they are expected: " + e, e);
         }
-        database = matcher.group(1);
-        return database;
+        database = url;
+        return url;
     }
 
     /** The jar of a single stack, with only what that stack needs. */
     public Path stackJar(String stack) {
-        return context.root().resolve("backends-sim/target/weir-backends-sim-" + stack + ".jar");
+        return Path.of(context.jar("backends-sim/target/weir-backends-sim-" + stack + ".jar"));
     }
 
-    /** Starts the service under test from the jar of its stack; returns when it answers. */
+    /**
+     * Starts the service under test; returns when it answers.
+     *
+     * @param stack from its own jar, or {@link #ALL_STACKS}
+     */
     public RunningServer service(String stack, String path, String... settings) throws InterruptedException {
-        return ready(simulator("service", stackJar(stack).toString(), stack, settings), path);
+        RunningServer service = stack.equals(ALL_STACKS)
+                ? simulator("service", "mvc-jdbc", settings)
+                : simulator("service", Host.freePort(), stackJar(stack).toString(), stack, settings);
+        return ready(service, path);
     }
 
     /** Starts a simulated backend from the jar with all stacks. */
     public RunningServer simulator(String name, String stack, String... settings) throws InterruptedException {
-        return simulator(name, jar("backends-sim/target/weir-backends-sim.jar"), stack, settings);
+        return simulator(name, Host.freePort(), stack, settings);
+    }
+
+    /** Starts a simulated backend on that port. */
+    public RunningServer simulator(String name, int port, String stack, String... settings)
+            throws InterruptedException {
+        return simulator(name, port, context.jar(ALL_STACKS_JAR), stack, settings);
     }
 
     /** Starts a backend with ten workers for calls of 50 ms, so 200 per second, and an unbounded queue. */
@@ -90,23 +126,20 @@ public final class TestServers {
                 "--sim.pool.queue-capacity=-1");
     }
 
-    private RunningServer simulator(String name, String jar, String stack, String[] settings)
+    private RunningServer simulator(String name, int port, String jar, String stack, String[] settings)
             throws InterruptedException {
         String url = database();
         context.progress(name + " starts");
-        int port = Host.freePort();
         int management = Host.freePort();
-        List<String> command = new ArrayList<>(context.java(HEAP));
-        command.addAll(List.of(
-                "-jar",
-                jar,
+        List<String> arguments = new ArrayList<>(List.of(
                 "--sim.stack=" + stack,
                 "--server.address=127.0.0.1",
                 "--server.port=" + port,
                 "--management.server.port=" + management,
                 "--sim.database.url=" + url));
-        command.addAll(List.of(settings));
-        return RunningServer.local(context.start(name, command), port, management);
+        arguments.addAll(List.of(settings));
+        ManagedProcess process = start(context.processes(), name, context.java(HEAP), jar, Map.of(), arguments);
+        return RunningServer.local(process, port, management);
     }
 
     /** Starts the gateway between two backends with a file of {@code config/}. */
@@ -117,10 +150,10 @@ public final class TestServers {
         RunningServer gateway = gateway(
                 context.processes(),
                 context.java(HEAP),
-                jar("gateway/target/weir-gateway.jar"),
+                context.jar("gateway/target/weir-gateway.jar"),
                 Map.of("MVC_PORT", mvc.port(), "REACTIVE_PORT", reactive.port()),
                 arguments);
-        context.sampleMeters(gateway);
+        context.sampler().sampleMeters(gateway);
         return gateway;
     }
 
@@ -129,38 +162,45 @@ public final class TestServers {
             Processes processes, List<String> java, String jar, Map<String, Integer> ports, List<String> arguments) {
         int port = port("GATEWAY_PORT");
         int management = port("MANAGEMENT_PORT");
-        List<String> command = new ArrayList<>(java);
-        command.addAll(List.of("-jar", jar));
-        command.addAll(arguments);
-        Map<String, String> environment = new java.util.TreeMap<>(
-                Map.of("GATEWAY_PORT", Integer.toString(port), "MANAGEMENT_PORT", Integer.toString(management)));
-        ports.forEach((name, value) -> environment.put(name, Integer.toString(value)));
-        return RunningServer.local(processes.start("gateway", command, environment), port, management);
+        Map<String, Integer> environment = new TreeMap<>(ports);
+        environment.putAll(Map.of("GATEWAY_PORT", port, "MANAGEMENT_PORT", management));
+        return RunningServer.local(start(processes, "gateway", java, jar, environment, arguments), port, management);
     }
 
     /** Starts Spring MVC with that many threads. */
     public RunningServer threadFront(int threads, RunningServer mvc, RunningServer reactive) {
         int port = port("GATEWAY_PORT");
-        List<String> command = new ArrayList<>(context.java(HEAP));
-        command.addAll(List.of(
-                "-jar",
-                jar("perf/thread-front/target/weir-perf-thread-front.jar"),
+        List<String> arguments = List.of(
                 "--server.address=127.0.0.1",
                 "--server.port=" + port,
                 "--server.tomcat.threads.max=" + threads,
                 "--spring.main.banner-mode=off",
                 "--backends.mvc=" + mvc.url(),
-                "--backends.reactive=" + reactive.url()));
-        return RunningServer.local(context.start("thread-front", command), port, port);
+                "--backends.reactive=" + reactive.url());
+        String jar = context.jar("perf/thread-front/target/weir-perf-thread-front.jar");
+        ManagedProcess process =
+                start(context.processes(), "thread-front", context.java(HEAP), jar, Map.of(), arguments);
+        return RunningServer.local(process, port, port);
+    }
+
+    private static ManagedProcess start(
+            Processes processes,
+            String name,
+            List<String> java,
+            String jar,
+            Map<String, Integer> environment,
+            List<String> arguments) {
+        List<String> command = new ArrayList<>(java);
+        command.addAll(List.of("-jar", jar));
+        command.addAll(arguments);
+        Map<String, String> variables = new TreeMap<>();
+        environment.forEach((variable, value) -> variables.put(variable, Integer.toString(value)));
+        return processes.start(name, command, variables);
     }
 
     private static int port(String variable) {
         String port = System.getenv(variable);
         return port == null ? Host.freePort() : Integer.parseInt(port);
-    }
-
-    private String jar(String path) {
-        return context.root().resolve(path).toString();
     }
 
     /** Waits until the server answers a path with 200. */
@@ -169,12 +209,7 @@ public final class TestServers {
         return server;
     }
 
-    /** Waits until the management port answers; it opens later than the service. */
-    public void manageable(RunningServer gateway) throws InterruptedException {
-        awaitReadiness(context.processes(), gateway);
-    }
-
-    /** Waits until a gateway is ready. */
+    /** Waits until a gateway is ready; its management port opens later than the service. */
     public static void awaitReadiness(Processes processes, RunningServer gateway) throws InterruptedException {
         processes.await(
                 gateway.name() + " is ready",

@@ -1,5 +1,6 @@
 package io.weir.perf.scenario;
 
+import io.weir.perf.LightBackend;
 import io.weir.perf.result.Latencies;
 import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.PromiseTable;
@@ -12,11 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
-import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
-import reactor.netty.DisposableServer;
 
 /** A backend hangs and heals repeatedly. Its neighbour must not notice. */
 final class HangScenario {
@@ -27,8 +24,6 @@ final class HangScenario {
     private static final long DEADLINE_MICROS = 800_000;
 
     private final Scenario.Options options;
-    /** Completes when the backend heals; null while it does not hang. */
-    private final AtomicReference<Sinks.@Nullable Empty<Void>> hang = new AtomicReference<>();
 
     /** One hang: the neighbour's requests before and during it, the backend's during and after it. */
     private record HangRound(
@@ -48,17 +43,13 @@ final class HangScenario {
     }
 
     PromiseTable run() throws Exception {
-        DisposableServer sick = Scenario.backend(() -> {
-            Sinks.Empty<Void> hanging = hang.get();
-            return hanging == null ? Mono.delay(SERVICE_TIME).then() : hanging.asMono();
-        });
-        DisposableServer healthy =
-                Scenario.backend(() -> Mono.delay(SERVICE_TIME).then());
         List<String> properties = new ArrayList<>(List.of(
                 "--weir.backends.mvc.bulkhead.max-concurrent-calls=20",
                 "--weir.backends.reactive.bulkhead.max-concurrent-calls=64"));
         properties.addAll(options.disable("mvc"));
-        try (Processes processes = Processes.unlimited()) {
+        try (LightBackend sick = backend();
+                LightBackend healthy = backend();
+                Processes processes = Processes.unlimited()) {
             RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
             OpenLoad load = Scenario.load(gateway.port(), "/mvc/1");
             OpenLoad neighbour = Scenario.load(gateway.port(), "/reactive/1");
@@ -70,14 +61,14 @@ final class HangScenario {
             int count = options.quick() ? 1 : 5;
             for (int i = 0; i < count; i++) {
                 System.out.printf(Locale.ROOT, "hang %d of %d%n", i + 1, count);
-                rounds.add(round(load, neighbour));
+                rounds.add(round(sick, load, neighbour));
             }
             return promises(rounds);
-        } finally {
-            heal();
-            sick.disposeNow();
-            healthy.disposeNow();
         }
+    }
+
+    private static LightBackend backend() {
+        return new LightBackend(() -> Mono.delay(SERVICE_TIME).then());
     }
 
     /** A quick run makes little load, so that a busy machine does not matter. */
@@ -89,7 +80,7 @@ final class HangScenario {
         return options.quick() ? 100 : 800;
     }
 
-    private HangRound round(OpenLoad load, OpenLoad neighbour) throws InterruptedException {
+    private HangRound round(LightBackend sick, OpenLoad load, OpenLoad neighbour) throws InterruptedException {
         Duration before = options.seconds(3, 15);
         Duration during = options.seconds(5, 15);
         Duration total = before.plus(during).plus(options.seconds(3, 10));
@@ -97,10 +88,10 @@ final class HangScenario {
         CompletableFuture<List<Request>> requests = load.send(rate(), total);
         Thread.sleep(before);
         long hangs = OpenLoad.nowMillis();
-        hang.set(Sinks.empty());
+        sick.hang();
         Thread.sleep(during);
         long heals = OpenLoad.nowMillis();
-        heal();
+        sick.heal();
         List<Request> own = requests.join();
         List<Request> others = neighbourRequests.join();
         return new HangRound(
@@ -108,13 +99,6 @@ final class HangScenario {
                 between(others, hangs, heals),
                 between(own, hangs, heals),
                 between(own, heals, Long.MAX_VALUE));
-    }
-
-    private void heal() {
-        Sinks.Empty<Void> hanging = hang.getAndSet(null);
-        if (hanging != null) {
-            hanging.tryEmitEmpty();
-        }
     }
 
     private static List<Request> between(List<Request> requests, long fromMillis, long toMillis) {

@@ -1,5 +1,6 @@
 package io.weir.perf.scenario;
 
+import io.weir.perf.LightBackend;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.result.Request;
 import io.weir.perf.run.Host;
@@ -14,13 +15,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
-import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Scheduler;
-import reactor.core.scheduler.Schedulers;
-import reactor.netty.DisposableServer;
 
 /**
  * A backend with a capacity of 200 requests per second gets four times as many. It completes all requests,
@@ -44,14 +38,11 @@ final class OverloadScenario {
 
     PromiseTable run() throws Exception {
         boolean quick = options.quick();
-        ExecutorService workers = Executors.newFixedThreadPool(WORKERS);
-        Scheduler scheduler = Schedulers.fromExecutorService(workers);
-        DisposableServer backend = Scenario.backend(
-                () -> Mono.<Void>fromRunnable(OverloadScenario::work).subscribeOn(scheduler));
         List<String> properties =
                 new ArrayList<>(List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=" + WORKERS));
         properties.addAll(options.disable("mvc"));
-        try (Processes processes = Processes.unlimited()) {
+        try (LightBackend backend = new LightBackend(LightBackend.workers(WORKERS, SERVICE_TIME));
+                Processes processes = Processes.unlimited()) {
             RunningServer gateway = options.startGateway(processes, backend.port(), backend.port(), properties);
             System.out.println("overload");
             Answers answers = load(gateway.port(), backend.port());
@@ -73,18 +64,6 @@ final class OverloadScenario {
                             .orElse(0);
             promises.add("a full bulkhead opens no breaker", "0 refused", String.valueOf((long) open), open == 0);
             return promises;
-        } finally {
-            backend.disposeNow();
-            workers.shutdownNow();
-            workers.awaitTermination(10, TimeUnit.SECONDS);
-        }
-    }
-
-    private static void work() {
-        try {
-            Thread.sleep(SERVICE_TIME);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         }
     }
 

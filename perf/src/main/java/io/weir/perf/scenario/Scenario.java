@@ -13,10 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
-import reactor.core.publisher.Mono;
-import reactor.netty.DisposableServer;
-import reactor.netty.http.server.HttpServer;
 
 /** {@code perf/scenario}: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
 public final class Scenario {
@@ -27,7 +25,16 @@ public final class Scenario {
             "bulkhead", "bulkhead.enforce=false",
             "deadline", "deadline-enforce=false"));
 
-    private static final List<String> NAMES = List.of("hang", "overload", "faults");
+    /** Runs a scenario in front of the built gateway. */
+    private interface RunnableScenario {
+        PromiseTable run(Options options) throws Exception;
+    }
+
+    /** All scenarios. A new one is a class, a line here, and its name in the launcher. */
+    private static final Map<String, RunnableScenario> SCENARIOS = Map.of(
+            "hang", options -> new HangScenario(options).run(),
+            "overload", options -> new OverloadScenario(options).run(),
+            "faults", options -> new FaultsScenario(options).run());
 
     /** Nearly as long as the deadline of a call. */
     private static final Duration MAX_STANDSTILL = Duration.ofMillis(250);
@@ -74,18 +81,6 @@ public final class Scenario {
         return new OpenLoad(port, List.of(path), 20_000, Duration.ofSeconds(20), 2);
     }
 
-    /** A backend that answers {@code ok} after the wait. */
-    static DisposableServer backend(java.util.function.Supplier<Mono<Void>> wait) {
-        return HttpServer.create()
-                .host("127.0.0.1")
-                .port(0)
-                .handle((request, response) -> wait.get()
-                        .then(response.header("Content-Length", "2")
-                                .sendString(Mono.just("ok"))
-                                .then()))
-                .bindNow();
-    }
-
     /** The exit code is 0 if all promises hold, 1 if not, 2 if the arguments are wrong. */
     public static void main(String[] args) throws Exception {
         System.exit(run(System.out, args));
@@ -93,7 +88,7 @@ public final class Scenario {
 
     /** Prints the table; returns the exit code. */
     static int run(PrintStream out, String... args) throws Exception {
-        if (args.length < 3 || !NAMES.contains(args[0])) {
+        if (args.length < 3 || !SCENARIOS.containsKey(args[0])) {
             return refuse(args.length == 0 || args[0].isEmpty() ? "no scenario" : args[0]);
         }
         boolean quick = false;
@@ -108,24 +103,17 @@ public final class Scenario {
             }
         }
         Options options = new Options(Path.of(args[1]), Path.of(args[2]), quick, without);
-        PromiseTable promises = quick ? runWithoutStandstill(args[0], options) : run(args[0], options);
+        RunnableScenario scenario = Objects.requireNonNull(SCENARIOS.get(args[0]));
+        PromiseTable promises = quick ? runWithoutStandstill(scenario, options) : scenario.run(options);
         out.print(promises);
         return promises.allHold() ? 0 : 1;
     }
 
-    private static PromiseTable run(String name, Options options) throws Exception {
-        return switch (name) {
-            case "hang" -> new HangScenario(options).run();
-            case "overload" -> new OverloadScenario(options).run();
-            default -> new FaultsScenario(options).run();
-        };
-    }
-
     /** Repeats a run in which the machine stood still: such a run shows nothing. */
-    private static PromiseTable runWithoutStandstill(String name, Options options) throws Exception {
+    private static PromiseTable runWithoutStandstill(RunnableScenario scenario, Options options) throws Exception {
         for (int attempt = 1; ; attempt++) {
             try (Standstill standstill = Standstill.watch()) {
-                PromiseTable promises = run(name, options);
+                PromiseTable promises = scenario.run(options);
                 Duration longest = standstill.longest();
                 if (longest.compareTo(MAX_STANDSTILL) < 0 || attempt == MAX_ATTEMPTS) {
                     return promises;

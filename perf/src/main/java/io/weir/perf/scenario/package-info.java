@@ -7,6 +7,12 @@
  * callers do not wait for each other; a latency counts from the time when the request was due ({@link
  * io.weir.perf.run.OpenLoad}).
  *
+ * <p>To add one: a class like {@link io.weir.perf.scenario.OverloadScenario}, a line in the table of
+ * {@link io.weir.perf.scenario.Scenario}, its name in the launcher {@code perf/scenario}, and a row in
+ * {@code ScenarioIT} for each protection that it shows. {@link io.weir.perf.LightBackend} answers after any
+ * wait, with any number of workers, and hangs; {@link io.weir.perf.result.PromiseTable} compares promised and
+ * measured figures.
+ *
  * <p>{@code --without} disables a protection. The scenario that shows it then fails: a check that cannot fail
  * shows nothing.
  *

@@ -2,6 +2,8 @@ package io.weir.perf.experiment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.perf.experiment.Containment.ContainmentExtent;
+import io.weir.perf.experiment.Containment.Front;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.PerfRun;
 import io.weir.perf.run.RunOptions;
@@ -30,15 +32,8 @@ class ContainmentIT {
             return new ContainmentExtent(
                     List.of(Front.PROTECTED, Front.UNPROTECTED),
                     List.of(Front.PROTECTED, Front.UNPROTECTED),
-                    List.of("hang"),
-                    Duration.ofSeconds(4),
-                    Duration.ofSeconds(1),
-                    Duration.ofSeconds(6),
-                    Duration.ofSeconds(1),
                     15,
-                    30,
-                    10,
-                    30,
+                    new NeighbourLoad(new PhasedLoad.Phases(4).thenFault(1, "hang", 6, 1), 30, 10, 30),
                     List.of(LoadAssertion.successPercent(60)),
                     List.of(),
                     List.of());

@@ -2,6 +2,7 @@ package io.weir.perf.experiment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.perf.experiment.PeerComparison.ComparisonExtent;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.PerfRun;
 import io.weir.perf.run.RunOptions;
@@ -32,20 +33,8 @@ class PeerComparisonIT {
 
         @Override
         ComparisonExtent extent(boolean quick) {
-            return new ComparisonExtent(
-                    List.of(PeerProxy.BARE),
-                    Duration.ofSeconds(1),
-                    Duration.ofSeconds(1),
-                    1,
-                    Duration.ofSeconds(1),
-                    Duration.ofSeconds(2),
-                    Duration.ofSeconds(1),
-                    10,
-                    10,
-                    20,
-                    100,
-                    0,
-                    0);
+            NeighbourLoad load = new NeighbourLoad(phases(1, 2, 1), 10, 10, 20);
+            return new ComparisonExtent(List.of(PeerProxy.BARE), 1, 1, 1, load, 100, 0, 0);
         }
 
         @Override

@@ -99,8 +99,8 @@ class PeerProxyTest {
 
     @Test
     void busyPercentCountsOnlyTheTimeUnderLoad() {
-        assertThat(PeerComparison.busyPercent(Duration.ofSeconds(6), 3, 2)).isEqualTo(100);
-        assertThat(PeerComparison.busyPercent(Duration.ofMillis(1500), 3, 1)).isEqualTo(50);
+        assertThat(PeerMeasurement.busyPercent(Duration.ofSeconds(6), 3, 2)).isEqualTo(100);
+        assertThat(PeerMeasurement.busyPercent(Duration.ofMillis(1500), 3, 1)).isEqualTo(50);
     }
 
     @Test

@@ -29,8 +29,8 @@ class PoolSizeIT {
     private static final class Brief extends PoolSize {
 
         @Override
-        PoolSizeExtent extent(boolean quick) {
-            return new PoolSizeExtent(List.of(new PoolSetup(2, 1)), Duration.ofSeconds(1), Duration.ofSeconds(2));
+        List<ClosedRounds> services(boolean quick) {
+            return List.of(pool(2, 1, 1, 2));
         }
 
         /** A JVM that lives for seconds needs less compilation. */

@@ -3,6 +3,8 @@ package io.weir.perf.experiment;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
+import io.weir.perf.experiment.Containment.ContainmentExtent;
+import io.weir.perf.experiment.Containment.Front;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.HttpControl;
 import io.weir.perf.run.LoadAssertion;
@@ -49,15 +51,8 @@ class TargetIT {
             return new ContainmentExtent(
                     List.of(Front.TARGET),
                     List.of(Front.TARGET),
-                    List.of("hang"),
-                    Duration.ofSeconds(2),
-                    Duration.ofSeconds(1),
-                    Duration.ofSeconds(2),
-                    Duration.ofSeconds(1),
                     1,
-                    20,
-                    10,
-                    20,
+                    new NeighbourLoad(new PhasedLoad.Phases(2).thenFault(1, "hang", 2, 1), 20, 10, 20),
                     List.of(LoadAssertion.successPercent(60)),
                     List.of(),
                     List.of());

@@ -2,6 +2,7 @@ package io.weir.perf.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.perf.run.Experiment.Estimate;
 import io.weir.perf.run.Experiment.ExperimentName;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -27,11 +28,6 @@ class PerfRunTest {
         @Override
         public Estimate estimate(boolean quick, boolean remote) {
             return new Estimate(1, Duration.ZERO);
-        }
-
-        @Override
-        public int processes() {
-            return 1;
         }
 
         @Override

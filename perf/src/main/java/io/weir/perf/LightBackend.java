@@ -1,0 +1,107 @@
+package io.weir.perf;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+
+/**
+ * A backend on Reactor Netty that is light enough to share a core with the load. Each answer has status 200
+ * and the same body. While the backend hangs, requests wait.
+ */
+public final class LightBackend implements AutoCloseable {
+
+    private final DisposableServer server;
+    /** Completes when the backend heals; null while it does not hang. */
+    private final AtomicReference<Sinks.@Nullable Empty<Void>> hang = new AtomicReference<>();
+
+    /**
+     * Starts a backend.
+     *
+     * @param port 0: a free one
+     * @param service completes when the answer is due
+     */
+    public LightBackend(int port, byte[] body, Function<HttpServerRequest, Mono<Void>> service) {
+        this.server = serve(port, (request, response) -> {
+            Sinks.Empty<Void> hanging = hang.get();
+            Mono<Void> healed = hanging == null ? Mono.empty() : hanging.asMono();
+            return healed.then(Mono.defer(() -> service.apply(request))).then(Mono.defer(() -> answer(response, body)));
+        });
+    }
+
+    /** Starts a backend that answers {@code ok} on a free port. */
+    public LightBackend(Supplier<Mono<Void>> service) {
+        this(0, "ok".getBytes(StandardCharsets.UTF_8), request -> service.get());
+    }
+
+    static DisposableServer serve(
+            int port, BiFunction<HttpServerRequest, HttpServerResponse, ? extends Publisher<Void>> handler) {
+        return HttpServer.create().host("127.0.0.1").port(port).handle(handler).bindNow();
+    }
+
+    static Mono<Void> answer(HttpServerResponse response, byte[] body) {
+        return response.header("Content-Length", Integer.toString(body.length))
+                .sendByteArray(Mono.just(body))
+                .then();
+    }
+
+    /**
+     * Workers that serve one request at a time each. Requests wait for a worker in an unbounded queue, and
+     * complete even if their callers have left.
+     */
+    public static Supplier<Mono<Void>> workers(int count, Duration serviceTime) {
+        ThreadFactory threads = Thread.ofPlatform().daemon().name("worker-", 0).factory();
+        ExecutorService workers = Executors.newFixedThreadPool(count, threads);
+        return () -> {
+            Sinks.Empty<Void> done = Sinks.empty();
+            workers.execute(() -> {
+                try {
+                    Thread.sleep(serviceTime);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+                done.tryEmitEmpty();
+            });
+            return done.asMono();
+        };
+    }
+
+    public int port() {
+        return server.port();
+    }
+
+    public void hang() {
+        hang.set(Sinks.empty());
+    }
+
+    public void heal() {
+        Sinks.Empty<Void> hanging = hang.getAndSet(null);
+        if (hanging != null) {
+            hanging.tryEmitEmpty();
+        }
+    }
+
+    /** Waits until the server is disposed of. */
+    void await() {
+        server.onDispose().block();
+    }
+
+    @Override
+    public void close() {
+        heal();
+        server.disposeNow();
+    }
+}

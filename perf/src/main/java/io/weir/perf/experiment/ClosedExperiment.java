@@ -1,0 +1,51 @@
+package io.weir.perf.experiment;
+
+import io.weir.perf.run.Experiment;
+import io.weir.perf.run.Experiment.Estimate;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.RunningServer;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * An experiment with a fixed number of callers: one service after the other, each with its own rounds. The
+ * experiment declares them and records its figures afterwards.
+ */
+abstract class ClosedExperiment extends Experiment {
+
+    abstract List<ClosedRounds> services(boolean quick);
+
+    /** Called before the first service. */
+    void prepare(ExperimentContext context) throws InterruptedException {}
+
+    /** Called when a step begins, after its load. */
+    void stepBegins(String step, RunningServer service) {}
+
+    /** Called when a step has ended, before its load ends. */
+    void stepEnds(String step, RunningServer service, ExperimentContext context) {}
+
+    /** Records the figures of all services. */
+    void record(List<ClosedRounds> services, ExperimentContext context) {}
+
+    @Override
+    public Estimate estimate(boolean quick, boolean remote) {
+        return services(quick).stream()
+                .map(ClosedRounds::estimate)
+                .reduce(
+                        new Estimate(0, Duration.ZERO),
+                        (sum, one) -> new Estimate(
+                                sum.steps() + one.steps(), sum.duration().plus(one.duration())));
+    }
+
+    @Override
+    public void run(ExperimentContext context) throws InterruptedException {
+        prepare(context);
+        List<ClosedRounds> services = services(context.quick());
+        for (ClosedRounds rounds : services) {
+            RunningServer service = rounds.start(context.servers());
+            rounds.run(service, this, context);
+            context.stop(service);
+        }
+        record(services, context);
+    }
+}

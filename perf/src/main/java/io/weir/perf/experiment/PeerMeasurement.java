@@ -1,0 +1,186 @@
+package io.weir.perf.experiment;
+
+import io.weir.perf.experiment.PeerComparison.ComparisonExtent;
+import io.weir.perf.experiment.PeerProxy.Places;
+import io.weir.perf.result.Latencies;
+import io.weir.perf.result.Request;
+import io.weir.perf.run.ExperimentContext;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.HttpControl;
+import io.weir.perf.run.LoadAssertion;
+import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.Processes.Role;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.Wrk;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Measures one proxy: its speed, faults of a backend behind it, and the memory of waiting exchanges. */
+final class PeerMeasurement {
+
+    private static final int CONNECTIONS = 32;
+    private static final int WAITING_PORTIONS = 10;
+    private static final double CAPACITY = 200;
+    private static final double BUSY_PERCENT = 90;
+    private static final int TIMEOUT_SECONDS = 2;
+
+    private final PeerProxy peer;
+    private final Places places;
+    private final RunningServer sick;
+    private final ComparisonExtent extent;
+    private final ExperimentContext context;
+    private final ManagedProcess proxy;
+
+    private PeerMeasurement(
+            PeerProxy peer, Places places, RunningServer sick, ComparisonExtent extent, ExperimentContext context) {
+        this.peer = peer;
+        this.places = places;
+        this.sick = sick;
+        this.extent = extent;
+        this.context = context;
+        this.proxy = context.start(peer.label(), peer.command(context, places));
+    }
+
+    /** Starts the proxy; returns when it answers for both backends. */
+    static PeerMeasurement start(
+            PeerProxy peer, Places places, RunningServer sick, ComparisonExtent extent, ExperimentContext context)
+            throws InterruptedException {
+        context.progress(peer.label() + " starts");
+        PeerMeasurement started = new PeerMeasurement(peer, places, sick, extent, context);
+        context.processes()
+                .await(
+                        peer.label() + " answers",
+                        () -> HttpControl.answers(places.uri("/served/1"))
+                                && HttpControl.answers(places.uri("/sick/work")));
+        return started;
+    }
+
+    void stop() {
+        context.processes().stop(proxy);
+    }
+
+    void measureSpeed() throws InterruptedException {
+        context.progress(peer.label() + " warms up");
+        Duration time = Duration.ofSeconds(extent.warmUpSeconds());
+        warmUp(time, "/served/1");
+        warmUp(time.dividedBy(2), "/gone/1");
+        context.beginStep(peer.label() + ": forwarding");
+        measureRate(peer.label() + ".forward", "/served/1", false);
+        context.beginStep(peer.label() + ": refusal");
+        measureRate(peer.label() + ".refuse", "/gone/1", true);
+        context.endStep();
+    }
+
+    private void warmUp(Duration time, String path) throws InterruptedException {
+        try {
+            load(time, path);
+        } catch (Wrk.UnansweredException e) {
+            // A cold proxy leaves some requests unanswered; the measured rounds are checked.
+        }
+    }
+
+    private Wrk load(Duration time, String path) throws InterruptedException {
+        return Wrk.run(context.processes(), List.of(), CONNECTIONS, time, places.uri(path));
+    }
+
+    /** Records the median rate of the rounds; no figure if a request was not answered. */
+    private void measureRate(String fact, String path, boolean refused) throws InterruptedException {
+        List<Double> rates = new ArrayList<>();
+        Duration before = proxy.cpuTime();
+        double seconds = 0;
+        long requests = 0;
+        for (int i = 0; i < extent.rounds(); i++) {
+            try {
+                Wrk result = load(Duration.ofSeconds(extent.roundSeconds()), path);
+                if (result.refused() != (refused ? result.requests() : 0)) {
+                    context.note(fact + ": " + result.refused() + " of " + result.requests() + " answers were not 2xx"
+                            + " (expected: " + (refused ? "all" : "none") + ").");
+                }
+                rates.add(result.perSecond());
+                requests += result.requests();
+                // Without the start and the end of wrk.
+                seconds += result.requests() / result.perSecond();
+            } catch (Wrk.UnansweredException e) {
+                context.note(fact + ": no figure, because some requests were not answered.");
+                return;
+            }
+        }
+        Duration used = proxy.cpuTime().minus(before);
+        double busy = busyPercent(used, seconds, context.cores());
+        context.fact(fact + (busy < BUSY_PERCENT ? ".rate.at-least" : ".rate"), Latencies.median(rates), "1/s");
+        context.fact(fact + ".busy", busy, "% of its cores");
+        context.fact(fact + ".cpu", used.toNanos() / 1000.0 / requests, "µs each");
+    }
+
+    static double busyPercent(Duration used, double seconds, int cores) {
+        return 100 * used.toNanos() / 1e9 / seconds / cores;
+    }
+
+    void measureFaults() throws InterruptedException {
+        PhasedLoad load = extent.load()
+                .on(context, peer.label(), places.uri(""), TIMEOUT_SECONDS, "/sick/work", "/served/1")
+                .binding(peer == PeerProxy.WEIR);
+        if (extent.containedPercent() > 0) {
+            LoadAssertion contained = LoadAssertion.successPercent(extent.containedPercent());
+            LoadAssertion healed = LoadAssertion.successPercent(extent.healedPercent());
+            load.require(PhasedLoad::isFault, NeighbourLoad.NEIGHBOUR, List.of(contained))
+                    .require(PhasedLoad::isAfter, NeighbourLoad.SICK, List.of(healed));
+        }
+        load.runFaults(
+                peer.label() + ": ", sick, fault -> fault.equals(PeerComparison.HANG) ? "{\"kind\": \"hang\"}" : "");
+        int[] faults = extent.load().phases().faults();
+        NeighbourLoad.recordFault(load, faults[0], peer.label() + ".hang.", context);
+        int overload = faults[1];
+        String prefix = peer.label() + ".overload.";
+        double inTime = load.requests(overload, NeighbourLoad.SICK).stream()
+                .filter(one -> one.succeeded() && one.micros() <= 1_000_000)
+                .count();
+        List<Request> neighbour = load.requests(overload, NeighbourLoad.NEIGHBOUR);
+        List<Request> after = load.requests(overload + 1, NeighbourLoad.SICK);
+        context.fact(prefix + "goodput", 100 * inTime / (CAPACITY * load.seconds(overload)), "% of its capacity");
+        context.fact(prefix + "neighbour.success", Request.successPercent(neighbour), "%");
+        context.fact(prefix + "after.success", Request.successPercent(after), "%");
+    }
+
+    void measureMemory(int waiting) throws InterruptedException {
+        // Classes that load with the first requests do not count.
+        warmUp(Duration.ofSeconds(1), "/served/1");
+        context.beginStep(peer.label() + ": memory");
+        long rssBefore = proxy.rssBytes();
+        long pssBefore = proxy.pssBytes();
+        int portion = waiting / WAITING_PORTIONS;
+        String wrk = "wrk -t1 -d600s --timeout 600s -c" + portion + ' ' + places.uri("/held/1");
+        List<String> command = Host.withOpenFiles(PeerProxy.OPEN_FILES, List.of(wrk.split(" ", -1)));
+        List<ManagedProcess> callers = new ArrayList<>();
+        long until = context.nowMillis() + 40_000;
+        // In portions: some proxies protect themselves against thousands of connections at once.
+        for (int i = 1; i <= WAITING_PORTIONS; i++) {
+            callers.add(context.processes().start(Role.CALLER, "wrk-waiting-" + i, command, Map.of()));
+            while (held() < portion * i && context.nowMillis() < until) {
+                context.sleepUntil(context.nowMillis() + 100);
+            }
+        }
+        int held = held();
+        String prefix = peer.label() + ".memory";
+        if (held >= portion * WAITING_PORTIONS) {
+            long pss = proxy.pssBytes();
+            context.fact(prefix + ".rss.before", rssBefore / 1e6, "MB");
+            context.fact(prefix + ".rss.waiting", proxy.rssBytes() / 1e6, "MB");
+            context.fact(prefix + ".pss.before", pssBefore / 1e6, "MB");
+            context.fact(prefix + ".pss.waiting", pss / 1e6, "MB");
+            context.fact(prefix + ".each", (pss - pssBefore) / 1e3 / held, "kB");
+        } else {
+            context.note(prefix + ": no figure, only " + held + " of " + waiting + " exchanges waited.");
+        }
+        context.endStep();
+        context.processes().stop(callers.toArray(ManagedProcess[]::new));
+    }
+
+    private int held() {
+        return HttpControl.get(sick.management() + "/held")
+                .map(Integer::parseInt)
+                .orElse(0);
+    }
+}
