@@ -44,6 +44,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private boolean holdsStreamPermit;
     /** The call has given its permit back for a place of the streams. */
     private boolean isMoved;
+
     private boolean isPermitUsed;
     private boolean isSample;
     private @Nullable BulkheadDryRun dryRun;

@@ -242,7 +242,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
                 exchange.engine().nanoClock());
         upload = relay;
         // Not send(): for GET, HEAD and DELETE it would buffer the whole body.
-        return out.sendObject(exchange.record().caller().expectsContinue() ? whenContinued(relay, headers, operations) : relay);
+        return out.sendObject(
+                exchange.record().caller().expectsContinue() ? whenContinued(relay, headers, operations) : relay);
     }
 
     /**

@@ -110,14 +110,7 @@ public final class BackendFactory {
                 serviceTime,
                 meters);
         return new ManagedBackend(
-                properties,
-                settings,
-                backend,
-                limit,
-                registered,
-                meters,
-                sslBundle,
-                prober(backend, properties));
+                properties, settings, backend, limit, registered, meters, sslBundle, prober(backend, properties));
     }
 
     /**

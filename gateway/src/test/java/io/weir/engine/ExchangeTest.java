@@ -129,7 +129,9 @@ class ExchangeTest {
         ABANDONED(fixture -> fixture.exchange().abandoned(Reason.INTERNAL_ERROR)),
         // Before a connection is established, a shorter time-out would come first: the clock jumps.
         DEADLINE(fixture -> {
-            if (!fixture.attempts.isEmpty() && fixture.attempt().isConnected) {
+            if (!fixture.attempts.isEmpty()
+                    && fixture.attempt().isConnected
+                    && !fixture.attempt().isDraining()) {
                 fixture.advance(ExchangeFixture.DEADLINE);
             } else {
                 fixture.pause(ExchangeFixture.DEADLINE);

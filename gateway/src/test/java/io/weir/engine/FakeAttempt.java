@@ -30,6 +30,7 @@ final class FakeAttempt extends Attempt {
     int cancelled;
     /** Runs at each cancellation. */
     Runnable onCancel = () -> {};
+
     final SentBody sent = new SentBody();
 
     /** Thrown by {@link #start}; null: the attempt starts. */

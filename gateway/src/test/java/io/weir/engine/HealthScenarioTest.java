@@ -31,7 +31,7 @@ class HealthScenarioTest {
     private static final Duration PROBE_INTERVAL = Duration.ofMillis(100);
     private static final int LIMIT = 64;
     private static final int STALL_CALLS = 5;
-    private static final long FIRST_SEED = 1;
+    private static final long FIRST_SEED = 200;
 
     /** Traffic and the time for which the backend is faulty. */
     private enum Traffic {
