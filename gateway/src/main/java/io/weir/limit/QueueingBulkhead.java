@@ -460,6 +460,11 @@ public final class QueueingBulkhead {
         return queued(word.get());
     }
 
+    /** For tests: the tenants that have a queue of their own or share one. Read while no other thread is active. */
+    int queuesOfTenants(Priority priority) {
+        return waiting.tenants(priority);
+    }
+
     /** The limit on concurrent calls. */
     public int maxConcurrentCalls() {
         return limitsInForce().maxConcurrentCalls;

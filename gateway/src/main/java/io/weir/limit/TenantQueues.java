@@ -34,6 +34,11 @@ final class TenantQueues {
         return size;
     }
 
+    /** The queues that are not empty. */
+    int count() {
+        return heapSize;
+    }
+
     boolean isEmpty() {
         return size == 0;
     }

@@ -37,6 +37,11 @@ final class WaitingCalls {
         return size;
     }
 
+    int tenants(Priority priority) {
+        TenantQueues queue = queues[priority.ordinal()];
+        return queue == null ? 0 : queue.count();
+    }
+
     void add(Waiter waiter) {
         int rank = waiter.priority().ordinal();
         TenantQueues queue = queues[rank];
