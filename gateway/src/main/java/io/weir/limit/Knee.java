@@ -3,16 +3,53 @@ package io.weir.limit;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 
-/** Port. */
+/**
+ * Finds the limit at the knee of a backend: the fewest concurrent calls that keep it busy. By Little's law that
+ * is the rate of answers times the latency of a call that does not queue:
+ *
+ * <pre>
+ *   target = 1.15 &middot; rate &middot; min(base, deadline / 2) + &radic;limit
+ * </pre>
+ *
+ * <p>{@code rate} is the rate of answers while the limit is the bottleneck. {@code base} is the latency with at
+ * most half of the limit in use: that of calls that found it so, or else of a {@link LatencyProbe}, which halves
+ * the limit for a moment. The rules, and the reason for each of them, are in the package's documentation.
+ *
+ * <p>Samples are judged in windows of some latencies, at least 8 samples. Times in seconds. Not thread-safe, and
+ * without a clock: {@link AdaptiveLimit} confines it to one thread at a time.
+ */
 final class Knee {
 
+    /** Room for random arrivals, in shares of the calls that the backend works on. */
     private static final double GAIN = 1.15;
-    private static final double CALM = 1.2;
-    private static final double PROBE_INTERVAL = 10;
-    private static final double TICK = 1;
-    private static final int PRIOR = 64;
 
-    static String off = "";
+    /** A latency below this multiple of the base is no sign of a queue. */
+    private static final double CALM = 1.2;
+
+    private static final double GROWTH = 1.5;
+    private static final double MIN_SLOW_START_GROWTH = 2;
+    private static final double MAX_SLOW_START_GROWTH = 4;
+
+    /** The share of the deadline that a latency may reach by growth alone. */
+    private static final double MAX_LATENCY_BY_GROWTH = .6;
+
+    /** Growth that brought fewer answers than this multiple is reverted. */
+    private static final double WORTHWHILE = 1.15;
+
+    private static final double MIN_BACK_OFF = 2;
+    private static final double MAX_BACK_OFF = 16;
+
+    /** A probe at half the limit that is slower than this share of the whole limit's latency: no queue. */
+    private static final double AS_SLOW = .85;
+
+    private static final double PROBE_INTERVAL = 10;
+    private static final double MIN_PROBE_INTERVAL = 1;
+
+    /** Gateways in front of one backend probe together, on whole seconds of the wall clock. */
+    private static final double PROBE_TICK = 1;
+
+    /** Saturation after so long without any is new. */
+    private static final double FORGOTTEN = 2;
 
     private final double min;
     private final double max;
@@ -21,61 +58,66 @@ final class Knee {
 
     private final SampleWindow window = new SampleWindow();
     private final LatencyProbe probe = new LatencyProbe();
+    private final BaseLatency base = new BaseLatency();
 
     private double limit;
     private Change lastChange = Change.INITIAL;
     private double utilisation;
-    double base;
-    private double rate;
-    private double rateAt = -100;
-    private double answerLatency;
 
-    private double naturalSum;
-    private int naturalCount;
-    private int naturalBatches;
+    /** 0 while unknown. */
+    private double rate;
+
+    private double saturatedAt = Double.NEGATIVE_INFINITY;
+    private double answerLatency;
 
     private boolean probeWanted;
     private double probeWantedAt;
-    private boolean verified;
-    private boolean unconverged;
-    private double probedAt = -100;
-    private double probedLatency;
-    int probes;
+    private double probedAt = Double.NEGATIVE_INFINITY;
 
-    private double cap;
-    private double capAt;
-    private double capWait = 1;
-    private int lastMaxAnswered;
+    /** Whether the last probe moved the base much: the next one is due soon. */
+    private boolean baseMoved;
 
-    private double blindAt = -100;
-    private double limitBeforeBlind;
+    private double timedOutAt = Double.NEGATIVE_INFINITY;
 
+    /** The limit before time-outs that no queue explains lowered it; 0: none. */
+    private double limitBeforeTimeouts;
+
+    /** The limit before the growth whose effect the next window shows; 0: none. */
     private double grewFrom;
+
     private double rateBeforeGrowth;
     private double noGrowthUntil;
-    private double backOff = 2;
-    private boolean slowStart;
+    private double backOff = MIN_BACK_OFF;
+    private boolean slowStart = true;
     private int calmWindows;
 
-    Knee(int min, int max, int initial, double deadline, double wallOffset) {
-        this.min = min;
-        this.max = max;
-        this.limit = initial;
+    /**
+     * A limit that knows nothing yet.
+     *
+     * @param wallOffset the wall clock's time at the samples' time 0
+     */
+    Knee(AdaptiveLimit.Bounds bounds, double deadline, double wallOffset) {
+        this.min = bounds.min();
+        this.max = bounds.max();
+        this.limit = bounds.initial();
         this.deadline = deadline;
         this.wallOffset = wallOffset;
-        this.cap = max;
     }
 
     int value() {
-        return probe.isRunning() ? probe.limit() : (int) (limit + 1e-9);
+        return probe.isRunning() ? probe.limit() : ownValue();
+    }
+
+    private int ownValue() {
+        return (int) (limit + 1e-9);
     }
 
     Change lastChange() {
         return probe.isRunning() ? Change.PROBE : lastChange;
     }
 
-    double base() {
-        return base;
+    double baseLatency() {
+        return base.seconds();
     }
 
     double rate() {
@@ -86,12 +128,13 @@ final class Knee {
         return utilisation;
     }
 
+    /** Whether {@link #started} must be called for each call. */
     boolean isHolding() {
         return probe.isHolding();
     }
 
-    /** In-flight calls up to this number are base samples. */
-    int baseBelow() {
+    /** A call that makes at most so many calls in flight is a sample of the base. */
+    int baseInFlight() {
         return probe.isRunning() ? 0 : (int) Math.max(1, limit / 2);
     }
 
@@ -99,101 +142,260 @@ final class Knee {
         probe.started(now, inFlight);
     }
 
+    /**
+     * A call has ended.
+     *
+     * @param isBase whether it is a sample of the base
+     * @param inFlightAtStart the calls in flight when it started, including it
+     * @param inFlight the calls in flight, including it
+     */
     void ended(double now, double latency, Evidence evidence, boolean isBase, int inFlightAtStart, int inFlight) {
+        if (!probe.isRunning() && probeWanted) {
+            startProbeOnTick(now);
+        }
         if (probe.isRunning()) {
-            double expected = base > 0 ? effectiveBase() : Math.min(answerLatency, deadline / 2);
+            double expected = base.isKnown() ? cappedBase() : Math.min(answerLatency, deadline / 2);
             if (probe.ended(now, evidence, inFlight, expected, deadline)) {
                 window.close();
                 probed(now);
             }
             return;
         }
-        if (probeWanted) {
-            maybeStartProbe(now);
-            if (probe.isRunning()) {
-                return;
-            }
-        }
         if (evidence == Evidence.NONE) {
             return;
         }
         if (isBase && evidence == Evidence.ANSWERED) {
-            addNatural(latency);
-        }
-        if (evidence == Evidence.ANSWERED && !off.contains("S")) {
-            split(inFlightAtStart, latency);
+            base.add(latency);
         }
         if (!window.isOpen()) {
             window.open(now);
-            return;
-        }
-        if (!window.hasBegun(now)) {
-            return;
-        }
-        boolean shed = evidence == Evidence.SHED
-                || evidence == Evidence.UNAVAILABLE && latency < Math.max(base / 2, .001);
-        window.add(evidence, shed, latency, inFlightAtStart, inFlight >= (int) (limit + 1e-9));
-        if (isComplete(window.samples(), window.meanLatency(), window.elapsed(now))) {
-            window.close();
-            close(now);
-            if (!window.isOpen()) {
-                window.open(now);
+        } else if (window.hasBegun(now)) {
+            boolean shed = evidence == Evidence.SHED
+                    || (evidence == Evidence.UNAVAILABLE && latency < Math.max(base.seconds() / 2, .001));
+            window.add(evidence, shed, latency, inFlightAtStart, inFlight >= ownValue());
+            if (isComplete(window.samples(), window.meanLatency(), window.elapsed(now))) {
+                window.close();
+                judge(now);
+                if (!window.isOpen()) {
+                    window.open(now);
+                }
             }
         }
     }
 
-    private double nAvg, aN, aR, bN, bR;
-    private int aC, bC;
-
-    private void split(double n, double lat) {
-        if (nAvg == 0) nAvg = n;
-        nAvg += (n - nAvg) / 64;
-        if (n <= nAvg) {
-            aN += n; aR += lat; aC++;
-        } else {
-            bN += n; bR += lat; bC++;
-        }
-        if (aC + bC < 128) return;
-        if (aC >= 24 && bC >= 24) {
-            double nl = aN / aC, nh = bN / bC, rl = aR / aC, rh = bR / bC;
-            if (nh > 1.5 * nl && Math.log(rh / rl) > .6 * Math.log(nh / nl)) {
-                double t = Math.max(min + 1, GAIN * nh * rl / rh + slack());
-                if (t < limit) { limit = t; lastChange = Change.QUEUEING; }
-            }
-        }
-        aN = aR = bN = bR = 0;
-        aC = bC = 0;
-    }
-
-    private boolean isComplete(int n, double r, double elapsed) {
+    private boolean isComplete(int samples, double latency, double elapsed) {
         if (window.isMostlyTimeouts()) {
-            return elapsed >= deadline / 2 && n >= 3;
+            return elapsed >= deadline / 2 && samples >= 3;
         }
-        if (grewFrom > 0 && n < 32 && elapsed < 1) {
+        if (grewFrom > 0 && samples < 32 && elapsed < 1) {
             return false;
         }
-        return elapsed >= Math.max(2 * r, .01) && n >= Math.clamp(2 * limit, 8, 24)
-                || elapsed >= Math.max(r, .01) && n >= 32
-                || elapsed >= Math.max(.5, 2 * r) && n >= 4;
+        return (elapsed >= Math.max(2 * latency, .01) && samples >= Math.clamp(2 * limit, 8, 24))
+                || (elapsed >= Math.max(latency, .01) && samples >= 32)
+                || (elapsed >= Math.max(.5, 2 * latency) && samples >= 4);
     }
 
-    private void addNatural(double latency) {
-        naturalSum += latency;
-        naturalCount++;
-        double mean = naturalSum / naturalCount;
-        if (base == 0 && naturalCount >= 8) {
-            base = mean;
+    private void judge(double now) {
+        utilisation = window.utilisation();
+        if (window.isMostlyTimeouts()) {
+            judgeTimeouts(now);
+            return;
         }
-        if (naturalCount >= 16) {
-            naturalBatches++;
-            base += Math.max(.125, 1. / naturalBatches) * (mean - base);
-            naturalSum = 0;
-            naturalCount = 0;
+        if (window.answers() > 0) {
+            answerLatency = window.meanAnswerLatency();
+        }
+        if (hasRecovered()) {
+            return;
+        }
+        if (window.sheds() >= 2 && window.sheds() > window.samples() / 100.) {
+            judgeSheds();
+        } else if (utilisation >= .5) {
+            judgeSaturated(now, window.answers() / window.elapsed(now));
         }
     }
 
-    private double effectiveBase() {
-        return Math.min(base, deadline / 2);
+    /** Hardly an answer in time: less is sent, once for each deadline, and nothing is learnt. */
+    private void judgeTimeouts(double now) {
+        if (now - timedOutAt < deadline) {
+            return;
+        }
+        if (limitBeforeTimeouts == 0 && answerLatency < deadline / 4) {
+            limitBeforeTimeouts = limit;
+        }
+        double answered = 1 - (double) window.timeouts() / window.samples();
+        change(Math.max(min, limit * Math.clamp(answered, .25, .5)), Change.TIMEOUTS);
+        timedOutAt = now;
+        grewFrom = 0;
+        rate = 0;
+    }
+
+    /** Answers again, and fast, after time-outs that no queue explains: half of the former limit is safe. */
+    private boolean hasRecovered() {
+        double safe = limitBeforeTimeouts / 2;
+        boolean fast = window.timeouts() < window.samples() / 4. && window.meanLatency() < deadline / 4;
+        boolean recovered = safe > limit && fast;
+        if (recovered) {
+            change(clip(safe), Change.RECOVERY);
+            rate = 0;
+        }
+        if (safe <= limit) {
+            limitBeforeTimeouts = 0;
+        }
+        return recovered;
+    }
+
+    /** The backend refuses: the calls that it answered at once are what it takes. */
+    private void judgeSheds() {
+        double next = window.maxInFlightAnswered();
+        if (utilisation >= .5 && rate > 0) {
+            next = Math.min(next, rate * answerLatency + .5);
+        }
+        next = Math.max(next, .7 * limit);
+        if (next < limit) {
+            change(Math.max(min, next), Change.SHEDDING);
+        }
+        grewFrom = 0;
+    }
+
+    /** The limit is the bottleneck. */
+    private void judgeSaturated(double now, double windowRate) {
+        double latency = window.meanLatency();
+        boolean full = utilisation >= .95;
+        learnRate(now, windowRate, latency);
+        double target = target();
+        if (grewFrom > 0 && isGrowthReverted(now, windowRate, target)) {
+            return;
+        }
+        countCalmWindow(latency);
+        if (target >= limit) {
+            grow(now, latency, windowRate, target);
+        } else if (target >= .75 * limit || limit <= min + 1) {
+            if (full && probedAt > Double.NEGATIVE_INFINITY) {
+                change(clip(limit + .2 * (target - limit)), Change.QUEUEING);
+            }
+        } else if (full) {
+            wantProbe(now, MIN_PROBE_INTERVAL);
+        }
+        if (full && grewFrom == 0) {
+            boolean due = baseMoved || tick(now, PROBE_INTERVAL) != tick(probedAt, PROBE_INTERVAL);
+            wantProbe(now, due ? MIN_PROBE_INTERVAL : PROBE_INTERVAL);
+        }
+    }
+
+    private void learnRate(double now, double windowRate, double latency) {
+        boolean outdated = rate == 0 || now - saturatedAt > Math.max(FORGOTTEN, 10 * latency);
+        if (outdated || (grewFrom > 0 && windowRate > rate)) {
+            rate = windowRate;
+        } else {
+            rate += (windowRate > rate ? .5 : .25) * (windowRate - rate);
+        }
+        if (now - saturatedAt > FORGOTTEN) {
+            slowStart = true;
+            wantProbe(now, FORGOTTEN);
+        }
+        saturatedAt = now;
+        if (!base.isKnown()) {
+            base.guess(latency);
+            slowStart = true;
+        }
+    }
+
+    private boolean isGrowthReverted(double now, double windowRate, double target) {
+        double from = grewFrom;
+        grewFrom = 0;
+        if (windowRate >= WORTHWHILE * rateBeforeGrowth) {
+            backOff = MIN_BACK_OFF;
+            noGrowthUntil = 0;
+            return false;
+        }
+        if (target >= .9 * limit) {
+            return false;
+        }
+        change(clip(Math.max(from, target)), Change.GROWTH_REVERTED);
+        noGrowthUntil = now + backOff;
+        backOff = Math.min(MAX_BACK_OFF, 2 * backOff);
+        slowStart = false;
+        return true;
+    }
+
+    /** A slow start tolerates the noise of a small window. */
+    private void countCalmWindow(double latency) {
+        double tolerated = slowStart ? Math.max(CALM, 1 + 2 / Math.sqrt(window.samples())) : CALM;
+        if (latency < tolerated * base.seconds()) {
+            calmWindows++;
+        } else {
+            calmWindows = 0;
+            slowStart = false;
+        }
+    }
+
+    private void grow(double now, double latency, double windowRate, double target) {
+        int needed = slowStart ? 1 : (int) Math.clamp(Math.ceil(32. / window.samples()), 1, 3);
+        double fastest = Math.clamp(
+                MAX_LATENCY_BY_GROWTH * deadline / base.seconds(), MIN_SLOW_START_GROWTH, MAX_SLOW_START_GROWTH);
+        double next = target;
+        if (calmWindows >= needed && base.seconds() < deadline / 2 && now >= noGrowthUntil) {
+            next = Math.max(target, (slowStart ? fastest : GROWTH) * limit);
+        }
+        next = clip(Math.min(next, fastest * limit));
+        if (next > 1.3 * limit) {
+            grewFrom = limit;
+            rateBeforeGrowth = windowRate;
+            // The calls of the next window are sent with the new limit.
+            window.open(now + latency);
+        }
+        change(next, Change.GROWTH);
+    }
+
+    private void wantProbe(double now, double interval) {
+        if (!probeWanted && now - probedAt > interval) {
+            probeWanted = true;
+            probeWantedAt = now;
+        }
+    }
+
+    private void startProbeOnTick(double now) {
+        if (!base.isTrusted() || tick(now, PROBE_TICK) != tick(probeWantedAt, PROBE_TICK)) {
+            probeWanted = false;
+            probe.start(now, (int) Math.max(1, Math.floor(limit / 2)));
+        }
+    }
+
+    private double tick(double time, double length) {
+        return Math.floor((time + wallOffset) / length);
+    }
+
+    /** Is the backend as slow at half the limit? Then it is slow, else calls queue in it. */
+    private void probed(double now) {
+        probedAt = now;
+        grewFrom = 0;
+        if (!probe.isUsable()) {
+            return;
+        }
+        double latency = probe.latency();
+        double before = base.seconds();
+        boolean asSlow = rate == 0 || latency >= AS_SLOW * limit / rate;
+        boolean certain = probe.isCertain();
+        if (certain && (latency < before / 2 || latency > 2 * before || (asSlow && latency > 1.3 * before))) {
+            base.replace(latency);
+        } else if (latency < before || asSlow || !base.hasSamples()) {
+            base.blend(latency, probe.ends());
+        } else {
+            // A queue, though perhaps of other gateways' calls: the base rises only until the limit does not shrink.
+            base.raise((rate * latency - slack()) / (GAIN * rate));
+        }
+        if (certain) {
+            base.trust();
+        }
+        baseMoved = before == 0 || Math.abs(base.seconds() / before - 1) > .2;
+        double target = target();
+        if (rate > 0 && target < limit) {
+            change(clip(target), Change.QUEUEING);
+        }
+    }
+
+    private double cappedBase() {
+        return Math.min(base.seconds(), deadline / 2);
     }
 
     private double slack() {
@@ -201,219 +403,17 @@ final class Knee {
     }
 
     private double target() {
-        return GAIN * rate * effectiveBase() + slack();
+        return GAIN * rate * cappedBase() + slack();
     }
 
-    private double clip(double l) {
-        return Math.max(min, Math.min(Math.min(max, cap), l));
+    private double clip(double value) {
+        return Math.clamp(value, min, max);
     }
 
-    private void close(double now) {
-        int n = window.samples();
-        double r = window.meanLatency();
-        double x = window.answers() / window.elapsed(now);
-        utilisation = window.utilisation();
-        boolean saturated = utilisation >= .5;
-        if (window.isMostlyTimeouts()) {
-            timeouts(now, n);
-            return;
-        }
-        if (window.answers() > 0) {
-            answerLatency = window.meanAnswerLatency();
-        }
-        if (limitBeforeBlind > 0 && recovered(n, r)) {
-            return;
-        }
-        int maxAnswered = Math.max(window.maxInFlightAnswered(), lastMaxAnswered);
-        lastMaxAnswered = window.maxInFlightAnswered();
-        if (window.sheds() > n / 100. && window.sheds() >= 2) {
-            shed(now, saturated, maxAnswered);
-            return;
-        }
-        if (cap < max && now - capAt > capWait && saturated && limit >= cap - .5) {
-            cap += Math.max(1, .05 * cap);
-            capAt = now;
-        }
-        if (saturated) {
-            saturated(now, n, r, x);
-        }
-    }
-
-    private void timeouts(double now, int n) {
-        if (now - blindAt >= deadline) {
-            if (limitBeforeBlind == 0 && answerLatency < deadline / 4) {
-                limitBeforeBlind = limit;
-            }
-            limit = Math.max(min, limit * Math.clamp(1 - (double) window.timeouts() / n, .25, .5));
-            lastChange = Change.TIMEOUTS;
-            blindAt = now;
-            grewFrom = 0;
-            rate = 0;
-        }
-    }
-
-    private boolean recovered(int n, double r) {
-        if (window.timeouts() < n / 4. && r < deadline / 4 && limit < limitBeforeBlind / 2) {
-            limit = clip(limitBeforeBlind / 2);
-            lastChange = Change.RECOVERY;
-            limitBeforeBlind = 0;
-            rate = 0;
-            return true;
-        }
-        if (limit >= limitBeforeBlind / 2) {
-            limitBeforeBlind = 0;
-        }
-        return false;
-    }
-
-    private void shed(double now, boolean saturated, int maxAnswered) {
-        double next = maxAnswered;
-        if (saturated && rate > 0) {
-            next = Math.min(next, rate * answerLatency + .5);
-        }
-        next = Math.max(next, .7 * limit);
-        if (next < limit) {
-            limit = Math.max(min, next);
-            lastChange = Change.SHEDDING;
-            if (now - capAt < 2 * capWait) {
-                capWait = Math.min(16, 2 * capWait);
-            }
-            cap = limit;
-            capAt = now;
-        }
-        grewFrom = 0;
-    }
-
-    private void saturated(double now, int n, double r, double x) {
-        boolean full = utilisation >= .95;
-        if (rate == 0 || now - rateAt > Math.max(2, 10 * r) || grewFrom > 0 && x > rate) {
-            rate = x;
-        } else {
-            rate += (x > rate ? .5 : .25) * (x - rate);
-        }
-        if (now - rateAt > 2) {
-            slowStart = true;
-            if (now - probedAt > 2) {
-                ask(now);
-            }
-        }
-        rateAt = now;
-        if (base == 0) {
-            base = r;
-            slowStart = true;
-        }
-        double target = target();
-        if (grewFrom > 0) {
-            double from = grewFrom;
-            grewFrom = 0;
-            if (x < 1.15 * rateBeforeGrowth && target < .9 * limit) {
-                limit = clip(Math.max(from, target));
-                lastChange = Change.GROWTH_REVERTED;
-                noGrowthUntil = now + backOff;
-                slowStart = false;
-                backOff = Math.min(16, 2 * backOff);
-                return;
-            }
-            if (x >= 1.15 * rateBeforeGrowth) {
-                backOff = 2;
-                noGrowthUntil = 0;
-            }
-        }
-        if (r < CALM * base) {
-            calmWindows++;
-        } else {
-            calmWindows = 0;
-            slowStart = false;
-        }
-        if (target >= limit) {
-            grow(now, n, r, x, target);
-        } else if (target >= .75 * limit || limit <= min + 1) {
-            if (full && probes > 0 && limit > 1.1 * probedLatency * rate) {
-                limit = clip(limit + .2 * (target - limit));
-                lastChange = Change.QUEUEING;
-            }
-        } else if (full && now - probedAt > 1) {
-            ask(now);
-        }
-        if (full && grewFrom == 0 && now - probedAt > 1) {
-            boolean due = Math.floor((now + wallOffset) / PROBE_INTERVAL)
-                            != Math.floor((probedAt + wallOffset) / PROBE_INTERVAL)
-                    || now - probedAt > PROBE_INTERVAL;
-            if (unconverged || due) {
-                ask(now);
-            }
-        }
-    }
-
-    private void grow(double now, int n, double r, double x, double target) {
-        double next = target;
-        int needed = (int) Math.clamp(Math.ceil(32. / n), 1, 3);
-        if (calmWindows >= needed && base < deadline / 2 && now >= noGrowthUntil) {
-            boolean fast = !verified && backOff == 2 || slowStart;
-            next = Math.max(target, (fast ? 2 : 1.5) * limit);
-        }
-        next = clip(Math.min(next, 2 * limit));
-        if (next > 1.3 * limit) {
-            grewFrom = limit;
-            rateBeforeGrowth = x;
-            window.open(now + r);
-        }
-        if (next != limit) {
-            lastChange = Change.GROWTH;
+    private void change(double next, Change reason) {
+        if ((int) (next + 1e-9) != ownValue()) {
+            lastChange = reason;
         }
         limit = next;
-    }
-
-    private void ask(double now) {
-        if (!probeWanted) {
-            probeWanted = true;
-            probeWantedAt = now;
-        }
-    }
-
-    private void maybeStartProbe(double now) {
-        boolean known = verified || naturalBatches >= 8;
-        if (known && Math.floor((now + wallOffset) / TICK) == Math.floor((probeWantedAt + wallOffset) / TICK)) {
-            return;
-        }
-        probeWanted = false;
-        probes++;
-        probe.start(now, (int) Math.max(1, Math.floor(limit / 2)));
-    }
-
-    private void probed(double now) {
-        if (probe.ends() == 0 && !probe.isUsable()) {
-            return;
-        }
-        probedAt = now;
-        if (!probe.isUsable()) {
-            return;
-        }
-        double m = probe.latency();
-        double old = base;
-        double weight = (double) probe.ends() / (probe.ends() + PRIOR);
-        boolean slowAtHalf = rate == 0 || m >= .85 * limit / rate;
-        if (base == 0 || !verified || m < base / 2 || m > 2 * base) {
-            base = m;
-        } else if (m < base || slowAtHalf) {
-            base += weight * (m - base);
-        } else {
-            base = Math.max(base, (rate * m - slack()) / (GAIN * rate));
-        }
-        if (rate > 0 && slowAtHalf && m > 1.3 * old && base < m) {
-            base = m;
-        }
-        probedLatency = m;
-        naturalBatches = Math.max(naturalBatches, 8);
-        verified = true;
-        unconverged = old == 0 || Math.abs(base / old - 1) > .2;
-        naturalSum = 0;
-        naturalCount = 0;
-        double target = target();
-        if (target < limit && rate > 0) {
-            limit = clip(target);
-            lastChange = Change.QUEUEING;
-        }
-        grewFrom = 0;
     }
 }

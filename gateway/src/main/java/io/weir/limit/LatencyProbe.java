@@ -100,6 +100,11 @@ final class LatencyProbe {
         return ends >= 3 && 2 * timeouts <= ends;
     }
 
+    /** Whether enough calls ended to outweigh what was believed before. */
+    boolean isCertain() {
+        return ends >= 12;
+    }
+
     double latency() {
         return callSeconds / ends;
     }

@@ -369,7 +369,16 @@ final class LimitSimulation {
         return gateways.get(number).limit;
     }
 
-    /** Calls per second that the backend can answer, in a phase. */
+    /** Calls that had no result yet at the end. */
+    int stillOpen() {
+        int open = 0;
+        for (Result result : results) {
+            open += result.offered - result.answered - result.refused - result.timedOut - result.failed;
+        }
+        return open;
+    }
+
+    /** Calls that the backend can answer in a phase, or that were offered if those are fewer. */
     double possible(int phaseNumber, double capacity) {
         return Math.min(results.get(phaseNumber).offered, capacity * setup.phases.get(phaseNumber).seconds);
     }
