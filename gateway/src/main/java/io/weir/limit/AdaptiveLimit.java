@@ -5,23 +5,23 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limit that {@link Knee} finds from the samples, and the capacity of the queue that suits it. Without threads
- * and without a clock: the samples bring the time.
+ * A limit that {@link Knee} finds from the samples, and the capacity of the queue that suits it. Without
+ * threads and without a clock: the samples bring the time.
  *
- * <p>Limitations: nothing changes while no call starts or ends. A backend whose service time is above half the
- * deadline, or that answers fewer than 2 &middot; initial / deadline calls per second, is filled beyond the
- * deadline before anything is measured: such a backend needs a fixed limit, or a smaller {@code initial}.
+ * <p>Limitations: nothing changes while no call starts or ends. A backend whose service time is above half
+ * the deadline, or that answers fewer than 2 &middot; initial / deadline calls per second, is filled beyond
+ * the deadline before anything is measured: such a backend needs a fixed limit, or a smaller {@code initial}.
  */
-// Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0. That
-// thread processes its own sample, and those that other threads hand to it meanwhile through `handedOver` (a
-// Treiber stack, taken whole), until `processing` is 0 again. The other threads go on at once. So a sample without
-// contention costs one CAS and one decrement, and allocates nothing; the start of a call is one volatile read,
-// except during a probe. The number, and all that a start needs, are one immutable object in `published`. onChange
-// runs on the processing thread, so the last change is announced last; samples that it causes are handed over.
-//
-// Benign: samples of two threads may be processed in another order than their times, by the time that the two are
-// between reading the clock and processing; the time never goes back for the knee. A start that reads `published`
-// just before a probe begins to hold is missing in the probe's mean.
+// Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
+// That thread processes its own sample, and those that other threads hand to it meanwhile through
+// `handedOver` (a Treiber stack, taken whole), until `processing` is 0 again. The other threads go on at
+// once. So a sample without contention costs one CAS and one decrement, and allocates nothing; the start of a
+// call is one volatile read, except during a probe. The number, and all that a start needs, are one immutable
+// object in `published`. onChange runs on the processing thread, so the last change is announced last;
+// samples that it causes are handed over.  Benign: samples of two threads may be processed in another order
+// than their times, by the time that the two are between reading the clock and processing; the time never
+// goes back for the knee. A start that reads `published` just before a probe begins to hold is missing in the
+// probe's mean.
 public final class AdaptiveLimit implements Limit {
 
     /** Samples that may wait for a suspended thread. More are dropped: they are statistics. */
@@ -31,7 +31,9 @@ public final class AdaptiveLimit implements Limit {
     private static final int MAX_QUEUE_CAPACITY = 100_000;
     private static final double SECOND = 1e9;
 
-    /** The bit of a mark that says that the call is a sample of the base; the others are the calls in flight. */
+    /**
+     * The bit of a mark that says that the call is a sample of the base; the others are the calls in flight.
+     */
     private static final int BASE = 1 << 30;
 
     private final double deadline;
@@ -91,10 +93,10 @@ public final class AdaptiveLimit implements Limit {
      *
      * @param deadlineNanos the deadline of the backend's calls
      * @param nowNanos the time on the samples' clock
-     * @param wallNanos the same moment on the wall clock, by which the gateways in front of one backend probe it
-     *     together
-     * @param onChange called when {@link #value()} or {@link #queueCapacity()} has changed, one call at a time. It
-     *     must neither block nor throw
+     * @param wallNanos the same moment on the wall clock, by which the gateways in front of one backend probe
+     *     it together
+     * @param onChange called when {@link #value()} or {@link #queueCapacity()} has changed, one call at a
+     *     time. It must neither block nor throw
      */
     public AdaptiveLimit(Bounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
         this.deadline = deadlineNanos / SECOND;
@@ -110,9 +112,9 @@ public final class AdaptiveLimit implements Limit {
     }
 
     /**
-     * The calls that may wait: twice the limit, and as many as are probably answered within half the deadline, by
-     * the highest recent rate of answers, or by that of an idle backend at this limit. At least {@value
-     * #MIN_QUEUE_CAPACITY}.
+     * The calls that may wait: twice the limit, and as many as are probably answered within half the
+     * deadline, by the highest recent rate of answers, or by that of an idle backend at this limit. At least
+     * {@value #MIN_QUEUE_CAPACITY}.
      */
     public int queueCapacity() {
         return published.queueCapacity;
@@ -219,11 +221,7 @@ public final class AdaptiveLimit implements Limit {
 
     private Published currentState(int queueCapacity) {
         Beliefs beliefs = new Beliefs(
-                knee.value(),
-                (long) (knee.baseLatency() * SECOND),
-                knee.rate(),
-                knee.utilisation(),
-                knee.lastChange());
+                knee.value(), (long) (knee.baseLatency() * SECOND), knee.rate(), knee.utilisation(), knee.lastChange());
         return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding());
     }
 

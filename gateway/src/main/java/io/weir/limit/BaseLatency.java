@@ -1,8 +1,8 @@
 package io.weir.limit;
 
 /**
- * The latency of a backend while calls do not queue in it: a mean over samples, the newer ones with at least a
- * minimal weight. Seconds. Not thread-safe.
+ * The latency of a backend while calls do not queue in it: a mean over samples, the newer ones with at least
+ * a minimal weight. Seconds. Not thread-safe.
  */
 final class BaseLatency {
 

@@ -4,19 +4,20 @@ import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 
 /**
- * Finds the limit at the knee of a backend: the fewest concurrent calls that keep it busy. By Little's law that
- * is the rate of answers times the latency of a call that does not queue:
+ * Finds the limit at the knee of a backend: the fewest concurrent calls that keep it busy. By Little's law
+ * that is the rate of answers times the latency of a call that does not queue:
  *
  * <pre>
  *   target = 1.15 &middot; rate &middot; min(base, deadline / 2) + &radic;limit
  * </pre>
  *
- * <p>{@code rate} is the rate of answers while the limit is the bottleneck. {@code base} is the latency with at
- * most half of the limit in use: that of calls that found it so, or else of a {@link LatencyProbe}, which halves
- * the limit for a moment. The rules, and the reason for each of them, are in the package's documentation.
+ * <p>{@code rate} is the rate of answers while the limit is the bottleneck. {@code base} is the latency with
+ * at most half of the limit in use: that of calls that found it so, or else of a {@link LatencyProbe}, which
+ * halves the limit for a moment. The rules, and the reason for each of them, are in the package's
+ * documentation.
  *
- * <p>Samples are judged in windows of some latencies, at least 8 samples. Times in seconds. Not thread-safe, and
- * without a clock: {@link AdaptiveLimit} confines it to one thread at a time.
+ * <p>Samples are judged in windows of some latencies, at least 8 samples. Times in seconds. Not thread-safe,
+ * and without a clock: {@link AdaptiveLimit} confines it to one thread at a time.
  */
 final class Knee {
 
@@ -381,7 +382,8 @@ final class Knee {
         } else if (latency < before || asSlow || !base.hasSamples()) {
             base.blend(latency, probe.ends());
         } else {
-            // A queue, though perhaps of other gateways' calls: the base rises only until the limit does not shrink.
+            // A queue, though perhaps of other gateways' calls: the base rises only until the limit does not
+            // shrink.
             base.raise((rate * latency - slack()) / (GAIN * rate));
         }
         if (certain) {

@@ -3,10 +3,10 @@ package io.weir.limit;
 import io.weir.limit.Limit.Evidence;
 
 /**
- * One measurement of the latency at half the limit. First no call is sent until fewer than that are in flight;
- * then the lower limit is held for a while. By Little's law the latency is the mean number of calls in flight
- * divided by the rate of answers: a mean of the answers' latencies would miss the slow calls, which end after the
- * measurement. Times in seconds. Not thread-safe.
+ * One measurement of the latency at half the limit. First no call is sent until fewer than that are in
+ * flight; then the lower limit is held for a while. By Little's law the latency is the mean number of calls
+ * in flight divided by the rate of answers: a mean of the answers' latencies would miss the slow calls, which
+ * end after the measurement. Times in seconds. Not thread-safe.
  */
 final class LatencyProbe {
 
@@ -73,7 +73,8 @@ final class LatencyProbe {
                 timeouts = 0;
                 return false;
             }
-            // A backend that answers nothing drains by time-outs. Longer than that is a defect of the samples.
+            // A backend that answers nothing drains by time-outs. Longer than that is a defect of the
+            // samples.
             return now - startedAt > 2 * deadline && stop();
         }
         callSeconds += inFlight * (now - lastChangeAt);

@@ -1,8 +1,8 @@
 package io.weir.limit;
 
 /**
- * The number of calls that a backend may work on at once: samples of its calls in, a number out. Only calls that
- * hold a permit of the backend's bulkhead are samples.
+ * The number of calls that a backend may work on at once: samples of its calls in, a number out. Only calls
+ * that hold a permit of the backend's bulkhead are samples.
  *
  * <pre>
  *   permit granted ──► mark = started(now, in use) ──► call ──► ended(now, mark, latency, evidence, in use) ──► release
@@ -21,8 +21,8 @@ public interface Limit {
         /** A 503 or 429 with {@code Retry-After}: the backend refuses because it has too much to do. */
         SHED,
         /**
-         * A 503 without {@code Retry-After}, a refused or reset connection: a backend with too much to do if it
-         * came much faster than an answer.
+         * A 503 without {@code Retry-After}, a refused or reset connection: a backend with too much to do if
+         * it came much faster than an answer.
          */
         UNAVAILABLE,
         /** The caller left, was slow, or the gateway itself failed: nothing about the backend. */
@@ -80,9 +80,9 @@ public interface Limit {
      * @param limit the number in force
      * @param baseLatencyNanos the latency of the backend while calls do not queue in it; 0 while unknown
      * @param answersPerSecond the rate of answers while the limit was in use; 0 while unknown
-     * @param utilisation the share of calls that ended while all permits were in use, in the last window; 0 to 1
+     * @param utilisation the share of calls that ended while all permits were in use, in the last window; 0
+     *     to 1
      * @param lastChange why the limit changed last
      */
-    record Beliefs(
-            int limit, long baseLatencyNanos, double answersPerSecond, double utilisation, Change lastChange) {}
+    record Beliefs(int limit, long baseLatencyNanos, double answersPerSecond, double utilisation, Change lastChange) {}
 }

@@ -7,8 +7,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exact limit on concurrent calls, with a bounded queue in front. No method blocks: a waiter is a callback,
- * every decision about a permit is one compare-and-set, and the methods may be called on event loops.
+ * An exact limit on concurrent calls, with a bounded queue in front. No method blocks: a waiter is a
+ * callback, every decision about a permit is one compare-and-set, and the methods may be called on event
+ * loops.
  *
  * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts
  * permits and does not know their holders. It notices a surplus release only if no permit is in use;
@@ -29,12 +30,12 @@ import org.jspecify.annotations.Nullable;
  *                FULL (REFUSE_NEWCOMER), or a waiter is evicted (EVICT_OLDEST)
  * </pre>
  *
- * <p>The order of the queue depends on {@link Overflow}, and within it on the {@linkplain Waiter#priority()
- * priority} and the {@linkplain Waiter#tenant() tenant} of each call; {@link WaitingCalls} describes it. Calls
- * that do not set the two are served in order of arrival.
+ * <p>The order of the queue depends on {@link Overflow}, and within it on the
+ * {@linkplain Waiter#priority() priority} and the {@linkplain Waiter#tenant() tenant} of each call;
+ * {@link WaitingCalls} describes it. Calls that do not set the two are served in order of arrival.
  *
- * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit; it admits no
- * call until enough permits are released.
+ * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit; it admits
+ * no call until enough permits are released.
  *
  * <p>This class stays whole although it has more than 400 lines: one comment proves the protocol between the
  * packed word, the queue and the waiters, and no part of it can be understood apart.
@@ -119,7 +120,9 @@ public final class QueueingBulkhead {
     /** Requests to serve. The thread that raises it from 0 serves. */
     private final AtomicInteger serving = new AtomicInteger();
 
-    /** Promised permits that no waiter has taken yet. Below 0 while a cancelled promise is not yet counted. */
+    /**
+     * Promised permits that no waiter has taken yet. Below 0 while a cancelled promise is not yet counted.
+     */
     private final AtomicInteger promises = new AtomicInteger();
 
     /** Waiters that are counted and not linked yet, last one first. */
@@ -133,10 +136,10 @@ public final class QueueingBulkhead {
         /** The call is refused. The queue is served in order of arrival. */
         REFUSE_NEWCOMER,
         /**
-         * The call is queued, and one waiter is {@linkplain Waiter#evicted() evicted}: of the lowest priority, of
-         * the tenant with the most waiters, the oldest one. From then on that tenant's calls are served newest
-         * first, until none of them waits. The evicted waiter may be the call itself. With a capacity of 0 the
-         * call is refused.
+         * The call is queued, and one waiter is {@linkplain Waiter#evicted() evicted}: of the lowest
+         * priority, of the tenant with the most waiters, the oldest one. From then on that tenant's calls are
+         * served newest first, until none of them waits. The evicted waiter may be the call itself. With a
+         * capacity of 0 the call is refused.
          */
         EVICT_OLDEST
     }
@@ -256,9 +259,9 @@ public final class QueueingBulkhead {
 
     /**
      * Gives a permit back; exactly once for each permit. If calls wait, the next of them receives it: its
-     * {@link Waiter#granted()} runs on this thread before this method returns, or on the thread that serves the
-     * queue at this moment. If this method is called within another {@code granted()}, it runs after that one has
-     * returned.
+     * {@link Waiter#granted()} runs on this thread before this method returns, or on the thread that serves
+     * the queue at this moment. If this method is called within another {@code granted()}, it runs after that
+     * one has returned.
      *
      * @throws IllegalStateException if no permit is in use
      */
@@ -283,8 +286,8 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * Changes both limits at once, while calls are in flight. A higher limit admits waiters. A lower limit revokes
-     * no permit. A smaller queue evicts its surplus if the bulkhead evicts at all.
+     * Changes both limits at once, while calls are in flight. A higher limit admits waiters. A lower limit
+     * revokes no permit. A smaller queue evicts its surplus if the bulkhead evicts at all.
      *
      * @param maxConcurrentCalls the limit on concurrent calls; 1 to {@value #LARGEST}
      * @param queueCapacity the limit on waiters; 0 to {@value #LARGEST}
@@ -460,7 +463,10 @@ public final class QueueingBulkhead {
         return queued(word.get());
     }
 
-    /** For tests: the tenants that have a queue of their own or share one. Read while no other thread is active. */
+    /**
+     * For tests: the tenants that have a queue of their own or share one. Read while no other thread is
+     * active.
+     */
     int queuesOfTenants(Priority priority) {
         return waiting.tenants(priority);
     }
@@ -540,16 +546,16 @@ public final class QueueingBulkhead {
          * Called when a queued waiter receives a permit, which it must {@link QueueingBulkhead#release()
          * release}.
          *
-         * <p>Runs on the thread that serves the queue (one that enters, releases, resizes or leaves), possibly
-         * before {@link QueueingBulkhead#enter} has returned. It must neither block nor throw, and switches to its
-         * own thread itself. An exception goes to the thread's uncaught-exception handler, not to the thread's
-         * caller, and the waiter keeps the permit.
+         * <p>Runs on the thread that serves the queue (one that enters, releases, resizes or leaves),
+         * possibly before {@link QueueingBulkhead#enter} has returned. It must neither block nor throw, and
+         * switches to its own thread itself. An exception goes to the thread's uncaught-exception handler,
+         * not to the thread's caller, and the waiter keeps the permit.
          */
         protected abstract void granted();
 
         /**
-         * Called when a queued waiter has lost its place to another call; it never receives a permit. Runs like
-         * {@link #granted()}, and only with {@link Overflow#EVICT_OLDEST}.
+         * Called when a queued waiter has lost its place to another call; it never receives a permit. Runs
+         * like {@link #granted()}, and only with {@link Overflow#EVICT_OLDEST}.
          */
         protected void evicted() {
             throw new IllegalStateException("evicted (expected: a waiter that handles it)");

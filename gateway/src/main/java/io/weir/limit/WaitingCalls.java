@@ -4,30 +4,28 @@ import io.weir.limit.QueueingBulkhead.Waiter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The waiting calls of one bulkhead, in the order in which they are served and evicted. Not thread-safe: {@link
- * QueueingBulkhead} confines it to one thread at a time.
+ * The waiting calls of one bulkhead, in the order in which they are served and evicted. Not thread-safe:
+ * {@link QueueingBulkhead} confines it to one thread at a time.
  *
  * <p><b>Order of service</b>: the highest priority first, except that one of {@value #RESERVE_ONE_IN} permits
- * goes to the lowest priority that waits, so that it does not starve. Within a priority, the tenants take turns.
- * A tenant's calls are served oldest first until one of them is refused, then newest first until none of them
- * waits: under overload, the calls that are served were served quickly.
+ * goes to the lowest priority that waits, so that it does not starve. Within a priority, the tenants take
+ * turns. A tenant's calls are served oldest first until one of them is refused, then newest first until none
+ * of them waits: under overload, the calls that are served were served quickly.
  *
- * <p><b>Order of eviction</b>: the lowest priority first, except for its reserve of one {@value
- * #RESERVE_ONE_IN}th of the queue (at least one place); within it, the tenant with the most waiting calls; its
- * oldest call.
+ * <p><b>Order of eviction</b>: the lowest priority first, except for its reserve of one
+ * {@value #RESERVE_ONE_IN}th of the queue (at least one place); within it, the tenant with the most waiting
+ * calls; its oldest call.
  *
- * <p>Adding, serving and removing a call take constant time, plus time logarithmic in the number of tenants that
- * wait in its priority.
+ * <p>Adding, serving and removing a call take constant time, plus time logarithmic in the number of tenants
+ * that wait in its priority.
  */
 final class WaitingCalls {
 
     /** One of so many permits, and of so many places in the queue, is for the lowest priority. */
     static final int RESERVE_ONE_IN = 50;
 
-    private static final Priority[] PRIORITIES = Priority.values();
-
-    /** Null while no call of that priority has waited yet. */
-    private final @Nullable TenantQueues[] queues = new @Nullable TenantQueues[PRIORITIES.length];
+    /** By rank, the highest first. Null while no call of that priority has waited yet. */
+    private final @Nullable TenantQueues[] queues = new @Nullable TenantQueues[3];
 
     private int size;
     /** Permits that went to a higher priority while a lower one waited. */
@@ -37,13 +35,21 @@ final class WaitingCalls {
         return size;
     }
 
+    private static int rank(Priority priority) {
+        return switch (priority) {
+            case CRITICAL -> 0;
+            case NORMAL -> 1;
+            case SHEDDABLE -> 2;
+        };
+    }
+
     int tenants(Priority priority) {
-        TenantQueues queue = queues[priority.ordinal()];
+        TenantQueues queue = queues[rank(priority)];
         return queue == null ? 0 : queue.count();
     }
 
     void add(Waiter waiter) {
-        int rank = waiter.priority().ordinal();
+        int rank = rank(waiter.priority());
         TenantQueues queue = queues[rank];
         if (queue == null) {
             queue = new TenantQueues();

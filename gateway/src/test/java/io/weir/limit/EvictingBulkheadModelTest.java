@@ -76,8 +76,8 @@ class EvictingBulkheadModelTest {
         @Nullable
         ModelQueue queueOf(Caller caller) {
             return queues.stream()
-                    .filter(queue -> queue.priority == caller.priority && String.valueOf(queue.tenant)
-                            .equals(String.valueOf(caller.tenant)))
+                    .filter(queue -> queue.priority == caller.priority
+                            && String.valueOf(queue.tenant).equals(String.valueOf(caller.tenant)))
                     .findFirst()
                     .orElse(null);
         }
@@ -97,16 +97,24 @@ class EvictingBulkheadModelTest {
 
         void grantWaiters() {
             while (inUse < limit && !queues.isEmpty()) {
-                Priority highest = queues.stream().map(queue -> queue.priority).min(Comparator.naturalOrder()).get();
-                Priority lowest = queues.stream().map(queue -> queue.priority).max(Comparator.naturalOrder()).get();
+                Priority highest = queues.stream()
+                        .map(queue -> queue.priority)
+                        .min(Comparator.naturalOrder())
+                        .get();
+                Priority lowest = queues.stream()
+                        .map(queue -> queue.priority)
+                        .max(Comparator.naturalOrder())
+                        .get();
                 Priority chosen = highest;
                 if (highest != lowest && ++passedOver == WaitingCalls.RESERVE_ONE_IN) {
                     passedOver = 0;
                     chosen = lowest;
                 }
                 Priority served = chosen;
-                ModelQueue queue =
-                        queues.stream().filter(each -> each.priority == served).findFirst().get();
+                ModelQueue queue = queues.stream()
+                        .filter(each -> each.priority == served)
+                        .findFirst()
+                        .get();
                 Caller next = queue.newestFirst ? queue.calls.getLast() : queue.calls.getFirst();
                 // Its turn is over, also if it has no other call.
                 queues.remove(queue);
@@ -129,7 +137,10 @@ class EvictingBulkheadModelTest {
                 }
             }
             if (lowest == null) {
-                lowest = queues.stream().map(queue -> queue.priority).max(Comparator.naturalOrder()).get();
+                lowest = queues.stream()
+                        .map(queue -> queue.priority)
+                        .max(Comparator.naturalOrder())
+                        .get();
             }
             Priority evicted = lowest;
             int longest = queues.stream()
@@ -238,12 +249,13 @@ class EvictingBulkheadModelTest {
                     model.inUse += free ? 1 : 0;
                     compare(bulkhead.tryAcquire(), free);
                 }
-                case 1, 2, 3, 4 -> enter(new Caller(
-                        number,
-                        random.nextInt(4) == 0,
-                        Priority.values()[random.nextInt(3)],
-                        tenants == 0 ? null : "t" + random.nextInt(tenants),
-                        this));
+                case 1, 2, 3, 4 ->
+                    enter(new Caller(
+                            number,
+                            random.nextInt(4) == 0,
+                            Priority.values()[random.nextInt(3)],
+                            tenants == 0 ? null : "t" + random.nextInt(tenants),
+                            this));
                 case 5, 6 -> release();
                 case 7 -> leave();
                 default -> resize(1 + random.nextInt(4), random.nextInt(9));

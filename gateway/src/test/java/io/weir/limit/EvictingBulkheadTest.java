@@ -233,8 +233,7 @@ class EvictingBulkheadTest {
         return enter(bulkhead, Priority.NORMAL, null, names);
     }
 
-    private List<Entry> enter(
-            QueueingBulkhead bulkhead, Priority priority, @Nullable String tenant, String... names) {
+    private List<Entry> enter(QueueingBulkhead bulkhead, Priority priority, @Nullable String tenant, String... names) {
         List<Entry> entries = new ArrayList<>();
         for (String name : names) {
             entries.add(bulkhead.enter(new Call(name, priority, tenant)));

@@ -12,9 +12,9 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What the adaptive limit and the queue are judged by, beside the grid: overload, changes of the backend, calm
- * traffic, retries, several gateways, priorities, tenants. Each case has a figure, of which it wants at least or at
- * most so much, as the median of some runs.
+ * What the adaptive limit and the queue are judged by, beside the grid: overload, changes of the backend,
+ * calm traffic, retries, several gateways, priorities, tenants. Each case has a figure, of which it wants at
+ * least or at most so much, as the median of some runs.
  */
 final class LimitCases {
 
@@ -24,7 +24,8 @@ final class LimitCases {
     /**
      * One figure of one simulation.
      *
-     * @param bound asserted; below {@code wanted} (or above it, if {@code atMost}) where the simulation misses it
+     * @param bound asserted; below {@code wanted} (or above it, if {@code atMost}) where the simulation
+     *     misses it
      * @param heavy whether it takes more than a second or two, and is left to the full grid
      */
     record Case(
@@ -38,7 +39,8 @@ final class LimitCases {
 
         double median(List<Long> seeds) {
             double[] figures = seeds.stream()
-                    .mapToDouble(seed -> figure.applyAsDouble(setup.get().seed(seed).run()))
+                    .mapToDouble(
+                            seed -> figure.applyAsDouble(setup.get().seed(seed).run()))
                     .sorted()
                     .toArray();
             return figures[figures.length / 2];
@@ -77,11 +79,18 @@ final class LimitCases {
                 overload(1, .02, .75, .75),
                 overload(4, .2, .75, .75),
                 heavy(overload(40, .02, .90, .90)),
-                atMost("10 x 50 ms overload: p99 of answers, ms", overloaded(10, .05), 150, 200, s -> 1e3
-                        * s.results.get(1).percentile(.99)),
-                atLeast("10 x 50 ms after the overload: answered", overloaded(10, .05), .995, .995, s -> s.results
-                        .get(2)
-                        .answeredShare()),
+                atMost(
+                        "10 x 50 ms overload: p99 of answers, ms",
+                        overloaded(10, .05),
+                        150,
+                        200,
+                        s -> 1e3 * s.results.get(1).percentile(.99)),
+                atLeast(
+                        "10 x 50 ms after the overload: answered",
+                        overloaded(10, .05),
+                        .995,
+                        .995,
+                        s -> s.results.get(2).answeredShare()),
                 atMost("10 x 50 ms calm: refused", overloaded(10, .05), .005, .005, LimitCases::refusedInCalm),
                 atMost("4 x 200 ms calm: refused", overloaded(4, .2), .005, .03, LimitCases::refusedInCalm),
                 atLeast("workers halved for 20 s", halved(150), .97, .97, s -> goodput(s, 1, 100)),
@@ -90,10 +99,12 @@ final class LimitCases {
                 atLeast("latency x 4, 150/s: from 4 s on", slower(150), .98, .98, s -> answered(s, 2, 2)),
                 atLeast("latency x 4, 250/s: over 20 s", slower(250), .90, .90, s -> answered(s, 1, 2)),
                 atLeast("latency x 4, 250/s: from 4 s on", slower(250), .98, .98, s -> answered(s, 2, 2)),
-                atMost("hang of 15 s: mean limit, times that before", hang(), 1, 1, s -> s.results
-                                .get(1)
-                                .meanLimit()
-                        / s.results.get(0).meanLimit()),
+                atMost(
+                        "hang of 15 s: mean limit, times that before",
+                        hang(),
+                        1,
+                        1,
+                        s -> s.results.get(1).meanLimit() / s.results.get(0).meanLimit()),
                 atLeast("hang of 15 s: from 2 s after the heal on", hang(), .985, .985, s -> answered(s, 3, 3)),
                 atLeast("hang of 15 s: from the heal on", hang(), .985, .95, s -> answered(s, 2, 3)),
                 atMost("calm, 2/s: refused", constant(4, 2, 1, 60), 0, 0, s -> refused(s, 0)),
@@ -101,7 +112,12 @@ final class LimitCases {
                 atMost("ramp x 20 at 50 ms: refused", ramp(64, .05), 0, 0, LimitCases::refusedInRamp),
                 atMost("ramp x 20 at 200 ms: refused", ramp(300, .2), .05, .06, LimitCases::refusedInRamp),
                 atLeast("callers retry three times: overload", retries(), .9, .9, s -> goodput(s, 1, 200)),
-                atLeast("callers retry three times: from 5 s after it on", retries(), .995, .99, s -> answered(s, 3, 3)),
+                atLeast(
+                        "callers retry three times: from 5 s after it on",
+                        retries(),
+                        .995,
+                        .99,
+                        s -> answered(s, 3, 3)),
                 atLeast("four gateways: overload", four(10, .05, 0), .95, .95, s -> goodput(s, 1, 200)),
                 atMost("four gateways: most over least", four(10, .05, 0), 2, 2, LimitCases::mostOverLeast),
                 atLeast("four gateways, clocks 200 ms apart", four(10, .05, .2), .9, .9, s -> goodput(s, 1, 200)),
@@ -111,37 +127,36 @@ final class LimitCases {
                         2,
                         5,
                         LimitCases::mostOverLeast)),
-                atLeast("priorities: critical answered", priorities(false), .999, .999, s -> s.byPriority
-                        .get(0)
-                        .get(1)
-                        .answeredShare()),
-                atLeast("priorities: sheddable, share of the capacity", priorities(false), .01, .01, s -> s.byPriority
-                                .get(2)
-                                .get(1)
-                                .answered
-                        / (200. * 30)),
-                atLeast("priorities: all classes, share of the capacity", priorities(false), .98, .98, s -> goodput(
-                        s, 1, 200)),
+                atLeast(
+                        "priorities: critical answered",
+                        priorities(false),
+                        .999,
+                        .999,
+                        s -> s.byPriority.get(0).get(1).answeredShare()),
+                atLeast(
+                        "priorities: sheddable, share of the capacity",
+                        priorities(false),
+                        .01,
+                        .01,
+                        s -> s.byPriority.get(2).get(1).answered / (200. * 30)),
+                atLeast(
+                        "priorities: all classes, share of the capacity",
+                        priorities(false),
+                        .98,
+                        .98,
+                        s -> goodput(s, 1, 200)),
                 atLeast("no priorities: share of the capacity", priorities(true), .98, .98, s -> goodput(s, 1, 200)),
                 atLeast("tenants of 3 % beside one of 91 %: answered", tenants(), .98, .98, LimitCases::smallTenants),
                 atLeast("tenants: share of the capacity", tenants(), .98, .98, s -> goodput(s, 1, 200)));
     }
 
     private static Case atLeast(
-            String name,
-            Supplier<Setup> setup,
-            double wanted,
-            double bound,
-            ToDoubleFunction<LimitSimulation> figure) {
+            String name, Supplier<Setup> setup, double wanted, double bound, ToDoubleFunction<LimitSimulation> figure) {
         return new Case(name, setup, figure, false, wanted, bound, false);
     }
 
     private static Case atMost(
-            String name,
-            Supplier<Setup> setup,
-            double wanted,
-            double bound,
-            ToDoubleFunction<LimitSimulation> figure) {
+            String name, Supplier<Setup> setup, double wanted, double bound, ToDoubleFunction<LimitSimulation> figure) {
         return new Case(name, setup, figure, true, wanted, bound, false);
     }
 
@@ -175,8 +190,7 @@ final class LimitCases {
     private static Supplier<Setup> halved(double rate) {
         return () -> fifo(10, .05)
                 .phases(new Phase(6, rate), new Phase(20, rate), new Phase(12, rate))
-                .events(
-                        new Event(6, LimitSimulation.workers(5)), new Event(26, LimitSimulation.workers(10)));
+                .events(new Event(6, LimitSimulation.workers(5)), new Event(26, LimitSimulation.workers(10)));
     }
 
     private static Supplier<Setup> slower(double rate) {
@@ -200,13 +214,13 @@ final class LimitCases {
     }
 
     private static Supplier<Setup> ramp(int workers, double service) {
-        return () -> fifo(workers, service)
-                .phases(new Phase(6, 50), new Phase(1, 1000, true), new Phase(10, 1000));
+        return () -> fifo(workers, service).phases(new Phase(6, 50), new Phase(1, 1000, true), new Phase(10, 1000));
     }
 
     private static Supplier<Setup> retries() {
         return () -> {
-            Setup setup = overloaded(10, .05).get()
+            Setup setup = overloaded(10, .05)
+                    .get()
                     .phases(new Phase(6, 150), new Phase(15, 800), new Phase(5, 150), new Phase(10, 150));
             setup.retries = 3;
             return setup;

@@ -8,7 +8,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The cases beside the grid, in virtual time: three runs each; five, and the heavy cases, with the full grid. */
+/**
+ * The cases beside the grid, in virtual time: three runs each; five, and the heavy cases, with the full grid.
+ */
 class LimitCasesTest {
 
     static Stream<Case> cases() {

@@ -11,9 +11,9 @@ import java.util.Locale;
 import java.util.TreeSet;
 
 /**
- * The adaptive limit against the best fixed one, over kinds of backends: 6 s at 0.75 times the capacity, 15 s at 4
- * times, 12 s at 0.75 times; shorter in proportion above 3000 calls/s, down to a tenth. The best fixed limit is the
- * best of 1, 1.2, 1.5 and 2 calls for each worker, with the same queue.
+ * The adaptive limit against the best fixed one, over kinds of backends: 6 s at 0.75 times the capacity, 15 s
+ * at 4 times, 12 s at 0.75 times; shorter in proportion above 3000 calls/s, down to a tenth. The best fixed
+ * limit is the best of 1, 1.2, 1.5 and 2 calls for each worker, with the same queue.
  */
 final class LimitGrid {
 
@@ -52,7 +52,8 @@ final class LimitGrid {
      *
      * @param overload goodput in the overload
      * @param after answers to the calls after the overload
-     * @param calmRefused the share of the calls refused before and after the overload, less that of the fixed limit
+     * @param calmRefused the share of the calls refused before and after the overload, less that of the fixed
+     *     limit
      * @param latency the backend's latency in the overload
      * @param meanLimit the limit's mean in the overload
      * @param bestFixed the best fixed limit
@@ -68,7 +69,9 @@ final class LimitGrid {
 
     private LimitGrid() {}
 
-    /** Whether the whole grid runs: {@code -Dgrid=full}, or {@code -Dgrid=write}, which also writes the page. */
+    /**
+     * Whether the whole grid runs: {@code -Dgrid=full}, or {@code -Dgrid=write}, which also writes the page.
+     */
     static boolean isFull() {
         return System.getProperty("grid") != null;
     }
@@ -123,7 +126,8 @@ final class LimitGrid {
                 goodput(adaptive) / Math.max(1, goodput(best)),
                 (double) adaptive.results.get(2).answered / Math.max(1, best.results.get(2).answered),
                 calmRefused(adaptive) - calmRefused(best),
-                adaptive.results.get(1).meanBackendLatency() / best.results.get(1).meanBackendLatency(),
+                adaptive.results.get(1).meanBackendLatency()
+                        / best.results.get(1).meanBackendLatency(),
                 adaptive.results.get(1).meanLimit(),
                 bestFixed);
     }
@@ -142,23 +146,30 @@ final class LimitGrid {
     /** A line for each group of cells. */
     static String summary(List<Row> rows) {
         StringBuilder text = new StringBuilder();
-        text.append("| cells | number | overload: mean | worst | after: mean | worst | refused when calm | latency |\n");
+        text.append(
+                "| cells | number | overload: mean | worst | after: mean | worst | refused when calm | latency |\n");
         text.append("|---|---|---|---|---|---|---|---|\n");
-        text.append(line("at least 10 workers, no collapse", rows.stream()
-                .filter(row -> row.cell.isAsserted())
-                .toList()));
+        text.append(line(
+                "at least 10 workers, no collapse",
+                rows.stream().filter(row -> row.cell.isAsserted()).toList()));
         for (Kind kind : Kind.values()) {
-            text.append(line("at least 10 workers, " + name(kind), rows.stream()
-                    .filter(row -> row.cell.workers >= 10 && row.cell.kind == kind)
-                    .toList()));
+            text.append(line(
+                    "at least 10 workers, " + name(kind),
+                    rows.stream()
+                            .filter(row -> row.cell.workers >= 10 && row.cell.kind == kind)
+                            .toList()));
         }
         for (int workers : new int[] {1, 4}) {
-            text.append(line(workers + (workers == 1 ? " worker" : " workers") + ", no collapse", rows.stream()
-                    .filter(row -> row.cell.workers == workers && row.cell.kind != Kind.COLLAPSE)
-                    .toList()));
-            text.append(line(workers + (workers == 1 ? " worker" : " workers") + ", collapse", rows.stream()
-                    .filter(row -> row.cell.workers == workers && row.cell.kind == Kind.COLLAPSE)
-                    .toList()));
+            text.append(line(
+                    workers + (workers == 1 ? " worker" : " workers") + ", no collapse",
+                    rows.stream()
+                            .filter(row -> row.cell.workers == workers && row.cell.kind != Kind.COLLAPSE)
+                            .toList()));
+            text.append(line(
+                    workers + (workers == 1 ? " worker" : " workers") + ", collapse",
+                    rows.stream()
+                            .filter(row -> row.cell.workers == workers && row.cell.kind == Kind.COLLAPSE)
+                            .toList()));
         }
         return text.toString();
     }
@@ -177,7 +188,11 @@ final class LimitGrid {
                 rows.stream().mapToDouble(Row::after).average().orElse(0),
                 rows.stream().mapToDouble(Row::after).min().orElse(0),
                 100 * rows.stream().mapToDouble(Row::calmRefused).average().orElse(0),
-                rows.stream().mapToDouble(Row::latency).filter(Double::isFinite).average().orElse(0));
+                rows.stream()
+                        .mapToDouble(Row::latency)
+                        .filter(Double::isFinite)
+                        .average()
+                        .orElse(0));
     }
 
     /** A table of all cells of one kind. */
@@ -192,11 +207,14 @@ final class LimitGrid {
             if (row.cell.kind == kind) {
                 String name = "%d x %.0f ms".formatted(row.cell.workers, 1e3 * row.cell.service);
                 if (!name.equals(last)) {
-                    text.append(last.isEmpty() ? "" : "\n").append("| ").append(name).append(" |");
+                    text.append(last.isEmpty() ? "" : "\n")
+                            .append("| ")
+                            .append(name)
+                            .append(" |");
                     last = name;
                 }
-                text.append(String.format(
-                        Locale.ROOT, " %.2f (%.0f / %d) |", row.overload, row.meanLimit, row.bestFixed));
+                text.append(
+                        String.format(Locale.ROOT, " %.2f (%.0f / %d) |", row.overload, row.meanLimit, row.bestFixed));
             }
         }
         return text.append('\n').toString();

@@ -12,8 +12,9 @@ import java.util.Locale;
 import org.junit.jupiter.api.Test;
 
 /**
- * The real limit and the real queue against the best fixed limit, in virtual time. A part of the grid by default;
- * all of it, for some minutes, with {@code -Dgrid=full}; with {@code -Dgrid=write} the page is written too.
+ * The real limit and the real queue against the best fixed limit, in virtual time. A part of the grid by
+ * default; all of it, for some minutes, with {@code -Dgrid=full}; with {@code -Dgrid=write} the page is
+ * written too.
  */
 class LimitGridTest {
 
@@ -28,7 +29,8 @@ class LimitGridTest {
         if (LimitGrid.isWritten()) {
             Files.writeString(PAGE, page(rows));
         }
-        List<Row> asserted = rows.stream().filter(row -> row.cell().isAsserted()).toList();
+        List<Row> asserted =
+                rows.stream().filter(row -> row.cell().isAsserted()).toList();
         assertThat(asserted).hasSizeGreaterThan(20);
         assertThat(asserted.stream().mapToDouble(Row::overload).average().orElse(0))
                 .isGreaterThanOrEqualTo(.95);

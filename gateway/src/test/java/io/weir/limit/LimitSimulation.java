@@ -15,9 +15,10 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gateways in front of one backend, in virtual time: the real {@link Limit} and the real {@link QueueingBulkhead},
- * callers and a backend that are simulated. Callers arrive at random (exponential intervals). A call whose deadline
- * passes is answered by the gateway; the backend goes on with it, the worst case. Times in seconds.
+ * Gateways in front of one backend, in virtual time: the real {@link Limit} and the real
+ * {@link QueueingBulkhead}, callers and a backend that are simulated. Callers arrive at random (exponential
+ * intervals). A call whose deadline passes is answered by the gateway; the backend goes on with it, the worst
+ * case. Times in seconds.
  */
 final class LimitSimulation {
 
@@ -157,6 +158,7 @@ final class LimitSimulation {
         int answered;
         /** Answered in time, by the phase in which the answer came. */
         int goodput;
+
         int refused;
         int timedOut;
         int failed;
@@ -249,7 +251,9 @@ final class LimitSimulation {
             bulkhead.resize(limit.value(), capacity());
         }
 
-        /** A fixed limit has the queue of the simulation's best fixed limit: as long as can be served in time. */
+        /**
+         * A fixed limit has the queue of the simulation's best fixed limit: as long as can be served in time.
+         */
         private int capacity() {
             return limit instanceof AdaptiveLimit adaptive
                     ? adaptive.queueCapacity()
@@ -456,8 +460,7 @@ final class LimitSimulation {
                 }
             }
             case CHANGE -> change(setup.events.get(next.number));
-            case RETRY -> arrive(new Call(
-                    call.gateway, call.attempt + 1, call.priority, call.tenant, call.phase));
+            case RETRY -> arrive(new Call(call.gateway, call.attempt + 1, call.priority, call.tenant, call.phase));
         }
     }
 
@@ -495,7 +498,9 @@ final class LimitSimulation {
         change.accept(results.get(call.phase));
         change.accept(call.gateway.results.get(call.phase));
         if (!byPriority.isEmpty()) {
-            change.accept(byPriority.get(call.priority.ordinal()).get(call.phase));
+            change.accept(byPriority
+                    .get(List.of(Priority.values()).indexOf(call.priority))
+                    .get(call.phase));
         }
         if (!byTenant.isEmpty()) {
             change.accept(byTenant.get(call.tenant).get(call.phase));
