@@ -83,7 +83,7 @@ final class LimitCases {
                         "10 x 50 ms overload: p99 of answers, ms",
                         overloaded(10, .05),
                         150,
-                        200,
+                        300,
                         s -> 1e3 * s.results.get(1).percentile(.99)),
                 atLeast(
                         "10 x 50 ms after the overload: answered",
