@@ -18,6 +18,9 @@ import io.weir.limit.Limit.Evidence;
  *
  * <p>Samples are judged in windows of some latencies, at least 8 samples. Times in seconds. Not thread-safe,
  * and without a clock: {@link AdaptiveLimit} confines it to one thread at a time.
+ *
+ * <p>This class stays whole although it has more than 400 lines: its rules share one state, and each of them
+ * is read together with the others.
  */
 final class Knee {
 

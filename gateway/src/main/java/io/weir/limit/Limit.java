@@ -5,7 +5,8 @@ package io.weir.limit;
  * that hold a permit of the backend's bulkhead are samples.
  *
  * <pre>
- *   permit granted ──► mark = started(now, in use) ──► call ──► ended(now, mark, latency, evidence, in use) ──► release
+ *   permit granted ──► mark = started(now, inUse) ──► call
+ *                  ──► ended(now, mark, latency, evidence, inUse) ──► release
  * </pre>
  *
  * <p>Thread-safe; no method blocks. Times are readings of one monotonic clock, in nanoseconds.

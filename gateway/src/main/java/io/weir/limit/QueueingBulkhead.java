@@ -41,19 +41,20 @@ import org.jspecify.annotations.Nullable;
  * packed word, the queue and the waiters, and no part of it can be understood apart.
  */
 // Concurrency: `word` packs the number of waiters, the permits in use and the revision of the limits. Every
-// decision about a permit or a place (granted, queued, full, handed on, resized) is one CAS on it (FULL is one
-// read), and is linearizable there. Invariant after every CAS: waiters exist only while inUse >=
+// decision about a permit or a place (granted, queued, full, handed on, resized) is one CAS on it (FULL is
+// one read), and is linearizable there. Invariant after every CAS: waiters exist only while inUse >=
 // maxConcurrentCalls.
 //
 // `waiting` only finds the waiter of a permit that the word has promised. It is confined to the thread that
-// serves: `serving` counts requests to serve, the thread that raises it from 0 serves all requests until it is 0
-// again, and all others go on at once. Arriving and leaving waiters reach the serving thread by two Treiber
-// stacks, which it takes whole; promised permits by a counter. A serving thread takes the leavers before the
-// arrivals, so an arrival that was pushed before its leaver is always linked by the time the leaver is looked at.
+// serves: `serving` counts requests to serve, the thread that raises it from 0 serves all requests until it
+// is 0 again, and all others go on at once. Arriving and leaving waiters reach the serving thread by two
+// Treiber stacks, which it takes whole; promised permits by a counter. A serving thread takes the leavers
+// before the arrivals, so an arrival that was pushed before its leaver is always linked by the time the
+// leaver is looked at.
 //
-// The word can be ahead of the queue, on both sides. Let `promises` be the permits that were promised by a CAS on
-// the word and that no waiter has taken, and `unresolved` the waiters that the word has counted and that were
-// neither granted a permit nor taken back:
+// The word can be ahead of the queue, on both sides. Let `promises` be the permits that were promised by a
+// CAS on the word and that no waiter has taken, and `unresolved` the waiters that the word has counted and
+// that were neither granted a permit nor taken back:
 //
 //     queued + promises = unresolved                                                              (1)
 //
@@ -75,24 +76,25 @@ import org.jspecify.annotations.Nullable;
 //                                                                   left without a promise, so one promise
 //                                                                   is cancelled
 //
-//   A waiter that leaves or is evicted is taken back exactly once: when the serving thread unlinks it, or finds on
-//   its arrival that it has left. Taking back is one CAS: a waiter less if queued > 0, else by (1) a promise is
-//   surplus, so a permit in use less. The releasing thread may not have counted that promise yet; the counter is
-//   -1 until it has.
+//   A waiter that leaves or is evicted is taken back exactly once: when the serving thread unlinks it, or
+//   finds on its arrival that it has left. Taking back is one CAS: a waiter less if queued > 0, else by (1) a
+//   promise is surplus, so a permit in use less. The releasing thread may not have counted that promise yet;
+//   the counter is -1 until it has.
 //
-// A permit reaches a waiter by the CAS WAITING -> GRANTED, which competes with leave()'s WAITING -> LEFT and with
-// WAITING -> EVICTED: exactly one of them succeeds. So by (1), while no call is under way `queued` is the length
-// of the queue, and every waiter waits for a permit that is really in use.
+// A permit reaches a waiter by the CAS WAITING -> GRANTED, which competes with leave()'s WAITING -> LEFT and
+// with WAITING -> EVICTED: exactly one of them succeeds. So by (1), while no call is under way `queued` is
+// the length of the queue, and every waiter waits for a permit that is really in use.
 //
 // The limits are beside the word, which contains their revision. A resize publishes the new limits, then
 // moves the word to their revision and, in the same CAS, promises the new permits to waiters. Any other
 // thread that finds the two apart does that for it, so no thread waits for a suspended resize. The revision
 // has 23 bits: a CAS that is delayed by exactly 2^23 resizes could mistake old limits for new ones.
 //
-// Benign: two calls that enter at once are queued in the order in which they are pushed, not in which they are
-// counted. A promise whose waiter has left counts as in use until the serving thread looks at it. While the
-// serving thread is suspended, waiters get no permit (new calls do, where no call waits), and with EVICT_OLDEST
-// the queue may exceed its capacity, by at most MAX_SURPLUS; a release in that time comes before the evictions.
+// Benign: two calls that enter at once are queued in the order in which they are pushed, not in which they
+// are counted. A promise whose waiter has left counts as in use until the serving thread looks at it. While
+// the serving thread is suspended, waiters get no permit (new calls do, where no call waits), and with
+// EVICT_OLDEST the queue may exceed its capacity, by at most MAX_SURPLUS; a release in that time comes before
+// the evictions.
 public final class QueueingBulkhead {
 
     /** The largest value of either limit. The packed word cannot count more. */

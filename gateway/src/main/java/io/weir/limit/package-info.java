@@ -27,7 +27,8 @@
  *
  * <p>With {@code EVICT_OLDEST} a queue is first-in-first-out until one of its calls is refused (evicted, or
  * expired), then newest first until it is empty: under a standing overload a first-in-first-out queue serves
- * only calls that have waited as long as is allowed. In simulation (10 workers of 50 ms, 4 times the capacity, adaptive
+ * only calls that have waited as long as is allowed. In simulation
+ * (10 workers of 50 ms, 4 times the capacity, adaptive
  * limit, three runs) the 99th percentile of the answers falls from 496 to 498 ms to 127 to 280 ms, and the
  * median from 458 to 482 ms to 70 to 97 ms.
  *

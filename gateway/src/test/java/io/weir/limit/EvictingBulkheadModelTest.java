@@ -8,6 +8,7 @@ import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -83,7 +84,7 @@ class EvictingBulkheadModelTest {
         }
 
         void remove(Caller caller) {
-            ModelQueue own = queueOf(caller);
+            ModelQueue own = Objects.requireNonNull(queueOf(caller));
             own.calls.remove(caller);
             if (own.calls.isEmpty()) {
                 queues.remove(own);
@@ -234,7 +235,7 @@ class EvictingBulkheadModelTest {
         private void evict() {
             for (Caller caller : evicted) {
                 assertThat(model.candidates()).as(() -> history.toString()).contains(caller);
-                model.queueOf(caller).newestFirst = true;
+                Objects.requireNonNull(model.queueOf(caller)).newestFirst = true;
                 model.remove(caller);
             }
             evicted.clear();
@@ -297,7 +298,7 @@ class EvictingBulkheadModelTest {
                 compare(expires ? caller.expire() : caller.leave(), !wasGranted);
                 if (waits) {
                     if (expires) {
-                        model.queueOf(caller).newestFirst = true;
+                        Objects.requireNonNull(model.queueOf(caller)).newestFirst = true;
                     }
                     model.remove(caller);
                 }

@@ -8,6 +8,7 @@ import io.weir.limit.LimitSimulation.Setup;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.TreeSet;
 
 /**
@@ -120,14 +121,15 @@ final class LimitGrid {
                 bestFixed = candidate;
             }
         }
+        LimitSimulation oracle = Objects.requireNonNull(best);
         LimitSimulation adaptive = cell.setup().limit(LimitCases.adaptive()).run();
         return new Row(
                 cell,
-                goodput(adaptive) / Math.max(1, goodput(best)),
-                (double) adaptive.results.get(2).answered / Math.max(1, best.results.get(2).answered),
-                calmRefused(adaptive) - calmRefused(best),
+                goodput(adaptive) / Math.max(1, goodput(oracle)),
+                (double) adaptive.results.get(2).answered / Math.max(1, oracle.results.get(2).answered),
+                calmRefused(adaptive) - calmRefused(oracle),
                 adaptive.results.get(1).meanBackendLatency()
-                        / best.results.get(1).meanBackendLatency(),
+                        / oracle.results.get(1).meanBackendLatency(),
                 adaptive.results.get(1).meanLimit(),
                 bestFixed);
     }

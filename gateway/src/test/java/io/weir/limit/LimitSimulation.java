@@ -8,6 +8,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
@@ -230,6 +231,10 @@ final class LimitSimulation {
             this.call = call;
         }
 
+        Call requireCall() {
+            return Objects.requireNonNull(call);
+        }
+
         @Override
         public int compareTo(Scheduled other) {
             int byTime = Double.compare(at, other.at);
@@ -431,7 +436,6 @@ final class LimitSimulation {
     }
 
     private void take(Scheduled next) {
-        Call call = next.call;
         switch (next.step) {
             case ARRIVAL -> {
                 if (next.number == 0) {
@@ -441,26 +445,30 @@ final class LimitSimulation {
                 }
                 scheduleArrival();
             }
-            case ANSWER -> end(call, Evidence.ANSWERED);
+            case ANSWER -> end(next.requireCall(), Evidence.ANSWERED);
             case REFUSAL_OF_BACKEND -> {
                 inBackend--;
-                end(call, Evidence.UNAVAILABLE);
+                end(next.requireCall(), Evidence.UNAVAILABLE);
             }
-            case DEADLINE -> end(call, Evidence.TIMED_OUT);
+            case DEADLINE -> end(next.requireCall(), Evidence.TIMED_OUT);
             case EXPIRY -> {
+                Call call = next.requireCall();
                 if (call.waits && call.expire()) {
                     call.waits = false;
                     refuse(call);
                 }
             }
-            case SERVED -> served(call);
+            case SERVED -> served(next.requireCall());
             case SHARED_SERVED -> {
                 if (next.number == sharedVersion) {
                     sharedServed();
                 }
             }
             case CHANGE -> change(setup.events.get(next.number));
-            case RETRY -> arrive(new Call(call.gateway, call.attempt + 1, call.priority, call.tenant, call.phase));
+            case RETRY -> {
+                Call call = next.requireCall();
+                arrive(new Call(call.gateway, call.attempt + 1, call.priority, call.tenant, call.phase));
+            }
         }
     }
 
