@@ -254,7 +254,7 @@ class EvictingBulkheadModelTest {
                     enter(new Caller(
                             number,
                             random.nextInt(4) == 0,
-                            Priority.values()[random.nextInt(3)],
+                            List.of(Priority.values()).get(random.nextInt(3)),
                             tenants == 0 ? null : "t" + random.nextInt(tenants),
                             this));
                 case 5, 6 -> release();

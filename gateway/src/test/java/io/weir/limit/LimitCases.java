@@ -101,20 +101,25 @@ final class LimitCases {
                 atLeast("latency x 4, 250/s: from 4 s on", slower(250), .98, .98, s -> answered(s, 2, 2)),
                 atMost(
                         "hang of 15 s: mean limit, times that before",
-                        hang(),
+                        LimitCases::hang,
                         1,
                         1,
                         s -> s.results.get(1).meanLimit() / s.results.get(0).meanLimit()),
-                atLeast("hang of 15 s: from 2 s after the heal on", hang(), .985, .985, s -> answered(s, 3, 3)),
-                atLeast("hang of 15 s: from the heal on", hang(), .985, .95, s -> answered(s, 2, 3)),
+                atLeast(
+                        "hang of 15 s: from 2 s after the heal on",
+                        LimitCases::hang,
+                        .985,
+                        .985,
+                        s -> answered(s, 3, 3)),
+                atLeast("hang of 15 s: from the heal on", LimitCases::hang, .985, .95, s -> answered(s, 2, 3)),
                 atMost("calm, 2/s: refused", constant(4, 2, 1, 60), 0, 0, s -> refused(s, 0)),
                 atMost("calm, bursts of 10, 50/s: refused", constant(10, 50, 10, 30), 0, 0, s -> refused(s, 0)),
                 atMost("ramp x 20 at 50 ms: refused", ramp(64, .05), 0, 0, LimitCases::refusedInRamp),
                 atMost("ramp x 20 at 200 ms: refused", ramp(300, .2), .05, .06, LimitCases::refusedInRamp),
-                atLeast("callers retry three times: overload", retries(), .9, .9, s -> goodput(s, 1, 200)),
+                atLeast("callers retry three times: overload", LimitCases::retries, .9, .9, s -> goodput(s, 1, 200)),
                 atLeast(
                         "callers retry three times: from 5 s after it on",
-                        retries(),
+                        LimitCases::retries,
                         .995,
                         .99,
                         s -> answered(s, 3, 3)),
@@ -146,8 +151,10 @@ final class LimitCases {
                         .98,
                         s -> goodput(s, 1, 200)),
                 atLeast("no priorities: share of the capacity", priorities(true), .98, .98, s -> goodput(s, 1, 200)),
-                atLeast("tenants of 3 % beside one of 91 %: answered", tenants(), .98, .98, LimitCases::smallTenants),
-                atLeast("tenants: share of the capacity", tenants(), .98, .98, s -> goodput(s, 1, 200)));
+                atLeast(
+                        "tenants of 3 % beside one of 91 %: answered",
+                        LimitCases::tenants, .98, .98, LimitCases::smallTenants),
+                atLeast("tenants: share of the capacity", LimitCases::tenants, .98, .98, s -> goodput(s, 1, 200)));
     }
 
     private static Case atLeast(
@@ -199,8 +206,8 @@ final class LimitCases {
                 .events(new Event(6, LimitSimulation.slowness(4)));
     }
 
-    private static Supplier<Setup> hang() {
-        return () -> fifo(10, .05)
+    private static Setup hang() {
+        return fifo(10, .05)
                 .phases(new Phase(6, 150), new Phase(15, 150), new Phase(2, 150), new Phase(8, 150))
                 .events(new Event(6, LimitSimulation.hangs(true)), new Event(21, LimitSimulation.hangs(false)));
     }
@@ -217,14 +224,12 @@ final class LimitCases {
         return () -> fifo(workers, service).phases(new Phase(6, 50), new Phase(1, 1000, true), new Phase(10, 1000));
     }
 
-    private static Supplier<Setup> retries() {
-        return () -> {
-            Setup setup = overloaded(10, .05)
-                    .get()
-                    .phases(new Phase(6, 150), new Phase(15, 800), new Phase(5, 150), new Phase(10, 150));
-            setup.retries = 3;
-            return setup;
-        };
+    private static Setup retries() {
+        Setup setup = overloaded(10, .05)
+                .get()
+                .phases(new Phase(6, 150), new Phase(15, 800), new Phase(5, 150), new Phase(10, 150));
+        setup.retries = 3;
+        return setup;
     }
 
     private static Supplier<Setup> four(int workers, double service, double clockSkew) {
@@ -247,12 +252,10 @@ final class LimitCases {
         };
     }
 
-    private static Supplier<Setup> tenants() {
-        return () -> {
-            Setup setup = fifo(10, .05).phases(new Phase(6, 150), new Phase(30, 800), new Phase(6, 150));
-            setup.tenants = new double[] {.91, .03, .03, .03};
-            return setup;
-        };
+    private static Setup tenants() {
+        Setup setup = fifo(10, .05).phases(new Phase(6, 150), new Phase(30, 800), new Phase(6, 150));
+        setup.tenants = new double[] {.91, .03, .03, .03};
+        return setup;
     }
 
     // ---- figures

@@ -488,7 +488,9 @@ final class LimitSimulation {
 
     private Call newCall() {
         Gateway gateway = gateways.get(gateways.size() == 1 ? 0 : random.nextInt(gateways.size()));
-        Priority priority = setup.priorities.length == 0 ? Priority.NORMAL : Priority.values()[pick(setup.priorities)];
+        Priority priority = setup.priorities.length == 0
+                ? Priority.NORMAL
+                : List.of(Priority.values()).get(pick(setup.priorities));
         int tenant = setup.tenants.length == 0 ? 0 : pick(setup.tenants);
         return new Call(gateway, 0, priority, tenant, phase);
     }
