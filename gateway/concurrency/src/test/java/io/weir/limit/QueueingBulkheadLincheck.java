@@ -3,6 +3,7 @@ package io.weir.limit;
 import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
 
 import io.weir.limit.QueueingBulkhead.Entry;
+import io.weir.limit.QueueingBulkhead.Overflow;
 import io.weir.limit.QueueingBulkhead.Waiter;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -62,6 +63,16 @@ public class QueueingBulkheadLincheck {
             "resize(2, 2) tryAcquire(0) tryAcquire(1) enter(2) : release(0) || release(1) || enter(3)",
             "resize(2, 2) tryAcquire(0) tryAcquire(1) enter(2) : release(0) || resize(1, 1) tryAcquire(3)");
 
+    /** Critical scenarios with a queue of one place that evicts. */
+    private static final List<String> CRITICAL_EVICTIONS = List.of(
+            "tryAcquire(0) enter(1)          : enter(2)     || abandon(1)",
+            "tryAcquire(0) enter(1)          : enter(2)     || release(0)",
+            "tryAcquire(0) enter(1)          : enter(2)     || enter(3)",
+            "tryAcquire(0) enter(1)          : enter(2)     || release(0)   || abandon(1)",
+            "tryAcquire(0) enter(1)          : enter(2)     || resize(2, 1)",
+            "resize(1, 2) tryAcquire(0) enter(1) enter(2) : resize(1, 1) || release(0)",
+            "resize(1, 2) tryAcquire(0) enter(1) enter(2) : resize(1, 0) || abandon(1)");
+
     @Test
     void interleavedCallsAndResizesHaveASequentialOrder() {
         explain(modelChecking(), CallsAndResizes.class, Sequential.class);
@@ -92,16 +103,30 @@ public class QueueingBulkheadLincheck {
         check(options, Everything.class);
     }
 
+    @Test
+    void losesNoPermitInAnyInterleavingWithEvictions() throws ReflectiveOperationException {
+        ModelCheckingOptions options = modelChecking();
+        options.verifier(EpsilonVerifier.class);
+        for (String scenario : CRITICAL_EVICTIONS) {
+            options.addCustomScenario(parse(scenario, Evictions.class));
+        }
+        check(options, Evictions.class);
+    }
+
     private static ExecutionScenario parse(String text) throws ReflectiveOperationException {
+        return parse(text, Everything.class);
+    }
+
+    private static ExecutionScenario parse(String text, Class<?> operations) throws ReflectiveOperationException {
         List<String> parts = List.of(text.split(":", 2));
         List<List<Actor>> threads = new ArrayList<>();
         for (String thread : parts.get(1).split("\\|\\|", -1)) {
-            threads.add(actors(thread));
+            threads.add(actors(thread, operations));
         }
-        return new ExecutionScenario(actors(parts.getFirst()), threads, List.of(), null);
+        return new ExecutionScenario(actors(parts.getFirst(), operations), threads, List.of(), null);
     }
 
-    private static List<Actor> actors(String text) throws ReflectiveOperationException {
+    private static List<Actor> actors(String text, Class<?> operations) throws ReflectiveOperationException {
         List<Actor> actors = new ArrayList<>();
         Matcher calls = Pattern.compile("(\\w+)\\((\\d+)(?:, (\\d+))?\\)").matcher(text);
         while (calls.find()) {
@@ -111,7 +136,7 @@ public class QueueingBulkheadLincheck {
             }
             Class<?>[] types = new Class<?>[arguments.size()];
             Arrays.fill(types, int.class);
-            actors.add(new Actor(Everything.class.getMethod(calls.group(1), types), arguments));
+            actors.add(new Actor(operations.getMethod(calls.group(1), types), arguments));
         }
         return actors;
     }
@@ -151,7 +176,11 @@ public class QueueingBulkheadLincheck {
         private final int[] permits = new int[MAX_THREADS];
 
         Calls(int queueCapacity) {
-            bulkhead = new QueueingBulkhead(1, queueCapacity);
+            this(queueCapacity, Overflow.REFUSE_NEWCOMER);
+        }
+
+        Calls(int queueCapacity, Overflow overflow) {
+            bulkhead = new QueueingBulkhead(1, queueCapacity, overflow);
         }
 
         @Operation
@@ -186,6 +215,11 @@ public class QueueingBulkheadLincheck {
             return true;
         }
 
+        /** The waiters that may exceed the queue's capacity, after it was lowered. */
+        int longestQueue() {
+            return MAX_THREADS;
+        }
+
         /**
          * After the end of all threads, every permit in use has a holder, and no waiter exists while a permit
          * is free.
@@ -199,11 +233,12 @@ public class QueueingBulkheadLincheck {
                 held += permits[i];
                 if (call != null) {
                     held += call.grants;
-                    stillWaiting += 1 - call.grants;
+                    stillWaiting += 1 - call.grants - call.evictions;
                 }
             }
+            boolean fits = bulkhead.queued() <= Math.max(bulkhead.queueCapacity(), longestQueue());
             boolean servesAll = stillWaiting == 0 || held >= bulkhead.maxConcurrentCalls();
-            if (bulkhead.inUse() != held || bulkhead.queued() != stillWaiting || !servesAll) {
+            if (bulkhead.inUse() != held || bulkhead.queued() != stillWaiting || !servesAll || !fits) {
                 throw new IllegalStateException(
                         "%s (expected: %d in use, %d queued)".formatted(bulkhead, held, stillWaiting));
             }
@@ -261,8 +296,47 @@ public class QueueingBulkheadLincheck {
         }
     }
 
+    /** All operations on a queue that evicts: it is never too long once all threads have ended. */
+    @Param(name = "limit", gen = IntGen.class, conf = "1:3")
+    @Param(name = "capacity", gen = IntGen.class, conf = "0:2")
+    @Param(name = "thread", gen = ThreadIdGen.class)
+    public static class Evictions extends Calls {
+
+        /** A queue of capacity 1. */
+        public Evictions() {
+            super(1, Overflow.EVICT_OLDEST);
+        }
+
+        /** Leaves, or releases the granted permit, or was evicted. */
+        @Operation
+        public void abandon(@Param(name = "thread") int thread) {
+            Call call = waiting[thread];
+            waiting[thread] = null;
+            if (call != null && !call.expire()) {
+                bulkhead.release();
+            }
+        }
+
+        @Operation
+        public void resize(@Param(name = "limit") int limit, @Param(name = "capacity") int capacity) {
+            bulkhead.resize(limit, capacity);
+        }
+
+        @Override
+        int longestQueue() {
+            return 0;
+        }
+    }
+
     private static final class Call extends Waiter {
         private volatile int grants;
+        private volatile int evictions;
+
+        @Override
+        @SuppressWarnings("NonAtomicVolatileUpdate")
+        protected void evicted() {
+            evictions++;
+        }
 
         @Override
         @SuppressWarnings("NonAtomicVolatileUpdate") // Two grants of one waiter are the defect to be found.

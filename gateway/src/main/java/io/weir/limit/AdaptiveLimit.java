@@ -1,0 +1,241 @@
+package io.weir.limit;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A limit that {@link Knee} finds from the samples, and the capacity of the queue that suits it. Without
+ * threads and without a clock: the samples bring the time.
+ *
+ * <p>Limitations: nothing changes while no call starts or ends. A backend whose service time is above half
+ * the deadline, or that answers fewer than 2 &middot; initial / deadline calls per second, is filled beyond
+ * the deadline before anything is measured: such a backend needs a fixed limit, or a smaller {@code initial}.
+ */
+// Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
+// That thread processes its own sample, and those that other threads hand to it meanwhile through
+// `handedOver` (a Treiber stack, taken whole), until `processing` is 0 again. The other threads go on at
+// once. So a sample without contention costs one CAS and one decrement, and allocates nothing; the start of a
+// call is one volatile read, except during a probe. The number, and all that a start needs, are one immutable
+// object in `published`. onChange runs on the processing thread, so the last change is announced last;
+// samples that it causes are handed over.  Benign: samples of two threads may be processed in another order
+// than their times, by the time that the two are between reading the clock and processing; the time never
+// goes back for the knee. A start that reads `published` just before a probe begins to hold is missing in the
+// probe's mean.
+public final class AdaptiveLimit implements Limit {
+
+    /** Samples that may wait for a suspended thread. More are dropped: they are statistics. */
+    private static final int MAX_HANDED_OVER = 10_000;
+
+    private static final int MIN_QUEUE_CAPACITY = 32;
+    private static final int MAX_QUEUE_CAPACITY = 100_000;
+    private static final double SECOND = 1e9;
+
+    /**
+     * The bit of a mark that says that the call is a sample of the base; the others are the calls in flight.
+     */
+    private static final int BASE = 1 << 30;
+
+    private final double deadline;
+    private final long startNanos;
+    private final Runnable onChange;
+
+    private final Knee knee;
+    private final RecentRate recentRate = new RecentRate();
+    private double lastNow;
+    private long samples;
+
+    private final AtomicInteger processing = new AtomicInteger();
+    private final AtomicReference<@Nullable Sample> handedOver = new AtomicReference<>();
+    private volatile Published published;
+
+    /**
+     * The bounds of the limit.
+     *
+     * @param min the smallest limit; 1 to {@code initial}; default 2
+     * @param max the largest limit; {@code initial} to 1000000; default 1000
+     * @param initial the limit before anything is measured; default 8
+     */
+    public record Bounds(int min, int max, int initial) {
+
+        /** The default: 2 to 1000, at first 8. */
+        public static final Bounds DEFAULT = new Bounds(2, 1000, 8);
+
+        /** Bounds in ascending order. */
+        public Bounds {
+            requireInRange("min", min, 1, QueueingBulkhead.LARGEST);
+            requireInRange("initial", initial, min, QueueingBulkhead.LARGEST);
+            requireInRange("max", max, initial, QueueingBulkhead.LARGEST);
+        }
+
+        private static void requireInRange(String name, int value, int smallest, int largest) {
+            if (value < smallest || value > largest) {
+                throw new IllegalArgumentException(
+                        "%s: %d (expected: %d to %d)".formatted(name, value, smallest, largest));
+            }
+        }
+    }
+
+    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding) {}
+
+    /** A sample for the processing thread; without evidence: a start. */
+    private record Sample(
+            long nowNanos,
+            int mark,
+            long latencyNanos,
+            @Nullable Evidence evidence,
+            int inUse,
+            @Nullable Sample before,
+            int depth) {}
+
+    /**
+     * A limit that knows nothing yet.
+     *
+     * @param deadlineNanos the deadline of the backend's calls
+     * @param nowNanos the time on the samples' clock
+     * @param wallNanos the same moment on the wall clock, by which the gateways in front of one backend probe
+     *     it together
+     * @param onChange called when {@link #value()} or {@link #queueCapacity()} has changed, one call at a
+     *     time. It must neither block nor throw
+     */
+    public AdaptiveLimit(Bounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
+        this.deadline = deadlineNanos / SECOND;
+        this.startNanos = nowNanos;
+        this.onChange = onChange;
+        this.knee = new Knee(bounds, deadline, wallNanos / SECOND);
+        this.published = currentState(capacity());
+    }
+
+    @Override
+    public int value() {
+        return published.beliefs.limit();
+    }
+
+    /**
+     * The calls that may wait: twice the limit, and as many as are probably answered within half the
+     * deadline, by the highest recent rate of answers, or by that of an idle backend at this limit. At least
+     * {@value #MIN_QUEUE_CAPACITY}.
+     */
+    public int queueCapacity() {
+        return published.queueCapacity;
+    }
+
+    @Override
+    public Beliefs beliefs() {
+        return published.beliefs;
+    }
+
+    @Override
+    public int started(long nowNanos, int inUse) {
+        Published seen = published;
+        if (seen.holding) {
+            process(nowNanos, 0, 0, null, inUse);
+        }
+        return inUse <= seen.baseInFlight ? inUse | BASE : inUse;
+    }
+
+    @Override
+    public void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence, int inUse) {
+        process(nowNanos, mark, latencyNanos, evidence, inUse);
+    }
+
+    private void process(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
+        if (processing.compareAndSet(0, 1)) {
+            apply(nowNanos, mark, latencyNanos, evidence, inUse);
+        } else {
+            handOver(nowNanos, mark, latencyNanos, evidence, inUse);
+            if (processing.getAndIncrement() != 0) {
+                return;
+            }
+        }
+        int requests = 1;
+        while (requests != 0) {
+            if (handedOver.get() != null) {
+                applyAll(handedOver.getAndSet(null));
+            }
+            publish();
+            requests = processing.addAndGet(-requests);
+        }
+    }
+
+    private void handOver(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
+        while (true) {
+            Sample last = handedOver.get();
+            int depth = last == null ? 1 : last.depth + 1;
+            if (depth > MAX_HANDED_OVER) {
+                return;
+            }
+            Sample sample = new Sample(nowNanos, mark, latencyNanos, evidence, inUse, last, depth);
+            if (handedOver.compareAndSet(last, sample)) {
+                return;
+            }
+        }
+    }
+
+    /** In the order in which they were handed over. */
+    private void applyAll(@Nullable Sample last) {
+        Sample[] all = new Sample[last == null ? 0 : last.depth];
+        Sample next = last;
+        while (next != null) {
+            all[next.depth - 1] = next;
+            next = next.before;
+        }
+        for (Sample sample : all) {
+            apply(sample.nowNanos, sample.mark, sample.latencyNanos, sample.evidence, sample.inUse);
+        }
+    }
+
+    private void apply(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
+        double now = Math.max(lastNow, (nowNanos - startNanos) / SECOND);
+        lastNow = now;
+        if (evidence == null) {
+            knee.started(now, inUse);
+            return;
+        }
+        samples++;
+        if (evidence == Evidence.ANSWERED) {
+            recentRate.answered();
+        }
+        recentRate.advance(now);
+        knee.ended(now, latencyNanos / SECOND, evidence, (mark & BASE) != 0, mark & ~BASE, inUse);
+    }
+
+    private void publish() {
+        Published seen = published;
+        int limit = knee.value();
+        int capacity = capacity();
+        boolean resized = limit != seen.beliefs.limit()
+                // A capacity that differs a little is not worth a resize.
+                || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / 16;
+        boolean differs = resized
+                || knee.baseInFlight() != seen.baseInFlight
+                || knee.isHolding() != seen.holding
+                || knee.utilisation() != seen.beliefs.utilisation();
+        if (differs) {
+            published = currentState(resized ? capacity : seen.queueCapacity);
+        }
+        if (resized) {
+            onChange.run();
+        }
+    }
+
+    private Published currentState(int queueCapacity) {
+        Beliefs beliefs = new Beliefs(
+                knee.value(), (long) (knee.baseLatency() * SECOND), knee.rate(), knee.utilisation(), knee.lastChange());
+        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding());
+    }
+
+    private int capacity() {
+        double perSecond = recentRate.perSecond();
+        if (knee.baseLatency() > 0) {
+            perSecond = Math.max(perSecond, knee.value() / knee.baseLatency());
+        }
+        double answeredInTime = deadline / 2 * perSecond;
+        return (int) Math.clamp(Math.max(2. * knee.value(), answeredInTime), MIN_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY);
+    }
+
+    /** For tests: the samples processed so far. Read while no other thread is active. */
+    long samples() {
+        return samples;
+    }
+}

@@ -1,0 +1,424 @@
+package io.weir.limit;
+
+import io.weir.limit.Limit.Change;
+import io.weir.limit.Limit.Evidence;
+
+/**
+ * Finds the limit at the knee of a backend: the fewest concurrent calls that keep it busy. By Little's law
+ * that is the rate of answers times the latency of a call that does not queue:
+ *
+ * <pre>
+ *   target = 1.15 &middot; rate &middot; min(base, deadline / 2) + &radic;limit
+ * </pre>
+ *
+ * <p>{@code rate} is the rate of answers while the limit is the bottleneck. {@code base} is the latency with
+ * at most half of the limit in use: that of calls that found it so, or else of a {@link LatencyProbe}, which
+ * halves the limit for a moment. The rules, and the reason for each of them, are in the package's
+ * documentation.
+ *
+ * <p>Samples are judged in windows of some latencies, at least 8 samples. Times in seconds. Not thread-safe,
+ * and without a clock: {@link AdaptiveLimit} confines it to one thread at a time.
+ *
+ * <p>This class stays whole although it has more than 400 lines: its rules share one state, and each of them
+ * is read together with the others.
+ */
+final class Knee {
+
+    /** Room for random arrivals, in shares of the calls that the backend works on. */
+    private static final double GAIN = 1.15;
+
+    /** A latency below this multiple of the base is no sign of a queue. */
+    private static final double CALM = 1.2;
+
+    private static final double GROWTH = 1.5;
+    private static final double MIN_SLOW_START_GROWTH = 2;
+    private static final double MAX_SLOW_START_GROWTH = 4;
+
+    /** The share of the deadline that a latency may reach by growth alone. */
+    private static final double MAX_LATENCY_BY_GROWTH = .6;
+
+    /** Growth that brought fewer answers than this multiple is reverted. */
+    private static final double WORTHWHILE = 1.15;
+
+    private static final double MIN_BACK_OFF = 2;
+    private static final double MAX_BACK_OFF = 16;
+
+    /** A probe at half the limit that is slower than this share of the whole limit's latency: no queue. */
+    private static final double AS_SLOW = .85;
+
+    private static final double PROBE_INTERVAL = 10;
+    private static final double MIN_PROBE_INTERVAL = 1;
+
+    /** Gateways in front of one backend probe together, on whole seconds of the wall clock. */
+    private static final double PROBE_TICK = 1;
+
+    /** Saturation after so long without any is new. */
+    private static final double FORGOTTEN = 2;
+
+    private final double min;
+    private final double max;
+    private final double deadline;
+    private final double wallOffset;
+
+    private final SampleWindow window = new SampleWindow();
+    private final LatencyProbe probe = new LatencyProbe();
+    private final BaseLatency base = new BaseLatency();
+
+    private double limit;
+    private Change lastChange = Change.INITIAL;
+    private double utilisation;
+
+    /** 0 while unknown. */
+    private double rate;
+
+    private double saturatedAt = Double.NEGATIVE_INFINITY;
+    private double answerLatency;
+
+    private boolean probeWanted;
+    private double probeWantedAt;
+    private double probedAt = Double.NEGATIVE_INFINITY;
+
+    /** Whether the last probe moved the base much: the next one is due soon. */
+    private boolean baseMoved;
+
+    private double timedOutAt = Double.NEGATIVE_INFINITY;
+
+    /** The limit before time-outs that no queue explains lowered it; 0: none. */
+    private double limitBeforeTimeouts;
+
+    /** The limit before the growth whose effect the next window shows; 0: none. */
+    private double grewFrom;
+
+    private double rateBeforeGrowth;
+    private double noGrowthUntil;
+    private double backOff = MIN_BACK_OFF;
+    private boolean slowStart = true;
+    private int calmWindows;
+
+    /**
+     * A limit that knows nothing yet.
+     *
+     * @param wallOffset the wall clock's time at the samples' time 0
+     */
+    Knee(AdaptiveLimit.Bounds bounds, double deadline, double wallOffset) {
+        this.min = bounds.min();
+        this.max = bounds.max();
+        this.limit = bounds.initial();
+        this.deadline = deadline;
+        this.wallOffset = wallOffset;
+    }
+
+    int value() {
+        return probe.isRunning() ? probe.limit() : ownValue();
+    }
+
+    private int ownValue() {
+        return (int) (limit + 1e-9);
+    }
+
+    Change lastChange() {
+        return probe.isRunning() ? Change.PROBE : lastChange;
+    }
+
+    double baseLatency() {
+        return base.seconds();
+    }
+
+    double rate() {
+        return rate;
+    }
+
+    double utilisation() {
+        return utilisation;
+    }
+
+    /** Whether {@link #started} must be called for each call. */
+    boolean isHolding() {
+        return probe.isHolding();
+    }
+
+    /** A call that makes at most so many calls in flight is a sample of the base. */
+    int baseInFlight() {
+        return probe.isRunning() ? 0 : (int) Math.max(1, limit / 2);
+    }
+
+    void started(double now, int inFlight) {
+        probe.started(now, inFlight);
+    }
+
+    /**
+     * A call has ended.
+     *
+     * @param isBase whether it is a sample of the base
+     * @param inFlightAtStart the calls in flight when it started, including it
+     * @param inFlight the calls in flight, including it
+     */
+    void ended(double now, double latency, Evidence evidence, boolean isBase, int inFlightAtStart, int inFlight) {
+        if (!probe.isRunning() && probeWanted) {
+            startProbeOnTick(now);
+        }
+        if (probe.isRunning()) {
+            double expected = base.isKnown() ? cappedBase() : Math.min(answerLatency, deadline / 2);
+            if (probe.ended(now, evidence, inFlight, expected, deadline)) {
+                window.close();
+                probed(now);
+            }
+            return;
+        }
+        if (evidence == Evidence.NONE) {
+            return;
+        }
+        if (isBase && evidence == Evidence.ANSWERED) {
+            base.add(latency);
+        }
+        if (!window.isOpen()) {
+            window.open(now);
+        } else if (window.hasBegun(now)) {
+            boolean shed = evidence == Evidence.SHED
+                    || (evidence == Evidence.UNAVAILABLE && latency < Math.max(base.seconds() / 2, .001));
+            window.add(evidence, shed, latency, inFlightAtStart, inFlight >= ownValue());
+            if (isComplete(window.samples(), window.meanLatency(), window.elapsed(now))) {
+                window.close();
+                judge(now);
+                if (!window.isOpen()) {
+                    window.open(now);
+                }
+            }
+        }
+    }
+
+    private boolean isComplete(int samples, double latency, double elapsed) {
+        if (window.isMostlyTimeouts()) {
+            return elapsed >= deadline / 2 && samples >= 3;
+        }
+        if (grewFrom > 0 && samples < 32 && elapsed < 1) {
+            return false;
+        }
+        return (elapsed >= Math.max(2 * latency, .01) && samples >= Math.clamp(2 * limit, 8, 24))
+                || (elapsed >= Math.max(latency, .01) && samples >= 32)
+                || (elapsed >= Math.max(.5, 2 * latency) && samples >= 4);
+    }
+
+    private void judge(double now) {
+        utilisation = window.utilisation();
+        if (window.isMostlyTimeouts()) {
+            judgeTimeouts(now);
+            return;
+        }
+        if (window.answers() > 0) {
+            answerLatency = window.meanAnswerLatency();
+        }
+        if (hasRecovered()) {
+            return;
+        }
+        if (window.sheds() >= 2 && window.sheds() > window.samples() / 100.) {
+            judgeSheds();
+        } else if (utilisation >= .5) {
+            judgeSaturated(now, window.answers() / window.elapsed(now));
+        }
+    }
+
+    /** Hardly an answer in time: less is sent, once for each deadline, and nothing is learnt. */
+    private void judgeTimeouts(double now) {
+        if (now - timedOutAt < deadline) {
+            return;
+        }
+        if (limitBeforeTimeouts == 0 && answerLatency < deadline / 4) {
+            limitBeforeTimeouts = limit;
+        }
+        double answered = 1 - (double) window.timeouts() / window.samples();
+        change(Math.max(min, limit * Math.clamp(answered, .25, .5)), Change.TIMEOUTS);
+        timedOutAt = now;
+        grewFrom = 0;
+        rate = 0;
+    }
+
+    /** Answers again, and fast, after time-outs that no queue explains: half of the former limit is safe. */
+    private boolean hasRecovered() {
+        double safe = limitBeforeTimeouts / 2;
+        boolean fast = window.timeouts() < window.samples() / 4. && window.meanLatency() < deadline / 4;
+        boolean recovered = safe > limit && fast;
+        if (recovered) {
+            change(clip(safe), Change.RECOVERY);
+            rate = 0;
+        }
+        if (safe <= limit) {
+            limitBeforeTimeouts = 0;
+        }
+        return recovered;
+    }
+
+    /** The backend refuses: the calls that it answered at once are what it takes. */
+    private void judgeSheds() {
+        double next = window.maxInFlightAnswered();
+        if (utilisation >= .5 && rate > 0) {
+            next = Math.min(next, rate * answerLatency + .5);
+        }
+        next = Math.max(next, .7 * limit);
+        if (next < limit) {
+            change(Math.max(min, next), Change.SHEDDING);
+        }
+        grewFrom = 0;
+    }
+
+    /** The limit is the bottleneck. */
+    private void judgeSaturated(double now, double windowRate) {
+        double latency = window.meanLatency();
+        boolean full = utilisation >= .95;
+        learnRate(now, windowRate, latency);
+        double target = target();
+        if (grewFrom > 0 && isGrowthReverted(now, windowRate, target)) {
+            return;
+        }
+        countCalmWindow(latency);
+        if (target >= limit) {
+            grow(now, latency, windowRate, target);
+        } else if (target >= .75 * limit || limit <= min + 1) {
+            if (full && probedAt > Double.NEGATIVE_INFINITY) {
+                change(clip(limit + .2 * (target - limit)), Change.QUEUEING);
+            }
+        } else if (full) {
+            wantProbe(now, MIN_PROBE_INTERVAL);
+        }
+        if (full && grewFrom == 0) {
+            boolean due = baseMoved || tick(now, PROBE_INTERVAL) != tick(probedAt, PROBE_INTERVAL);
+            wantProbe(now, due ? MIN_PROBE_INTERVAL : PROBE_INTERVAL);
+        }
+    }
+
+    private void learnRate(double now, double windowRate, double latency) {
+        boolean outdated = rate == 0 || now - saturatedAt > Math.max(FORGOTTEN, 10 * latency);
+        if (outdated || (grewFrom > 0 && windowRate > rate)) {
+            rate = windowRate;
+        } else {
+            rate += (windowRate > rate ? .5 : .25) * (windowRate - rate);
+        }
+        if (now - saturatedAt > FORGOTTEN) {
+            slowStart = true;
+            wantProbe(now, FORGOTTEN);
+        }
+        saturatedAt = now;
+        if (!base.isKnown()) {
+            base.guess(latency);
+            slowStart = true;
+        }
+    }
+
+    private boolean isGrowthReverted(double now, double windowRate, double target) {
+        double from = grewFrom;
+        grewFrom = 0;
+        if (windowRate >= WORTHWHILE * rateBeforeGrowth) {
+            backOff = MIN_BACK_OFF;
+            noGrowthUntil = 0;
+            return false;
+        }
+        if (target >= .9 * limit) {
+            return false;
+        }
+        change(clip(Math.max(from, target)), Change.GROWTH_REVERTED);
+        noGrowthUntil = now + backOff;
+        backOff = Math.min(MAX_BACK_OFF, 2 * backOff);
+        slowStart = false;
+        return true;
+    }
+
+    /** A slow start tolerates the noise of a small window. */
+    private void countCalmWindow(double latency) {
+        double tolerated = slowStart ? Math.max(CALM, 1 + 2 / Math.sqrt(window.samples())) : CALM;
+        if (latency < tolerated * base.seconds()) {
+            calmWindows++;
+        } else {
+            calmWindows = 0;
+            slowStart = false;
+        }
+    }
+
+    private void grow(double now, double latency, double windowRate, double target) {
+        int needed = slowStart ? 1 : (int) Math.clamp(Math.ceil(32. / window.samples()), 1, 3);
+        double fastest = Math.clamp(
+                MAX_LATENCY_BY_GROWTH * deadline / base.seconds(), MIN_SLOW_START_GROWTH, MAX_SLOW_START_GROWTH);
+        double next = target;
+        if (calmWindows >= needed && base.seconds() < deadline / 2 && now >= noGrowthUntil) {
+            next = Math.max(target, (slowStart ? fastest : GROWTH) * limit);
+        }
+        next = clip(Math.min(next, fastest * limit));
+        if (next > 1.3 * limit) {
+            grewFrom = limit;
+            rateBeforeGrowth = windowRate;
+            // The calls of the next window are sent with the new limit.
+            window.open(now + latency);
+        }
+        change(next, Change.GROWTH);
+    }
+
+    private void wantProbe(double now, double interval) {
+        if (!probeWanted && now - probedAt > interval) {
+            probeWanted = true;
+            probeWantedAt = now;
+        }
+    }
+
+    private void startProbeOnTick(double now) {
+        if (!base.isTrusted() || tick(now, PROBE_TICK) != tick(probeWantedAt, PROBE_TICK)) {
+            probeWanted = false;
+            probe.start(now, (int) Math.max(1, Math.floor(limit / 2)));
+        }
+    }
+
+    private double tick(double time, double length) {
+        return Math.floor((time + wallOffset) / length);
+    }
+
+    /** Is the backend as slow at half the limit? Then it is slow, else calls queue in it. */
+    private void probed(double now) {
+        probedAt = now;
+        grewFrom = 0;
+        if (!probe.isUsable()) {
+            return;
+        }
+        double latency = probe.latency();
+        double before = base.seconds();
+        boolean asSlow = rate == 0 || latency >= AS_SLOW * limit / rate;
+        boolean certain = probe.isCertain();
+        if (certain && (latency < before / 2 || latency > 2 * before || (asSlow && latency > 1.3 * before))) {
+            base.replace(latency);
+        } else if (latency < before || asSlow || !base.hasSamples()) {
+            base.blend(latency, probe.ends());
+        } else {
+            // A queue, though perhaps of other gateways' calls: the base rises only until the limit does not
+            // shrink.
+            base.raise((rate * latency - slack()) / (GAIN * rate));
+        }
+        if (certain) {
+            base.trust();
+        }
+        baseMoved = before == 0 || Math.abs(base.seconds() / before - 1) > .2;
+        double target = target();
+        if (rate > 0 && target < limit) {
+            change(clip(target), Change.QUEUEING);
+        }
+    }
+
+    private double cappedBase() {
+        return Math.min(base.seconds(), deadline / 2);
+    }
+
+    private double slack() {
+        return Math.sqrt(limit);
+    }
+
+    private double target() {
+        return GAIN * rate * cappedBase() + slack();
+    }
+
+    private double clip(double value) {
+        return Math.clamp(value, min, max);
+    }
+
+    private void change(double next, Change reason) {
+        if ((int) (next + 1e-9) != ownValue()) {
+            lastChange = reason;
+        }
+        limit = next;
+    }
+}

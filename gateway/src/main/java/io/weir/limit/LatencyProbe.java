@@ -1,0 +1,116 @@
+package io.weir.limit;
+
+import io.weir.limit.Limit.Evidence;
+
+/**
+ * One measurement of the latency at half the limit. First no call is sent until fewer than that are in
+ * flight; then the lower limit is held for a while. By Little's law the latency is the mean number of calls
+ * in flight divided by the rate of answers: a mean of the answers' latencies would miss the slow calls, which
+ * end after the measurement. Times in seconds. Not thread-safe.
+ */
+final class LatencyProbe {
+
+    private static final double MIN_HOLD = .05;
+    private static final double HOLD_LATENCIES = 3;
+    private static final int MIN_ENDS = 24;
+
+    private enum Phase {
+        IDLE,
+        DRAINING,
+        HOLDING
+    }
+
+    private Phase phase = Phase.IDLE;
+    private int limit;
+    private double startedAt;
+    private double heldSince;
+    private double lastChangeAt;
+    private double callSeconds;
+    private int ends;
+    private int timeouts;
+
+    boolean isRunning() {
+        return phase != Phase.IDLE;
+    }
+
+    boolean isHolding() {
+        return phase == Phase.HOLDING;
+    }
+
+    /** The lower limit, while it runs. */
+    int limit() {
+        return limit;
+    }
+
+    void start(double now, int lowerLimit) {
+        phase = Phase.DRAINING;
+        limit = lowerLimit;
+        startedAt = now;
+    }
+
+    void started(double now, int inFlight) {
+        if (phase == Phase.HOLDING) {
+            callSeconds += (inFlight - 1) * (now - lastChangeAt);
+            lastChangeAt = now;
+        }
+    }
+
+    /**
+     * A call has ended.
+     *
+     * @param inFlight the calls in flight, including this one
+     * @param latency the expected latency
+     * @return whether the measurement is over
+     */
+    boolean ended(double now, Evidence evidence, int inFlight, double latency, double deadline) {
+        if (phase == Phase.DRAINING) {
+            if (inFlight - 1 < limit) {
+                phase = Phase.HOLDING;
+                heldSince = now;
+                lastChangeAt = now;
+                callSeconds = 0;
+                ends = 0;
+                timeouts = 0;
+                return false;
+            }
+            // A backend that answers nothing drains by time-outs. Longer than that is a defect of the
+            // samples.
+            return now - startedAt > 2 * deadline && stop();
+        }
+        callSeconds += inFlight * (now - lastChangeAt);
+        lastChangeAt = now;
+        boolean answered = evidence == Evidence.ANSWERED || evidence == Evidence.TIMED_OUT;
+        ends += answered ? 1 : 0;
+        timeouts += evidence == Evidence.TIMED_OUT ? 1 : 0;
+        double held = now - heldSince;
+        double hold = Math.max(MIN_HOLD, HOLD_LATENCIES * latency);
+        boolean enough = held >= hold && (ends >= MIN_ENDS || held >= 3 * hold);
+        return enough && stop();
+    }
+
+    private boolean stop() {
+        if (phase == Phase.DRAINING) {
+            ends = 0;
+        }
+        phase = Phase.IDLE;
+        return true;
+    }
+
+    /** Whether the measurement that is over says something. */
+    boolean isUsable() {
+        return ends >= 3 && 2 * timeouts <= ends;
+    }
+
+    /** Whether enough calls ended to outweigh what was believed before. */
+    boolean isCertain() {
+        return ends >= 12;
+    }
+
+    double latency() {
+        return callSeconds / ends;
+    }
+
+    int ends() {
+        return ends;
+    }
+}

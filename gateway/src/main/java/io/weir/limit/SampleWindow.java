@@ -1,0 +1,102 @@
+package io.weir.limit;
+
+import io.weir.limit.Limit.Evidence;
+
+/** The samples of one window. Times in seconds. Not thread-safe. */
+final class SampleWindow {
+
+    private boolean open;
+    private double since;
+    private int samples;
+    private int answers;
+    private int sheds;
+    private int timeouts;
+    private int pinned;
+    private double latencies;
+    private double answerLatencies;
+    private int maxInFlightAnswered;
+
+    /** Starts a window at a time, perhaps in the future: samples before it are ignored. */
+    void open(double at) {
+        open = true;
+        since = at;
+        samples = 0;
+        answers = 0;
+        sheds = 0;
+        timeouts = 0;
+        pinned = 0;
+        latencies = 0;
+        answerLatencies = 0;
+        maxInFlightAnswered = 0;
+    }
+
+    void close() {
+        open = false;
+    }
+
+    boolean isOpen() {
+        return open;
+    }
+
+    boolean hasBegun(double now) {
+        return now >= since;
+    }
+
+    void add(Evidence evidence, boolean shed, double latency, int inFlightAtStart, boolean isPinned) {
+        samples++;
+        latencies += latency;
+        pinned += isPinned ? 1 : 0;
+        if (evidence == Evidence.ANSWERED) {
+            answers++;
+            answerLatencies += latency;
+            maxInFlightAnswered = Math.max(maxInFlightAnswered, inFlightAtStart);
+        } else if (evidence == Evidence.TIMED_OUT) {
+            timeouts++;
+        } else if (shed) {
+            sheds++;
+        }
+    }
+
+    int samples() {
+        return samples;
+    }
+
+    int answers() {
+        return answers;
+    }
+
+    int sheds() {
+        return sheds;
+    }
+
+    int timeouts() {
+        return timeouts;
+    }
+
+    double elapsed(double now) {
+        return now - since;
+    }
+
+    /** Mean over all samples. */
+    double meanLatency() {
+        return latencies / samples;
+    }
+
+    /** Mean over the answers. */
+    double meanAnswerLatency() {
+        return answerLatencies / answers;
+    }
+
+    int maxInFlightAnswered() {
+        return maxInFlightAnswered;
+    }
+
+    /** The share of calls that ended while the limit was reached. */
+    double utilisation() {
+        return (double) pinned / samples;
+    }
+
+    boolean isMostlyTimeouts() {
+        return 2 * timeouts >= samples;
+    }
+}

@@ -1,0 +1,128 @@
+package io.weir.limit;
+
+import io.weir.limit.QueueingBulkhead.Waiter;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The waiting calls of one bulkhead, in the order in which they are served and evicted. Not thread-safe:
+ * {@link QueueingBulkhead} confines it to one thread at a time.
+ *
+ * <p><b>Order of service</b>: the highest priority first, except that one of {@value #RESERVE_ONE_IN} permits
+ * goes to the lowest priority that waits, so that it does not starve. Within a priority, the tenants take
+ * turns. A tenant's calls are served oldest first until one of them is refused, then newest first until none
+ * of them waits: under overload, the calls that are served were served quickly.
+ *
+ * <p><b>Order of eviction</b>: the lowest priority first, except for its reserve of one
+ * {@value #RESERVE_ONE_IN}th of the queue (at least one place); within it, the tenant with the most waiting
+ * calls; its oldest call.
+ *
+ * <p>Adding, serving and removing a call take constant time, plus time logarithmic in the number of tenants
+ * that wait in its priority.
+ */
+final class WaitingCalls {
+
+    /** One of so many permits, and of so many places in the queue, is for the lowest priority. */
+    static final int RESERVE_ONE_IN = 50;
+
+    /** By rank, the highest first. Null while no call of that priority has waited yet. */
+    private final @Nullable TenantQueues[] queues = new @Nullable TenantQueues[3];
+
+    private int size;
+    /** Permits that went to a higher priority while a lower one waited. */
+    private int passedOver;
+
+    int size() {
+        return size;
+    }
+
+    private static int rank(Priority priority) {
+        return switch (priority) {
+            case CRITICAL -> 0;
+            case NORMAL -> 1;
+            case SHEDDABLE -> 2;
+        };
+    }
+
+    int tenants(Priority priority) {
+        TenantQueues queue = queues[rank(priority)];
+        return queue == null ? 0 : queue.count();
+    }
+
+    void add(Waiter waiter) {
+        int rank = rank(waiter.priority());
+        TenantQueues queue = queues[rank];
+        if (queue == null) {
+            queue = new TenantQueues();
+            queues[rank] = queue;
+        }
+        queue.add(waiter);
+        size++;
+    }
+
+    /**
+     * Removes a call if it is in the queue.
+     *
+     * @param refused whether its tenant's queue turns to newest first
+     */
+    boolean remove(Waiter waiter, boolean refused) {
+        TenantQueue tenant = waiter.queue;
+        if (tenant == null) {
+            return false;
+        }
+        if (refused) {
+            tenant.serveNewestFirst();
+        }
+        tenant.siblings().remove(waiter, tenant);
+        size--;
+        return true;
+    }
+
+    /** Removes the call that is served next; null if none waits. */
+    @Nullable
+    Waiter pollNext() {
+        TenantQueues highest = null;
+        TenantQueues lowest = null;
+        for (TenantQueues queue : queues) {
+            if (queue != null && !queue.isEmpty()) {
+                highest = highest == null ? queue : highest;
+                lowest = queue;
+            }
+        }
+        if (highest == null || lowest == null) {
+            return null;
+        }
+        TenantQueues chosen = highest;
+        if (highest != lowest && ++passedOver >= RESERVE_ONE_IN) {
+            passedOver = 0;
+            chosen = lowest;
+        }
+        size--;
+        return chosen.pollNext();
+    }
+
+    /**
+     * Removes the call that is evicted next; null if none waits.
+     *
+     * @param capacity the capacity of the whole queue
+     */
+    @Nullable
+    Waiter pollVictim(int capacity) {
+        int reserve = Math.max(1, capacity / RESERVE_ONE_IN);
+        TenantQueues lowest = null;
+        for (int rank = queues.length - 1; rank >= 0; rank--) {
+            TenantQueues queue = queues[rank];
+            if (queue != null && !queue.isEmpty()) {
+                lowest = lowest == null ? queue : lowest;
+                if (rank == 0 || queue.size() > reserve) {
+                    lowest = queue;
+                    break;
+                }
+            }
+        }
+        if (lowest == null) {
+            return null;
+        }
+        size--;
+        return lowest.pollOldestOfLongest();
+    }
+}

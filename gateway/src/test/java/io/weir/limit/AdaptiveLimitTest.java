@@ -1,0 +1,187 @@
+package io.weir.limit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.weir.limit.AdaptiveLimit.Bounds;
+import io.weir.limit.Limit.Beliefs;
+import io.weir.limit.Limit.Change;
+import io.weir.limit.Limit.Evidence;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class AdaptiveLimitTest {
+
+    private static final long MILLI = 1_000_000;
+    private static final long DEADLINE = 800 * MILLI;
+
+    private final AtomicInteger changes = new AtomicInteger();
+    private long now;
+    private final AdaptiveLimit limit = limit(Bounds.DEFAULT);
+
+    @Test
+    void startsWithTheInitialLimitAndNoBeliefs() {
+        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL));
+        assertThat(limit.queueCapacity()).isEqualTo(32);
+    }
+
+    @Test
+    void growsWhileTheLimitIsTheBottleneckAndTheBackendIsFast() {
+        bring(limit, 1_000, 50, Evidence.ANSWERED, true);
+
+        assertThat(limit.value()).isGreaterThan(30);
+        assertThat(limit.beliefs().utilisation()).isEqualTo(1);
+        assertThat(limit.beliefs().answersPerSecond()).isPositive();
+        assertThat(limit.beliefs().baseLatencyNanos()).isBetween(49 * MILLI, 51 * MILLI);
+        assertThat(changes).hasPositiveValue();
+    }
+
+    @Test
+    void doesNotGrowWhileTheLimitIsNotTheBottleneck() {
+        bring(limit, 1_000, 50, Evidence.ANSWERED, false);
+
+        assertThat(limit.value()).isEqualTo(8);
+        assertThat(limit.beliefs().lastChange()).isEqualTo(Change.INITIAL);
+        assertThat(limit.beliefs().baseLatencyNanos())
+                .as("but it learns the latency")
+                .isBetween(49 * MILLI, 51 * MILLI);
+    }
+
+    @Test
+    void neverGrowsUnderConstantTimeouts() {
+        for (int i = 0; i < 200; i++) {
+            int before = limit.value();
+            bring(limit, 1, 800, Evidence.TIMED_OUT, true);
+            assertThat(limit.value()).isLessThanOrEqualTo(before);
+        }
+
+        assertThat(limit.value()).isEqualTo(2);
+        assertThat(limit.beliefs().lastChange()).isEqualTo(Change.TIMEOUTS);
+    }
+
+    @Test
+    void doesNotShrinkForAFewTimeouts() {
+        bring(limit, 200, 50, Evidence.ANSWERED, true);
+        int before = limit.value();
+
+        for (int i = 0; i < 20; i++) {
+            bring(limit, 19, 50, Evidence.ANSWERED, true);
+            now += 10 * MILLI;
+            limit.ended(now, limit.started(now - DEADLINE, limit.value()), DEADLINE, Evidence.TIMED_OUT, limit.value());
+        }
+
+        assertThat(limit.value()).isGreaterThanOrEqualTo(before / 2);
+        assertThat(limit.beliefs().lastChange()).isNotEqualTo(Change.TIMEOUTS);
+    }
+
+    @Test
+    void returnsToHalfOfTheFormerLimitAfterAHang() {
+        bring(limit, 2_000, 50, Evidence.ANSWERED, true);
+        int before = limit.value();
+
+        bring(limit, 20, 800, Evidence.TIMED_OUT, true);
+        assertThat(limit.value()).isLessThan(before / 8);
+        bring(limit, 40, 50, Evidence.ANSWERED, true);
+
+        assertThat(limit.value()).isGreaterThanOrEqualTo(before / 2 - 1);
+    }
+
+    @Test
+    void learnsNothingFromCallersFaults() {
+        bring(limit, 1_000, 5, Evidence.NONE, true);
+
+        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // A 503 with Retry-After says it all; one without says it if it is faster than an answer.
+        "SHED,        50, true",
+        "UNAVAILABLE,  1, true",
+        "UNAVAILABLE, 50, false"
+    })
+    void shrinksWhenTheBackendSheds(Evidence evidence, long latencyMillis, boolean shrinks) {
+        AdaptiveLimit wide = limit(new Bounds(2, 100, 100));
+        for (int i = 0; i < 40; i++) {
+            wide.ended(now += 20 * MILLI, wide.started(now, 10), 50 * MILLI, Evidence.ANSWERED, 10);
+        }
+
+        for (int i = 0; i < 100; i++) {
+            wide.ended(now += 5 * MILLI, wide.started(now, 30), latencyMillis * MILLI, evidence, 30);
+            wide.ended(now += 5 * MILLI, wide.started(now, 20), 50 * MILLI, Evidence.ANSWERED, 20);
+        }
+
+        assertThat(wide.value() < 100).isEqualTo(shrinks);
+        assertThat(wide.beliefs().lastChange()).isEqualTo(shrinks ? Change.SHEDDING : Change.INITIAL);
+    }
+
+    @Test
+    void staysWithinItsBounds() {
+        AdaptiveLimit narrow = limit(new Bounds(4, 12, 6));
+
+        bring(narrow, 1_000, 50, Evidence.ANSWERED, true);
+        assertThat(narrow.value()).isLessThanOrEqualTo(12).isGreaterThanOrEqualTo(6);
+        bring(narrow, 100, 800, Evidence.TIMED_OUT, true);
+
+        assertThat(narrow.value()).isEqualTo(4);
+    }
+
+    @Test
+    void announcesEachChangeOfTheNumber() {
+        AtomicInteger announced = new AtomicInteger(8);
+        AdaptiveLimit[] self = new AdaptiveLimit[1];
+        self[0] = new AdaptiveLimit(Bounds.DEFAULT, DEADLINE, 0, 0, () -> announced.set(self[0].value()));
+
+        for (int i = 0; i < 500; i++) {
+            bring(self[0], 1, 50, Evidence.ANSWERED, true);
+            assertThat(announced.get()).isEqualTo(self[0].value());
+        }
+        assertThat(announced.get()).isGreaterThan(8);
+    }
+
+    @Test
+    void rejectsBoundsThatAreNotInOrder() {
+        assertThatExceptionOfType(IllegalArgumentException.class)
+                .isThrownBy(() -> new Bounds(0, 10, 5))
+                .withMessage("min: 0 (expected: 1 to 1000000)");
+        assertThatExceptionOfType(IllegalArgumentException.class)
+                .isThrownBy(() -> new Bounds(5, 10, 4))
+                .withMessage("initial: 4 (expected: 5 to 1000000)");
+        assertThatExceptionOfType(IllegalArgumentException.class)
+                .isThrownBy(() -> new Bounds(5, 7, 8))
+                .withMessage("max: 7 (expected: 8 to 1000000)");
+    }
+
+    @Test
+    void aFixedLimitLearnsNothing() {
+        FixedLimit fixed = new FixedLimit(64);
+
+        fixed.ended(0, fixed.started(0, 64), DEADLINE, Evidence.TIMED_OUT, 64);
+
+        assertThat(fixed.beliefs()).isEqualTo(new Beliefs(64, 0, 0, 0, Change.FIXED));
+        assertThatExceptionOfType(IllegalArgumentException.class)
+                .isThrownBy(() -> new FixedLimit(0))
+                .withMessage("max-concurrent-calls: 0 (expected: at least 1)");
+    }
+
+    private AdaptiveLimit limit(Bounds bounds) {
+        return new AdaptiveLimit(bounds, DEADLINE, 0, 0, changes::incrementAndGet);
+    }
+
+    /** Rounds in which as many calls as the limit allows, or one, are sent together and end together. */
+    private void bring(AdaptiveLimit to, int rounds, long latencyMillis, Evidence evidence, boolean saturated) {
+        for (int round = 0; round < rounds; round++) {
+            int calls = saturated ? to.value() : 1;
+            int[] marks = new int[calls];
+            for (int i = 0; i < calls; i++) {
+                marks[i] = to.started(now, i + 1);
+            }
+            now += latencyMillis * MILLI;
+            for (int i = 0; i < calls; i++) {
+                to.ended(now, marks[i], latencyMillis * MILLI, evidence, saturated ? calls : 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,316 @@
+package io.weir.limit;
+
+import io.weir.limit.LimitSimulation.Event;
+import io.weir.limit.LimitSimulation.Kind;
+import io.weir.limit.LimitSimulation.LimitFactory;
+import io.weir.limit.LimitSimulation.Phase;
+import io.weir.limit.LimitSimulation.Result;
+import io.weir.limit.LimitSimulation.Service;
+import io.weir.limit.LimitSimulation.Setup;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * What the adaptive limit and the queue are judged by, beside the grid: overload, changes of the backend,
+ * calm traffic, retries, several gateways, priorities, tenants. Each case has a figure, of which it wants at
+ * least or at most so much, as the median of some runs.
+ */
+final class LimitCases {
+
+    /** Seeds on which nothing was fitted. */
+    static final List<Long> SEEDS = List.of(20_241L, 20_242L, 20_243L, 20_244L, 20_245L);
+
+    /**
+     * One figure of one simulation.
+     *
+     * @param bound asserted; below {@code wanted} (or above it, if {@code atMost}) where the simulation
+     *     misses it
+     * @param heavy whether it takes more than a second or two, and is left to the full grid
+     */
+    record Case(
+            String name,
+            Supplier<Setup> setup,
+            ToDoubleFunction<LimitSimulation> figure,
+            boolean atMost,
+            double wanted,
+            double bound,
+            boolean heavy) {
+
+        double median(List<Long> seeds) {
+            double[] figures = seeds.stream()
+                    .mapToDouble(
+                            seed -> figure.applyAsDouble(setup.get().seed(seed).run()))
+                    .sorted()
+                    .toArray();
+            return figures[figures.length / 2];
+        }
+
+        boolean isWanted(double measured) {
+            return atMost ? measured <= wanted : measured >= wanted;
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    private LimitCases() {}
+
+    static LimitFactory adaptive() {
+        return adaptive(0);
+    }
+
+    /** Gateways whose wall clocks differ. */
+    static LimitFactory adaptive(double clockSkew) {
+        return (deadline, gateway, onChange) -> new AdaptiveLimit(
+                AdaptiveLimit.Bounds.DEFAULT,
+                (long) (deadline * 1e9),
+                0,
+                (long) (1e9 * (1_000 + clockSkew * gateway)),
+                onChange);
+    }
+
+    static List<Case> all() {
+        return List.of(
+                overload(10, .05, .97, .97),
+                overload(2, .05, .75, .75),
+                overload(1, .02, .75, .75),
+                overload(4, .2, .75, .75),
+                heavy(overload(40, .02, .90, .90)),
+                atMost(
+                        "10 x 50 ms overload: p99 of answers, ms",
+                        overloaded(10, .05),
+                        150,
+                        300,
+                        s -> 1e3 * s.results.get(1).percentile(.99)),
+                atLeast(
+                        "10 x 50 ms after the overload: answered",
+                        overloaded(10, .05),
+                        .995,
+                        .995,
+                        s -> s.results.get(2).answeredShare()),
+                atMost("10 x 50 ms calm: refused", overloaded(10, .05), .005, .005, LimitCases::refusedInCalm),
+                atMost("4 x 200 ms calm: refused", overloaded(4, .2), .005, .03, LimitCases::refusedInCalm),
+                atLeast("workers halved for 20 s", halved(150), .97, .97, s -> goodput(s, 1, 100)),
+                atLeast("workers halved for 20 s, in overload", halved(400), .97, .97, s -> goodput(s, 1, 100)),
+                atLeast("latency x 4, 150/s: over 20 s", slower(150), .90, .90, s -> answered(s, 1, 2)),
+                atLeast("latency x 4, 150/s: from 4 s on", slower(150), .98, .98, s -> answered(s, 2, 2)),
+                atLeast("latency x 4, 250/s: over 20 s", slower(250), .90, .90, s -> answered(s, 1, 2)),
+                atLeast("latency x 4, 250/s: from 4 s on", slower(250), .98, .98, s -> answered(s, 2, 2)),
+                atMost(
+                        "hang of 15 s: mean limit, times that before",
+                        LimitCases::hang,
+                        1,
+                        1,
+                        s -> s.results.get(1).meanLimit() / s.results.get(0).meanLimit()),
+                atLeast(
+                        "hang of 15 s: from 2 s after the heal on",
+                        LimitCases::hang,
+                        .985,
+                        .985,
+                        s -> answered(s, 3, 3)),
+                atLeast("hang of 15 s: from the heal on", LimitCases::hang, .985, .95, s -> answered(s, 2, 3)),
+                atMost("calm, 2/s: refused", constant(4, 2, 1, 60), 0, 0, s -> refused(s, 0)),
+                atMost("calm, bursts of 10, 50/s: refused", constant(10, 50, 10, 30), 0, 0, s -> refused(s, 0)),
+                atMost("ramp x 20 at 50 ms: refused", ramp(64, .05), 0, 0, LimitCases::refusedInRamp),
+                atMost("ramp x 20 at 200 ms: refused", ramp(300, .2), .05, .06, LimitCases::refusedInRamp),
+                atLeast("callers retry three times: overload", LimitCases::retries, .9, .9, s -> goodput(s, 1, 200)),
+                atLeast(
+                        "callers retry three times: from 5 s after it on",
+                        LimitCases::retries,
+                        .995,
+                        .99,
+                        s -> answered(s, 3, 3)),
+                atLeast("four gateways: overload", four(10, .05, 0), .95, .95, s -> goodput(s, 1, 200)),
+                atMost("four gateways: most over least", four(10, .05, 0), 2, 2, LimitCases::mostOverLeast),
+                atLeast("four gateways, clocks 200 ms apart", four(10, .05, .2), .9, .9, s -> goodput(s, 1, 200)),
+                heavy(atMost(
+                        "four gateways, 64 x 20 ms: most over least",
+                        four(64, .02, 0),
+                        2,
+                        5,
+                        LimitCases::mostOverLeast)),
+                atLeast(
+                        "priorities: critical answered",
+                        priorities(false),
+                        .999,
+                        .999,
+                        s -> s.byPriority.get(0).get(1).answeredShare()),
+                atLeast(
+                        "priorities: sheddable, share of the capacity",
+                        priorities(false),
+                        .01,
+                        .01,
+                        s -> s.byPriority.get(2).get(1).answered / (200. * 30)),
+                atLeast(
+                        "priorities: all classes, share of the capacity",
+                        priorities(false),
+                        .98,
+                        .98,
+                        s -> goodput(s, 1, 200)),
+                atLeast("no priorities: share of the capacity", priorities(true), .98, .98, s -> goodput(s, 1, 200)),
+                atLeast(
+                        "tenants of 3 % beside one of 91 %: answered",
+                        LimitCases::tenants, .98, .98, LimitCases::smallTenants),
+                atLeast("tenants: share of the capacity", LimitCases::tenants, .98, .98, s -> goodput(s, 1, 200)));
+    }
+
+    private static Case atLeast(
+            String name, Supplier<Setup> setup, double wanted, double bound, ToDoubleFunction<LimitSimulation> figure) {
+        return new Case(name, setup, figure, false, wanted, bound, false);
+    }
+
+    private static Case atMost(
+            String name, Supplier<Setup> setup, double wanted, double bound, ToDoubleFunction<LimitSimulation> figure) {
+        return new Case(name, setup, figure, true, wanted, bound, false);
+    }
+
+    private static Case heavy(Case light) {
+        return new Case(light.name, light.setup, light.figure, light.atMost, light.wanted, light.bound, true);
+    }
+
+    private static Case overload(int workers, double service, double wanted, double bound) {
+        return atLeast(
+                "%d x %.0f ms: goodput in the overload".formatted(workers, 1e3 * service),
+                overloaded(workers, service),
+                wanted,
+                bound,
+                s -> goodput(s, 1, workers / service));
+    }
+
+    // ---- setups
+
+    private static Setup fifo(int workers, double service) {
+        return new Setup()
+                .backend(Kind.FIFO, workers, service, Service.DETERMINISTIC)
+                .limit(adaptive());
+    }
+
+    private static Supplier<Setup> overloaded(int workers, double service) {
+        double capacity = workers / service;
+        return () -> fifo(workers, service)
+                .phases(new Phase(6, .75 * capacity), new Phase(15, 4 * capacity), new Phase(12, .75 * capacity));
+    }
+
+    private static Supplier<Setup> halved(double rate) {
+        return () -> fifo(10, .05)
+                .phases(new Phase(6, rate), new Phase(20, rate), new Phase(12, rate))
+                .events(new Event(6, LimitSimulation.workers(5)), new Event(26, LimitSimulation.workers(10)));
+    }
+
+    private static Supplier<Setup> slower(double rate) {
+        return () -> fifo(64, .05)
+                .phases(new Phase(6, rate), new Phase(4, rate), new Phase(16, rate))
+                .events(new Event(6, LimitSimulation.slowness(4)));
+    }
+
+    private static Setup hang() {
+        return fifo(10, .05)
+                .phases(new Phase(6, 150), new Phase(15, 150), new Phase(2, 150), new Phase(8, 150))
+                .events(new Event(6, LimitSimulation.hangs(true)), new Event(21, LimitSimulation.hangs(false)));
+    }
+
+    private static Supplier<Setup> constant(int workers, double rate, int burst, double seconds) {
+        return () -> {
+            Setup setup = fifo(workers, .05).phases(new Phase(seconds, rate));
+            setup.burst = burst;
+            return setup;
+        };
+    }
+
+    private static Supplier<Setup> ramp(int workers, double service) {
+        return () -> fifo(workers, service).phases(new Phase(6, 50), new Phase(1, 1000, true), new Phase(10, 1000));
+    }
+
+    private static Setup retries() {
+        Setup setup = overloaded(10, .05)
+                .get()
+                .phases(new Phase(6, 150), new Phase(15, 800), new Phase(5, 150), new Phase(10, 150));
+        setup.retries = 3;
+        return setup;
+    }
+
+    private static Supplier<Setup> four(int workers, double service, double clockSkew) {
+        double capacity = workers / service;
+        return () -> {
+            Setup setup = fifo(workers, service)
+                    .phases(new Phase(6, .75 * capacity), new Phase(30, 4 * capacity), new Phase(6, .75 * capacity))
+                    .limit(adaptive(clockSkew));
+            setup.gateways = 4;
+            return setup;
+        };
+    }
+
+    private static Supplier<Setup> priorities(boolean ignored) {
+        return () -> {
+            Setup setup = fifo(10, .05).phases(new Phase(6, 150), new Phase(30, 800), new Phase(6, 150));
+            setup.priorities = new double[] {.1, .3, .6};
+            setup.ignorePriorities = ignored;
+            return setup;
+        };
+    }
+
+    private static Setup tenants() {
+        Setup setup = fifo(10, .05).phases(new Phase(6, 150), new Phase(30, 800), new Phase(6, 150));
+        setup.tenants = new double[] {.91, .03, .03, .03};
+        return setup;
+    }
+
+    // ---- figures
+
+    /** Answers of a phase, of those that the backend can give, or that were offered. */
+    private static double goodput(LimitSimulation simulation, int phase, double capacity) {
+        return simulation.results.get(phase).goodput / simulation.possible(phase, capacity);
+    }
+
+    /** The share of the calls of some phases that was answered in time. */
+    private static double answered(LimitSimulation simulation, int first, int last) {
+        double answered = 0;
+        double offered = 0;
+        for (Result result : simulation.results.subList(first, last + 1)) {
+            answered += result.answered;
+            offered += result.offered;
+        }
+        // Calls of the last second may end after the simulation.
+        boolean cut = last == simulation.results.size() - 1;
+        return answered / (offered - (cut ? simulation.stillOpen() : 0));
+    }
+
+    private static double refused(LimitSimulation simulation, int phase) {
+        return simulation.results.get(phase).refusedShare();
+    }
+
+    private static double refusedInCalm(LimitSimulation simulation) {
+        Result before = simulation.results.get(0);
+        Result after = simulation.results.get(2);
+        return (double) (before.refused + before.failed + after.refused + after.failed)
+                / (before.offered + after.offered);
+    }
+
+    private static double refusedInRamp(LimitSimulation simulation) {
+        Result ramp = simulation.results.get(1);
+        Result after = simulation.results.get(2);
+        return (double) (ramp.refused + after.refused) / (ramp.offered + after.offered);
+    }
+
+    private static double mostOverLeast(LimitSimulation simulation) {
+        double most = 0;
+        double least = Double.POSITIVE_INFINITY;
+        for (int i = 0; i < 4; i++) {
+            double answered = simulation.resultsOfGateway(i).get(1).answered;
+            most = Math.max(most, answered);
+            least = Math.min(least, answered);
+        }
+        return most / least;
+    }
+
+    private static double smallTenants(LimitSimulation simulation) {
+        double least = 1;
+        for (int i = 1; i < 4; i++) {
+            least = Math.min(least, simulation.byTenant.get(i).get(1).answeredShare());
+        }
+        return least;
+    }
+}
