@@ -49,7 +49,8 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * One request of a caller with its response, and the operations that both doors share: writing the head for
  * the backend, writing the gateway's own response, resetting the connection, and detecting the flush.
  *
- * <p>Concurrency: confined to the event loop of its connection.
+ * <p>Concurrency: confined to the event loop of its connection. The class stays whole: its parts share the
+ * head.
  */
 final class InboundRequest implements RequestFacts {
 

@@ -34,7 +34,8 @@ import reactor.netty.NettyPipeline;
  * <p>It is necessary because Reactor Netty answers malformed requests itself, completes a half-written
  * response when the request's body turns out to be malformed, and reads an unwanted body without a bound.
  *
- * <p>Concurrency: confined to the connection's event loop.
+ * <p>Concurrency: confined to the connection's event loop. The class stays whole: it is one sequence of
+ * events.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.Guard {

@@ -43,7 +43,8 @@ import org.jspecify.annotations.Nullable;
  * form as every other refusal. An unwanted body is dropped up to a limit; beyond it, the stream is reset
  * without an error (RFC 9113, 8.1). If the caller does not take a refusal, its stream is reset with an error.
  *
- * <p>Concurrency: confined to the connection's event loop.
+ * <p>Concurrency: confined to the connection's event loop. The class stays whole: it is one sequence of
+ * events.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.Guard {

@@ -27,6 +27,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The admission is its own place in the queue. Confined to the exchange's event loop, except {@link
  * #granted()}.
+ *
+ * <p>The class stays whole although it has more than 400 lines: it owns all permits of an exchange, and one
+ * method gives them back.
  */
 final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, Runnable {
 

@@ -31,6 +31,9 @@ import reactor.netty.http.client.HttpClientResponse;
  * <p>Concurrency: the exchange's event loop drives the attempt. Reactor Netty calls back on the connection's
  * event loop, which may be another; these callbacks touch only volatile fields and hop to the exchange's.
  * Anything that arrives after {@link #cancel()} is closed and released where it arrives.
+ *
+ * <p>The class stays whole although it has more than 400 lines: the events of two event loops meet in its
+ * fields, and one comment says how.
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
 

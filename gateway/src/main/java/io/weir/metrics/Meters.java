@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * never a tag.
  *
  * <p>A scrape also has Resilience4j's meters ({@code resilience4j_circuitbreaker_*}, {@code
- * resilience4j_bulkhead_*}) and the JVM's.
+ * resilience4j_bulkhead_*}) and the JVM's. The list stays whole although it has more than 400 lines.
  */
 public enum Meters {
     /** Every answered request, whether the gateway or a backend answered it. */

@@ -77,6 +77,7 @@ class GrpcFramesIT {
         return request.receive().then(Mono.defer(() -> Mono.from(answer(request, response))));
     }
 
+    @SuppressWarnings("FutureReturnValueIgnored") // The callers see the frames, or the end of the connection.
     private static Publisher<Void> answer(HttpServerRequest request, HttpServerResponse response) {
         response.header("content-type", "application/grpc");
         String method = request.uri().substring(request.uri().lastIndexOf('/') + 1);

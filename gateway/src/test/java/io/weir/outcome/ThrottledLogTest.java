@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 class ThrottledLogTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
-    private static final Exception FAILURE = new IllegalStateException("on purpose");
+    private final Exception failure = new IllegalStateException("on purpose");
 
     private final Logger logger = (Logger) LoggerFactory.getLogger(ThrottledLogTest.class);
     private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
@@ -35,7 +35,7 @@ class ThrottledLogTest {
 
     @Test
     void writesTheFirstLineAtOnceWithItsStackTrace() {
-        log.error(-SECOND, "failed", FAILURE);
+        log.error(-SECOND, "failed", failure);
 
         assertThat(lines.list).extracting(ILoggingEvent::getFormattedMessage).containsExactly("failed");
         assertThat(lines.list.getFirst().getThrowableProxy().getMessage()).isEqualTo("on purpose");
@@ -44,10 +44,10 @@ class ThrottledLogTest {
     @Test
     void writesOneLinePerSecondAndTellsTheNumberOfOthers() {
         for (int i = 0; i < 1000; i++) {
-            log.error(i, "failed", FAILURE);
+            log.error(i, "failed", failure);
         }
-        log.error(SECOND, "failed", FAILURE);
-        log.error(2 * SECOND, "failed", FAILURE);
+        log.error(SECOND, "failed", failure);
+        log.error(2 * SECOND, "failed", failure);
 
         assertThat(lines.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
