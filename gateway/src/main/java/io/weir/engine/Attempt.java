@@ -269,7 +269,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     private Decision fail(Refuse refuse, boolean isUnsent) {
         long now = exchange.now();
-        evidence.failed(backendOnlyNanos(now), BackendFailures.of(refuse.reason()), now);
+        BackendFailure failure = BackendFailures.of(refuse.reason());
+        switch (refuse.reason()) {
+            case CONNECT_TIMEOUT, DEADLINE_EXCEEDED -> evidence.timedOut(backendOnlyNanos(now), failure, now);
+            default -> evidence.failed(backendOnlyNanos(now), failure, now);
+        }
         Retry retry = RetryDecider.afterFailure(this, refuse, isUnsent, now);
         return retry != null ? retry : refuse;
     }

@@ -107,6 +107,15 @@ final class HealthEvidence {
         }
     }
 
+    /** A time-out has expired: a failure, unless the gateway itself stood still meanwhile. */
+    void timedOut(long backendNanos, BackendFailure failure, long now) {
+        if (pausedNanos(now) >= LONGEST_PAUSE_NANOS) {
+            ignored();
+        } else {
+            failed(backendNanos, failure, now);
+        }
+    }
+
     /** The attempt is no evidence. */
     void ignored() {
         if (begins() && probe != null) {
@@ -134,10 +143,11 @@ final class HealthEvidence {
     void missedDeadline(long backendNanos, Deadline missed, long routeDeadlineNanos, long now) {
         if (missed.shortenedByCaller()) {
             endedByCaller(backendNanos, now);
-        } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)
-                && pausedNanos(now) < LONGEST_PAUSE_NANOS) {
-            stall(now);
-            failed(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);
+        } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)) {
+            if (pausedNanos(now) < LONGEST_PAUSE_NANOS) {
+                stall(now);
+            }
+            timedOut(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);
         }
     }
 

@@ -344,6 +344,16 @@ class AttemptTest {
     }
 
     @Test
+    void isNoFailureIfTheGatewayPausedWhileItConnected() {
+        fixture.start();
+        fixture.pause(ExchangeFixture.DEADLINE.minusMillis(1));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("connect-timeout 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
     void isNoFailureIfTheGatewayPausedForAPartOfTheDeadline() {
         fixture.start();
         fixture.attempt().connects();
