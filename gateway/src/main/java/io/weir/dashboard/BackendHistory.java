@@ -90,6 +90,11 @@ final class BackendHistory {
         return new LiveView.BackendSnapshot(backend.name(), Severity.of(now, recent.troubleShare()), recent, now);
     }
 
+    /** Calls that have used a permit and ended, since the start. */
+    long completed() {
+        return meters.served();
+    }
+
     private void readDispatches() {
         dispatches[0] = meters.dispatched();
         // In microseconds, since a window stores the increase of a second as an int.

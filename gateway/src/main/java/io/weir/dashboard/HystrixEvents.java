@@ -169,8 +169,7 @@ final class HystrixEvents {
             long atMillis, LiveView.BackendSnapshot backend, BackendHistory history) {
         BackendView.Calls calls = backend.now().calls();
         Counts counts = Counts.of(history.outcomes());
-        BackendView.Law law = backend.now().law();
-        long completed = law == null ? 0 : law.retired();
+        long completed = history.completed();
         long executed = 0;
         for (long count : history.backendTimes()) {
             executed += count;

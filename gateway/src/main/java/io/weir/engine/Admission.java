@@ -352,6 +352,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             endWait(now, false);
             leave();
         }
+        Probe started = probe;
+        if (started != null) {
+            // Without effect if the attempt has reported an outcome.
+            backend.health().probeFailed(started);
+        }
         releaseCaps();
         endDryRun();
         if (isPermitUsed) {

@@ -330,8 +330,13 @@ public final class Health {
     public void configure(HealthSettings next) {
         HealthSettings before = settings;
         settings = next;
-        if (!sameDecisions(next.breaker(), before.breaker()) && !(state.get() instanceof Forced)) {
-            replace(fresh("other settings"));
+        if (sameDecisions(next.breaker(), before.breaker())) {
+            return;
+        }
+        HealthState seen = state.get();
+        // The state of an operator who acts at the same moment stays, too.
+        while (!(seen instanceof Forced) && !transition(seen, fresh("other settings"))) {
+            seen = state.get();
         }
     }
 
@@ -440,12 +445,9 @@ public final class Health {
             return false;
         }
         Generation ended = from.generation();
-        // A breaker that is not enforced frees no permits: its limit would admit more calls than there may
-        // be.
-        if (ended != null
-                && ended != to.generation()
-                && to.generation() == null
-                && settings.breaker().enforce()) {
+        // A breaker that is not enforced frees no permits, since it goes on to admit calls. Nor does an
+        // operator, since nothing is known to hang.
+        if (ended != null && to instanceof Open && settings.breaker().enforce()) {
             permits.giveBack(ended.close());
         }
         permits.limitChanged();

@@ -216,6 +216,11 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         return totals;
     }
 
+    /** Calls that have used a permit and ended, since the start. */
+    public long served() {
+        return serviceTime.count();
+    }
+
     /** Calls that got a permit, since the start. */
     public long dispatched() {
         return budgetLeft.count();

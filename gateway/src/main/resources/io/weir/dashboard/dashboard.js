@@ -283,9 +283,12 @@ function drawOutcomes(parts, counts) {
 
 /** The text of the badge. */
 function breakerText(now) {
-  const { state, nextProbeMs, probes } = now.breaker;
+  const { state, enforced, nextProbeMs, probes } = now.breaker;
   if (state !== 'open') {
     return state;
+  }
+  if (!enforced) {
+    return 'open · not enforced';
   }
   return probes > 0 ? 'open · probing' : `open · probe in ${time(nextProbeMs)}`;
 }
@@ -297,6 +300,7 @@ function drawBackend(parts, backend, busiest) {
   setAttribute(parts.node, 'data-trouble', trouble.word);
   setAttribute(parts.badge, 'class', `badge ${now.breaker.state}`);
   setText(parts.badge, breakerText(now));
+  setAttribute(parts.badge, 'title', `Since ${new Date(now.breaker.since).toLocaleString()}: ${now.breaker.why}`);
   setText(parts.where, `${now.uri} · deadline ${time(now.deadlineMs)}${trouble.score > 0 ? ` · ${trouble.word}` : ''}`);
 
   setAttribute(parts.circle, 'r', (5 + 32 * Math.sqrt(recent.rate / busiest)).toFixed(1));

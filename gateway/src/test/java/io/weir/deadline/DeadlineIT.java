@@ -141,7 +141,7 @@ class DeadlineIT extends GatewayTests {
             assertRefused(gateway, door, "untaking", path, late, Reason.DEADLINE_EXCEEDED);
         }
         // Once the buffers in between are full, the delay is the backend's.
-        gateway.assertFed("untaking", 1, 1, 1);
+        gateway.assertFed("untaking", 1, 1);
     }
 
     // ---------------------------------------------------------------- sources of the deadline
@@ -192,7 +192,7 @@ class DeadlineIT extends GatewayTests {
         assertThat(millis(calls.next().request())).isBetween(1, 800);
         assertRefused(gateway, door, "brief", path, late, Reason.DEADLINE_EXCEEDED);
         // The backend had its whole deadline, so the timeout counts as its failure.
-        gateway.assertFed("brief", 1, 1, 1);
+        gateway.assertFed("brief", 1, 1);
     }
 
     @Door.Each
@@ -319,7 +319,7 @@ class DeadlineIT extends GatewayTests {
         assertThat(seen.get(3)).as("connection of the last stream").isEqualTo(seen.get(0));
         assertThat(seen.get(4)).isEqualTo("whole");
         gateway.assertTold(door, "begun", path, 200, "deadline-exceeded");
-        gateway.assertFed("begun", 2, 1, 1);
+        gateway.assertFed("begun", 2, 1);
     }
 
     // ---------------------------------------------------------------- streams
@@ -352,7 +352,7 @@ class DeadlineIT extends GatewayTests {
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
 
         assertRefused(gateway, door, "stream", path, late, Reason.DEADLINE_EXCEEDED);
-        gateway.assertFed("flowing", 1, 1, 1);
+        gateway.assertFed("flowing", 1, 1);
     }
 
     @Door.Each

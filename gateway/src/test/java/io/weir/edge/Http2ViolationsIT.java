@@ -104,8 +104,12 @@ class Http2ViolationsIT {
     void closesTheConnectionOfASecondHeadOfARequestThatHasEnded(Protocols protocols) throws Exception {
         try (GuardedTestServer server = GuardedTestServer.start(protocols);
                 RawHttp2Client client = connect(server, protocols)) {
-            client.headers(1, RawHttp2Client.get("/later"), true);
-            client.headers(1, RawHttp2Client.get("/later"), true);
+            // The rules see no frame that arrives together with the preface of a connection in clear text.
+            client.headers(1, RawHttp2Client.get("/hello"), true);
+            assertThat(client.next()).isEqualTo("headers 1 200");
+            assertThat(client.next()).isEqualTo("data 1 hello end");
+            client.headers(3, RawHttp2Client.get("/later"), true);
+            client.headers(3, RawHttp2Client.get("/later"), true);
 
             assertEnds(client, STREAM_CLOSED);
             assertRefused(server, 1);

@@ -290,6 +290,19 @@ class HealthScenarioTest {
                 .allMatch(ending -> ending.reason() == Reason.CIRCUIT_OPEN && ending.nanos() == 0);
     }
 
+    /** The bounds of this class are missed where the breaker is switched off. */
+    @Test
+    void callersWaitWithoutTheBreaker() {
+        TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), LIMIT, LIMIT, 11, false);
+        simulation.traffic(3, Duration.ofMillis(10), Duration.ofSeconds(1));
+        simulation.endings.clear();
+        simulation.fault = Fault.HANG;
+        simulation.traffic(3, Duration.ofMillis(10), Duration.ofSeconds(8));
+
+        assertThat(simulation.endings.stream().filter(ending -> waitedOut(ending, Duration.ofSeconds(2))))
+                .hasSizeGreaterThan(2 * (LIMIT + STALL_CALLS));
+    }
+
     // ---------------------------------------------------------------- traffic at which it must not act
 
     @Test

@@ -120,6 +120,18 @@ class ProbeChoiceTest {
     }
 
     @Test
+    void aProbeThatComesTooLateForItsDeadlineFreesItsPlace() {
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.withRequestBody().create();
+        fixture.advance(ExchangeFixture.DEADLINE);
+        fixture.start();
+
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.health.probesUnderWay()).isZero();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
     void theRoutesOwnRequestIsTheProbeWhereTheRouteSaysSo() {
         openAndWait(INTERVAL);
         fixture.withProbes(ProbeMode.CALLER).start();

@@ -279,7 +279,7 @@ class RefusedWebSocketIT {
 
         assertRefused(gateway, door, route, path, ask(path), reason);
 
-        gateway.assertFed(route, 1, 1, late ? 1 : 0);
+        gateway.assertFed(route, 1, 1);
     }
 
     // ---------------------------------------------------------------- broken answers
@@ -303,7 +303,7 @@ class RefusedWebSocketIT {
             assertThat(caller.isReset()).as("broken off with a RST").isTrue();
         }
         gateway.assertTold(door, route, path, 401, fault.reason().word());
-        gateway.assertFed(route, 1, 1, late ? 1 : 0);
+        gateway.assertFed(route, 1, 1);
     }
 
     /** The backend has opened no WebSocket, so it receives no frame. */

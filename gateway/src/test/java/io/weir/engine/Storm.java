@@ -505,11 +505,11 @@ final class Storm implements AutoCloseable {
         if (!plan.has(Event.TIMEOUT)) {
             return "20s";
         }
-        // A waiter times out as soon as the remaining time is less than the backend needs.
-        long needed = plan.phase == Phase.QUEUED
-                ? gateway.backend(PLAIN).serviceTime().uncongestedNanos()
-                : 0;
         long now = System.nanoTime();
+        // A waiter times out as soon as the remaining time is less than its route's calls usually need.
+        Route route = gateway.route(plan.door.id(PLAIN));
+        long needed =
+                plan.phase == Phase.QUEUED ? Math.min(route.usualTime().nanos(now), route.deadlineNanos() / 2) : 0;
         long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(plan.at(Event.TIMEOUT) + needed - now));
         plan.timesOutAt(now + TimeUnit.MILLISECONDS.toNanos(millis) - needed);
         return millis + "ms";

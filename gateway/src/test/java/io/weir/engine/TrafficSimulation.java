@@ -7,7 +7,6 @@ import io.weir.drain.Drain;
 import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.health.Probe;
-import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
@@ -105,6 +104,11 @@ final class TrafficSimulation {
     private long openedAt = -1;
 
     TrafficSimulation(Duration deadline, int limit, int queue, long seed) {
+        this(deadline, limit, queue, seed, true);
+    }
+
+    /** A simulation with or without an enforced circuit breaker. */
+    TrafficSimulation(Duration deadline, int limit, int queue, long seed, boolean isBreakerEnforced) {
         channel.freezeTime();
         random = new Random(seed);
         // Far from zero, as on a real machine.
@@ -119,8 +123,9 @@ final class TrafficSimulation {
                 this::probe);
         bulkhead = new QueueingBulkhead(limit, queue);
         LimitInForce limitInForce = new LimitInForce(bulkhead);
-        HealthSettings settings =
-                TestHealth.settings(deadline, 20, null, new RecoveryProperties(null, Duration.ofMillis(100), 5, null));
+        HealthSettings settings = isBreakerEnforced
+                ? TestHealth.settings(deadline, 20, Duration.ofMillis(100))
+                : TestHealth.unenforced(deadline);
         health = new Health("orders", settings, permits(limitInForce), this::now, random::nextDouble);
         limitInForce.limitBy(health::maxCalls);
         BackendSettings backendSettings = new BackendSettings(
@@ -133,7 +138,7 @@ final class TrafficSimulation {
                 deadline.toNanos(),
                 BackendSettings.bits(Set.of(500)),
                 BackendSettings.bits(Set.of()),
-                Enforcement.FULL);
+                new Enforcement(true, isBreakerEnforced, true));
         Backend backend = new Backend(
                 backendSettings,
                 bulkhead,

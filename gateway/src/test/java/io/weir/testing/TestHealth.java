@@ -36,6 +36,15 @@ public final class TestHealth {
     /** The defaults, with these differences. */
     public static HealthSettings settings(
             Duration deadline, int minimumCalls, @Nullable Duration stallDuration, RecoveryProperties recovery) {
+        return settings(deadline, minimumCalls, stallDuration, recovery, true);
+    }
+
+    private static HealthSettings settings(
+            Duration deadline,
+            int minimumCalls,
+            @Nullable Duration stallDuration,
+            RecoveryProperties recovery,
+            boolean enforce) {
         CircuitBreakerProperties breaker = new CircuitBreakerProperties(
                 50,
                 100,
@@ -48,8 +57,14 @@ public final class TestHealth {
                 5,
                 Set.of(500),
                 Set.of(14),
-                true);
+                enforce);
         return new HealthSettings(breaker, recovery, deadline.toNanos());
+    }
+
+    /** The defaults of a breaker that is not enforced. */
+    public static HealthSettings unenforced(Duration deadline) {
+        RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(100), 5, null);
+        return settings(deadline, 20, null, recovery, false);
     }
 
     /** The permits of a bulkhead; a stall is judged as with a large limit. */

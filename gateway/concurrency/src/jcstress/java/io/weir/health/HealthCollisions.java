@@ -47,11 +47,14 @@ public final class HealthCollisions {
     }
 
     static Health health(Returned permits) {
+        return new Health("orders", settings(1), permits, () -> SECOND, () -> 0.5);
+    }
+
+    static HealthSettings settings(int window) {
         CircuitBreakerProperties breaker = new CircuitBreakerProperties(
-                50, 100, null, SlidingWindowType.COUNT_BASED, 1, 1, 1, null, 5, Set.of(500), Set.of(), true);
+                50, 100, null, SlidingWindowType.COUNT_BASED, window, 1, 1, null, 5, Set.of(500), Set.of(), true);
         RecoveryProperties recovery = new RecoveryProperties(null, Duration.ofMillis(100), 5, null);
-        HealthSettings settings = new HealthSettings(breaker, recovery, SECOND);
-        return new Health("orders", settings, permits, () -> SECOND, () -> 0.5);
+        return new HealthSettings(breaker, recovery, SECOND);
     }
 
     /** A call ends while another one's stall opens the breaker. */
@@ -134,6 +137,32 @@ public final class HealthCollisions {
         @Actor
         public void fail() {
             health.failed(call, 1, new BackendFailure("reset"), SECOND);
+        }
+
+        @Arbiter
+        public void afterwards(LL_Result r) {
+            r.r1 = health.state();
+            r.r2 = health.permits(SECOND);
+        }
+    }
+
+    /** An operator forces the breaker closed while a reload changes its thresholds. */
+    @JCStressTest
+    @Outcome(id = "DISABLED, true", expect = ACCEPTABLE, desc = "The operator has the last word.")
+    @Outcome(id = "CLOSED, .*", expect = FORBIDDEN, desc = "The reload has undone the operator's decision.")
+    @State
+    public static class ForcingMeetsReload {
+        private final Health health = health(new Returned());
+        private final HealthSettings other = settings(2);
+
+        @Actor
+        public void force() {
+            health.forceClosed();
+        }
+
+        @Actor
+        public void reload() {
+            health.configure(other);
         }
 
         @Arbiter
