@@ -31,8 +31,8 @@ final class BackendHistory {
     private final long[] outcomes = new long[ExchangeOutcomes.words().size()];
 
     private final long[] times = new long[LogBuckets.COUNT];
-    /** The number of dispatched calls, and the sum of their time left in microseconds. */
-    private final long[] dispatches = new long[2];
+    /** The number of dispatched calls, the sum of their time left in microseconds, and the calls that ended. */
+    private final long[] dispatches = new long[3];
 
     private final SlidingWindow outcomesWindow;
     private final SlidingWindow totalTimes;
@@ -90,6 +90,11 @@ final class BackendHistory {
         return new LiveView.BackendSnapshot(backend.name(), Severity.of(now, recent.troubleShare()), recent, now);
     }
 
+    /** Calls that have used a permit and ended, in the window. */
+    long recentlyCompleted() {
+        return dispatchesWindow.sum()[2];
+    }
+
     /** Calls that have used a permit and ended, since the start. */
     long completed() {
         return meters.served();
@@ -99,6 +104,7 @@ final class BackendHistory {
         dispatches[0] = meters.dispatched();
         // In microseconds, since a window stores the increase of a second as an int.
         dispatches[1] = (long) (meters.budgetLeftNanos() / NANOS_PER_MICRO);
+        dispatches[2] = meters.served();
     }
 
     private LiveView.Recent recent(long endedNow, long troubleNow) {

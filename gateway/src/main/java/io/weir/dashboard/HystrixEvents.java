@@ -170,10 +170,6 @@ final class HystrixEvents {
         BackendView.Calls calls = backend.now().calls();
         Counts counts = Counts.of(history.outcomes());
         long completed = history.completed();
-        long executed = 0;
-        for (long count : history.backendTimes()) {
-            executed += count;
-        }
         Map<String, Object> event = new LinkedHashMap<>();
         event.put("type", "HystrixThreadPool");
         event.put("name", backend.name());
@@ -186,7 +182,7 @@ final class HystrixEvents {
         event.put("currentPoolSize", calls.limit());
         event.put("currentQueueSize", calls.waiting());
         event.put("currentTaskCount", completed + calls.active() + calls.waiting());
-        event.put("rollingCountThreadsExecuted", executed);
+        event.put("rollingCountThreadsExecuted", history.recentlyCompleted());
         event.put("rollingMaxActiveThreads", history.maxActive());
         event.put("rollingCountCommandRejections", counts.rejected());
         event.put("propertyValue_queueSizeRejectionThreshold", calls.queueCapacity());

@@ -67,12 +67,21 @@ public final class HealthProber {
         head.set(HttpHeaderNames.TE, "trailers");
         ProbeRequest.Rule rule = (status, from) -> from.inbound()
                 .receive()
-                .aggregate()
                 .asByteArray()
+                // One part more than expected decides against the answer; a longer one is not collected.
+                .scan(new byte[0], HealthProber::concatenated)
+                .takeUntil(message -> message.length > GRPC_SERVING.length)
+                .last()
                 .map(message -> Arrays.equals(message, GRPC_SERVING))
                 .defaultIfEmpty(false);
         return new HealthProber(
                 backend, new ProbeRequest(HttpMethod.POST, GRPC_PATH, head, GRPC_REQUEST, rule), loop, nanoClock);
+    }
+
+    private static byte[] concatenated(byte[] first, byte[] second) {
+        byte[] both = Arrays.copyOf(first, first.length + second.length);
+        System.arraycopy(second, 0, both, first.length, second.length);
+        return both;
     }
 
     /** Starts probing as soon as the breaker opens. */
@@ -94,9 +103,10 @@ public final class HealthProber {
     private void schedule() {
         Health health = backend.health();
         if (nextProbe == null && !closed && health.state() == State.OPEN) {
-            // At least half an interval: while all probes are unanswered, the next one is due all the time.
-            long interval = health.settings().recovery().probeInterval().toNanos();
-            long delay = Math.max(interval / 2, health.nanosToNextProbe());
+            long due = health.nanosToNextProbe();
+            // While all probes are unanswered, the next one is due all the time: without a delay this would spin.
+            long delay =
+                    due > 0 ? due : health.settings().recovery().probeInterval().toNanos();
             nextProbe = loop.schedule(this::probe, delay, TimeUnit.NANOSECONDS);
         }
     }

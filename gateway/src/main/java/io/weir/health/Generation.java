@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * The calls that a backend was sent between two openings of its breaker, and the evidence of a stall that
  * they give. Results of calls of an earlier generation say nothing about the backend any more.
  *
- * <p>The generation also decides who gives a permit back. While it is open, each call gives its own back, by
- * {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all calls that are still
+ * <p>The generation also decides which side gives a permit back. While it is open, each call gives its own
+ * permit back, by {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all calls that are still
  * in the backend: a call that hangs must not hold a permit that a recovered backend needs.
  */
 // Concurrency: `inFlight` is the only atomic that decides. A call that leaves and the closing thread both

@@ -63,7 +63,7 @@ public final class Health {
     private static final double NANOS_PER_SECOND = 1e9;
 
     private final String name;
-    private final Permits permits;
+    private final Permits compartment;
     private final LongSupplier nanoClock;
     private final DoubleSupplier random;
     private final AtomicReference<HealthState> state;
@@ -76,14 +76,15 @@ public final class Health {
      * The health of a backend that nothing is known about: closed.
      *
      * @param name the backend's name
+     * @param compartment the permits of its calls
      * @param nanoClock {@link System#nanoTime}, except in tests
      * @param random 0 (inclusive) to 1 (exclusive); jitters the probes
      */
     public Health(
-            String name, HealthSettings settings, Permits permits, LongSupplier nanoClock, DoubleSupplier random) {
+            String name, HealthSettings settings, Permits compartment, LongSupplier nanoClock, DoubleSupplier random) {
         this.name = name;
         this.settings = settings;
-        this.permits = permits;
+        this.compartment = compartment;
         this.nanoClock = nanoClock;
         this.random = random;
         this.state = new AtomicReference<>(fresh("the start"));
@@ -211,7 +212,7 @@ public final class Health {
             return;
         }
         int calls = generation.stalled(sentAt);
-        int limit = seen instanceof HalfOpen ramp ? Math.min(ramp.ramp(), permits.limit()) : permits.limit();
+        int limit = seen instanceof HalfOpen ramp ? Math.min(ramp.ramp(), compartment.limit()) : compartment.limit();
         if (calls >= Math.min(settings.breaker().stallCalls(), limit)) {
             open(
                     seen,
@@ -334,7 +335,7 @@ public final class Health {
             return;
         }
         HealthState seen = state.get();
-        // The state of an operator who acts at the same moment stays, too.
+        // A state that an operator forces at the same moment stays.
         while (!(seen instanceof Forced) && !transition(seen, fresh("other settings"))) {
             seen = state.get();
         }
@@ -358,10 +359,10 @@ public final class Health {
     }
 
     private void rampChanged(HalfOpen ramp, long now) {
-        if (ramp.ramp() >= permits.limit() || ramp.isSettled(now, SETTLED_NANOS)) {
+        if (ramp.ramp() >= compartment.limit() || ramp.isSettled(now, SETTLED_NANOS)) {
             close(ramp, now);
         } else {
-            permits.limitChanged();
+            compartment.limitChanged();
         }
     }
 
@@ -448,9 +449,9 @@ public final class Health {
         // A breaker that is not enforced frees no permits, since it goes on to admit calls. Nor does an
         // operator, since nothing is known to hang.
         if (ended != null && to instanceof Open && settings.breaker().enforce()) {
-            permits.giveBack(ended.close());
+            compartment.giveBack(ended.close());
         }
-        permits.limitChanged();
+        compartment.limitChanged();
         report(from.word(), to);
         return true;
     }

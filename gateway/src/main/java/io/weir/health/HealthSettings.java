@@ -20,7 +20,7 @@ public record HealthSettings(CircuitBreakerProperties breaker, RecoveryPropertie
     private static final int MINIMUM_CALLS = 20;
     private static final long LONGEST_DEFAULT_STALL_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final int USUAL_TIMES = 3;
-    /** A caller who leaves sooner is no evidence: a shorter wait is within the jitter of any network. */
+    /** A call that is given up sooner is no evidence: such waits are within the jitter of any network. */
     private static final long SHORTEST_ABANDONED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** The sliding window's size: calls or seconds. */

@@ -51,6 +51,7 @@ public final class OverloadSampler implements AutoCloseable {
         this(loops, MemoryShare.ofThisJvm(), guard, nanoClock);
     }
 
+    /** A sampler with another source of the memory in use. */
     public OverloadSampler(
             Iterable<? extends ScheduledExecutorService> loops,
             MemoryShare memory,

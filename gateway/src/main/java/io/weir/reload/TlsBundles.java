@@ -14,8 +14,8 @@ import org.springframework.boot.ssl.SslBundle;
 /**
  * The SSL bundles in force. Each bundle is tried before it is used, and shown with the end of its validity.
  *
- * <p>At the start, only material with which every handshake would fail is refused: an expired certificate
- * still serves callers who accept it, and a gateway that does not start serves nobody. At a rotation,
+ * <p>At the start, only material with which every handshake would fail is refused: some callers accept an
+ * expired certificate, and no caller is served by a gateway that does not start. At a rotation,
  * everything that is worse than the present material is refused.
  */
 // Concurrency: the registry is thread-safe; one thread rotates.

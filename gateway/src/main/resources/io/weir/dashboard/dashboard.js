@@ -234,7 +234,7 @@ function createCard(name) {
   const rest = terms(node, 'Waiting and time left', [
     ['Queue wait', 'Mean time that calls waited for their permit'],
     ['Budget left', 'Mean time left of the deadline when calls got their permit'],
-    ['Overdue', 'Calls in flight that exceed the slow-call threshold'],
+    ['Overdue', 'Calls in flight that have waited for stall-duration'],
     ['Streams', 'Open streams and WebSockets, and their limit']]);
   const law = terms(node, "Little's law", [
     ['L measured', 'Concurrent calls: arrival rate × time in the backend'],

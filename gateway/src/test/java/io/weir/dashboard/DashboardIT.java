@@ -461,8 +461,7 @@ class DashboardIT {
                             // Five calls were served, three failed, one timed out.
                             Map.entry("currentCompletedTaskCount", 9),
                             Map.entry("currentTaskCount", 12),
-                            // The call whose caller granted too little time says nothing about the backend.
-                            Map.entry("rollingCountThreadsExecuted", 8),
+                            Map.entry("rollingCountThreadsExecuted", 9),
                             Map.entry("rollingMaxActiveThreads", 2),
                             Map.entry("rollingCountCommandRejections", 4),
                             Map.entry("propertyValue_queueSizeRejectionThreshold", 1),

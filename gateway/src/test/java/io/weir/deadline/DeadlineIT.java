@@ -43,9 +43,22 @@ class DeadlineIT extends GatewayTests {
         silent = UnwillingPort.silent();
         gateway = TestGateway.setup()
                 .backend("patient", backend.uri(), "deadline: 60s", "circuit-breaker: { minimum-number-of-calls: 20 }")
-                .backend("brief", backend.uri(), "deadline: 800ms")
-                .backend("begun", backend.uri(), "deadline: 1500ms")
-                .backend("flowing", backend.uri(), "deadline: 1s", "stream-idle-timeout: 1s")
+                .backend(
+                        "brief",
+                        backend.uri(),
+                        "deadline: 800ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 400ms }")
+                .backend(
+                        "begun",
+                        backend.uri(),
+                        "deadline: 1500ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 750ms }")
+                .backend(
+                        "flowing",
+                        backend.uri(),
+                        "deadline: 1s",
+                        "stream-idle-timeout: 1s",
+                        "circuit-breaker: { slow-call-duration-threshold: 500ms }")
                 .backend(
                         "single",
                         backend.uri(),
@@ -141,7 +154,7 @@ class DeadlineIT extends GatewayTests {
             assertRefused(gateway, door, "untaking", path, late, Reason.DEADLINE_EXCEEDED);
         }
         // Once the buffers in between are full, the delay is the backend's.
-        gateway.assertFed("untaking", 1, 1);
+        gateway.assertFed("untaking", 1, 1, 1);
     }
 
     // ---------------------------------------------------------------- sources of the deadline
@@ -192,7 +205,7 @@ class DeadlineIT extends GatewayTests {
         assertThat(millis(calls.next().request())).isBetween(1, 800);
         assertRefused(gateway, door, "brief", path, late, Reason.DEADLINE_EXCEEDED);
         // The backend had its whole deadline, so the timeout counts as its failure.
-        gateway.assertFed("brief", 1, 1);
+        gateway.assertFed("brief", 1, 1, 1);
     }
 
     @Door.Each
@@ -319,7 +332,7 @@ class DeadlineIT extends GatewayTests {
         assertThat(seen.get(3)).as("connection of the last stream").isEqualTo(seen.get(0));
         assertThat(seen.get(4)).isEqualTo("whole");
         gateway.assertTold(door, "begun", path, 200, "deadline-exceeded");
-        gateway.assertFed("begun", 2, 1);
+        gateway.assertFed("begun", 2, 1, 1);
     }
 
     // ---------------------------------------------------------------- streams
@@ -352,7 +365,7 @@ class DeadlineIT extends GatewayTests {
         TestCaller.Answer late = TestCaller.get(gateway.port(), path);
 
         assertRefused(gateway, door, "stream", path, late, Reason.DEADLINE_EXCEEDED);
-        gateway.assertFed("flowing", 1, 1);
+        gateway.assertFed("flowing", 1, 1, 1);
     }
 
     @Door.Each

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class HealthEvidenceTest {
 
     private static final long STALL = ExchangeFixture.STALL.toNanos();
-    /** Three times this is the wait from which on a caller who leaves is evidence. */
+    /** A call that is given up after three times this time is evidence. */
     private static final long USUAL = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final ExchangeFixture fixture = new ExchangeFixture();

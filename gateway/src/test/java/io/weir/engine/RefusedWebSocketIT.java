@@ -62,7 +62,11 @@ class RefusedWebSocketIT {
         backend = TestBackend.healthy();
         gateway = TestGateway.setup()
                 .backend(BACKEND, backend.uri(), "deadline: 20s")
-                .backend(BRIEF, backend.uri(), "deadline: 800ms")
+                .backend(
+                        BRIEF,
+                        backend.uri(),
+                        "deadline: 800ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 400ms }")
                 .route(BACKEND, BACKEND)
                 .route(BRIEF, BRIEF)
                 .route("retried", BACKEND, "retry: { max-attempts: 2, backoff: 0s, statuses: [503] }")
@@ -279,7 +283,7 @@ class RefusedWebSocketIT {
 
         assertRefused(gateway, door, route, path, ask(path), reason);
 
-        gateway.assertFed(route, 1, 1);
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
     }
 
     // ---------------------------------------------------------------- broken answers
@@ -303,7 +307,7 @@ class RefusedWebSocketIT {
             assertThat(caller.isReset()).as("broken off with a RST").isTrue();
         }
         gateway.assertTold(door, route, path, 401, fault.reason().word());
-        gateway.assertFed(route, 1, 1);
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
     }
 
     /** The backend has opened no WebSocket, so it receives no frame. */

@@ -102,6 +102,7 @@ final class TrafficSimulation {
     private final Route route;
     private int inBackend;
     private long openedAt = -1;
+    private int inBackendAtOpening;
 
     TrafficSimulation(Duration deadline, int limit, int queue, long seed) {
         this(deadline, limit, queue, seed, true);
@@ -177,6 +178,7 @@ final class TrafficSimulation {
                 limit.update();
                 if (openedAt < 0 && health.state() == State.OPEN) {
                     openedAt = now();
+                    inBackendAtOpening = inBackend;
                 }
             }
 
@@ -196,6 +198,11 @@ final class TrafficSimulation {
     /** The moment of the first opening; -1: it has not opened. */
     long openedAt() {
         return openedAt;
+    }
+
+    /** Calls in the backend at the first opening. */
+    int inBackendAtOpening() {
+        return inBackendAtOpening;
     }
 
     /** Calls in the backend, swallowed ones included until their callers have given them up. */

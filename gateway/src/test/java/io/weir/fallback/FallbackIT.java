@@ -42,7 +42,11 @@ class FallbackIT extends GatewayTests {
         refusing = UnwillingPort.refusing();
         gateway = TestGateway.setup()
                 .backend("orders", backend.uri(), "deadline: 60s", ONE_AT_A_TIME)
-                .backend("brief", backend.uri(), "deadline: 500ms")
+                .backend(
+                        "brief",
+                        backend.uri(),
+                        "deadline: 500ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 250ms }")
                 .backend("refusing", refusing.uri(), "deadline: 60s", "retry-budget: { share: 0, floor: 0 }")
                 .backend(
                         "spare",
@@ -117,7 +121,7 @@ class FallbackIT extends GatewayTests {
     void replacesARefusalAtTheDeadline(Door door) throws IOException {
         String path = door.path("late", "hangs");
         assertStaticAnswer(door, "late", path, TestCaller.get(gateway.port(), path), Reason.DEADLINE_EXCEEDED);
-        gateway.assertFed("brief", 1, 1);
+        gateway.assertFed("brief", 1, 1, 1);
     }
 
     @Door.Each

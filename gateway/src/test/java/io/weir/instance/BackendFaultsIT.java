@@ -53,8 +53,16 @@ class BackendFaultsIT {
         silent = UnwillingPort.silent();
         gateway = TestGateway.setup()
                 .backend(BACKEND, backend.uri(), "deadline: 20s", "recovery: { probe-interval: 60s }")
-                .backend(LATE, backend.uri(), "deadline: 400ms")
-                .backend(BEGINNING, backend.uri(), "deadline: 1s")
+                .backend(
+                        LATE,
+                        backend.uri(),
+                        "deadline: 400ms",
+                        "circuit-breaker: { slow-call-duration-threshold: 200ms }")
+                .backend(
+                        BEGINNING,
+                        backend.uri(),
+                        "deadline: 1s",
+                        "circuit-breaker: { slow-call-duration-threshold: 500ms }")
                 .backend("refusing", refusing.uri())
                 .backend("silent", silent.uri(), "connection: { connect-timeout: 50ms }")
                 .route(BACKEND, BACKEND)
@@ -114,7 +122,7 @@ class BackendFaultsIT {
         int status = late ? 504 : 502;
         assertRefused(answer, status, reason.word(), late ? "http_response_timeout" : "connection_terminated");
         gateway.assertTold(door, route, path, status, reason.word());
-        gateway.assertFed(route, 1, 1);
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }
@@ -169,7 +177,7 @@ class BackendFaultsIT {
         }
 
         gateway.assertTold(door, route, path, 200, fault.reason().word());
-        gateway.assertFed(route, 1, 1);
+        gateway.assertFed(route, 1, 1, late ? 1 : 0);
         gateway.assertNeighbourUnharmed();
         await().atMost(TestGateway.PATIENCE).until(() -> backend.connections() == 0);
     }

@@ -393,17 +393,6 @@ public final class TestGateway implements AutoCloseable {
     }
 
     /** Waits until a backend's breaker has recorded these numbers of calls since {@link #calm()}. */
-    public void assertFed(String backend, int calls, int failed) {
-        await().atMost(PATIENCE).untilAsserted(() -> {
-            CircuitBreaker.Metrics fed =
-                    backend(backend).health().resilience4j().getMetrics();
-            assertThat(List.of(fed.getNumberOfBufferedCalls(), fed.getNumberOfFailedCalls()))
-                    .as("%s: calls, failed", backend)
-                    .isEqualTo(List.of(calls, failed));
-        });
-    }
-
-    /** Waits until a backend's breaker has recorded these numbers of calls since {@link #calm()}. */
     public void assertFed(String backend, int calls, int failed, int slow) {
         await().atMost(PATIENCE).untilAsserted(() -> {
             CircuitBreaker.Metrics fed =

@@ -136,6 +136,59 @@ class ConsistencyCheckTest {
                                 "101",
                                 "expected: at most the sliding window, 100 calls")),
                 row(
+                        "a probe of a path without a path",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              recovery: { probe: path }
+                        """,
+                        problem(5, "weir.backends.orders.recovery.probe", "path", "expected: a health-path beside it")),
+                row(
+                        "a path that no probe asks for",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              recovery: { probe: shadow, health-path: /healthz }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.recovery.probe",
+                                "shadow",
+                                "expected: path, since a health-path is set")),
+                row(
+                        "gRPC's health service over HTTP/1.1",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              recovery: { probe: grpc-health }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.recovery.probe",
+                                "grpc-health",
+                                "expected: protocol: h2 beside it, since gRPC needs HTTP/2")),
+                row(
+                        "a stall that is longer than the deadline",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              deadline: 1s
+                              circuit-breaker: { stall-duration: 2s }
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.circuit-breaker.stall-duration",
+                                "2s",
+                                "expected: at most the deadline, 1s")),
+                row(
                         "a window smaller than one",
                         """
                         weir:
