@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * they give. Results of calls of an earlier generation say nothing about the backend any more.
  *
  * <p>The generation also decides which side gives a permit back. While it is open, each call gives its own
- * permit back, by {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all calls that are still
- * in the backend: a call that hangs must not hold a permit that a recovered backend needs.
+ * permit back, by {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all calls
+ * that are still in the backend: a call that hangs must not hold a permit that a recovered backend needs.
  */
 // Concurrency: `inFlight` is the only atomic that decides. A call that leaves and the closing thread both
 // change it once: either the call is counted by close() and leave() returns false, or leave() came first and
