@@ -36,7 +36,6 @@ public final class AdaptiveLimit implements Limit {
      */
     private static final int BASE = 1 << 30;
 
-    private final double deadline;
     private final long startNanos;
     private final Runnable onChange;
 
@@ -44,6 +43,10 @@ public final class AdaptiveLimit implements Limit {
     private final RecentRate recentRate = new RecentRate();
     private double lastNow;
     private long samples;
+    private Settings applied;
+
+    /** Written by any thread; the processing thread applies it. */
+    private volatile Settings settings;
 
     private final AtomicInteger processing = new AtomicInteger();
     private final AtomicReference<@Nullable Sample> handedOver = new AtomicReference<>();
@@ -76,6 +79,8 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    private record Settings(Bounds bounds, double deadline) {}
+
     private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding) {}
 
     /** A sample for the processing thread; without evidence: a start. */
@@ -99,10 +104,11 @@ public final class AdaptiveLimit implements Limit {
      *     time. It must neither block nor throw
      */
     public AdaptiveLimit(Bounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
-        this.deadline = deadlineNanos / SECOND;
         this.startNanos = nowNanos;
         this.onChange = onChange;
-        this.knee = new Knee(bounds, deadline, wallNanos / SECOND);
+        this.applied = new Settings(bounds, deadlineNanos / SECOND);
+        this.settings = applied;
+        this.knee = new Knee(bounds, applied.deadline, wallNanos / SECOND);
         this.published = currentState(capacity());
     }
 
@@ -126,6 +132,11 @@ public final class AdaptiveLimit implements Limit {
     }
 
     @Override
+    public long changes(Change reason) {
+        return knee.changes(reason);
+    }
+
+    @Override
     public int started(long nowNanos, int inUse) {
         Published seen = published;
         if (seen.holding) {
@@ -139,6 +150,19 @@ public final class AdaptiveLimit implements Limit {
         process(nowNanos, mark, latencyNanos, evidence, inUse);
     }
 
+    /**
+     * Changes the settings, and keeps what was learnt. {@link Bounds#initial} has no effect on a limit that
+     * has learnt something.
+     *
+     * @param deadlineNanos the deadline of the backend's calls
+     */
+    public void configure(Bounds bounds, long deadlineNanos) {
+        settings = new Settings(bounds, deadlineNanos / SECOND);
+        if (processing.getAndIncrement() == 0) {
+            processHandedOver();
+        }
+    }
+
     private void process(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
         if (processing.compareAndSet(0, 1)) {
             apply(nowNanos, mark, latencyNanos, evidence, inUse);
@@ -148,8 +172,17 @@ public final class AdaptiveLimit implements Limit {
                 return;
             }
         }
+        processHandedOver();
+    }
+
+    private void processHandedOver() {
         int requests = 1;
         while (requests != 0) {
+            Settings latest = settings;
+            if (latest != applied) {
+                applied = latest;
+                knee.configure(latest.bounds, latest.deadline);
+            }
             if (handedOver.get() != null) {
                 applyAll(handedOver.getAndSet(null));
             }
@@ -230,7 +263,7 @@ public final class AdaptiveLimit implements Limit {
         if (knee.baseLatency() > 0) {
             perSecond = Math.max(perSecond, knee.value() / knee.baseLatency());
         }
-        double answeredInTime = deadline / 2 * perSecond;
+        double answeredInTime = applied.deadline / 2 * perSecond;
         return (int) Math.clamp(Math.max(2. * knee.value(), answeredInTime), MIN_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY);
     }
 

@@ -102,6 +102,7 @@ public final class BackendFactory {
         Backend backend = new Backend(
                 backendSettings(name, properties),
                 bulkhead,
+                limit,
                 streams,
                 dryRunBulkhead(properties, permits, null),
                 health,
@@ -131,6 +132,7 @@ public final class BackendFactory {
         Backend backend = new Backend(
                 backendSettings(name, properties),
                 old.bulkhead(),
+                old.limit(),
                 old.streams(),
                 dryRunBulkhead(properties, permits, old.dryRunBulkhead()),
                 old.health(),

@@ -6,6 +6,7 @@ import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
+import io.weir.limit.LimitSettings;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.live.RetiredGenerations.RetiredResource;
 import java.util.HashMap;
@@ -133,7 +134,7 @@ public final class LiveBackends {
     private void resizeBulkhead(ManagedBackend managed) {
         BulkheadProperties properties = managed.properties().bulkhead();
         Share share = share(properties);
-        managed.limit().configure(share.permits(), properties.queueCapacity());
+        managed.limit().configure(LimitSettings.fixed(share.permits(), properties.queueCapacity()));
         QueueingBulkhead dryRun = managed.backend().dryRunBulkhead();
         if (dryRun != null) {
             dryRun.resize(share.permits(), properties.queueCapacity());

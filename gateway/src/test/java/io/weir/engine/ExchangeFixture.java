@@ -18,6 +18,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
@@ -280,7 +281,7 @@ final class ExchangeFixture {
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, retriesPerSecond), now());
         return new Backend(
-                settings, calls, streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
+                settings, calls, new LimitInForce(calls), streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
     }
 
     Exchange exchange() {
