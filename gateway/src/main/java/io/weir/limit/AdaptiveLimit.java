@@ -31,6 +31,12 @@ public final class AdaptiveLimit implements Limit {
     private static final int MAX_QUEUE_CAPACITY = 100_000;
     private static final double SECOND = 1e9;
 
+    /** A backend that answers less than this share of its calls fails; a lower limit does not help it. */
+    private static final double MIN_ANSWERED_SHARE = .1;
+
+    /** The weight of a sample in that share is 1 / this. */
+    private static final double ANSWERED_SHARE_SAMPLES = 32;
+
     /**
      * The bit of a mark that says that the call is a sample of the base; the others are the calls in flight.
      */
@@ -43,6 +49,7 @@ public final class AdaptiveLimit implements Limit {
     private final RecentRate recentRate = new RecentRate();
     private double lastNow;
     private long samples;
+    private double answeredShare = 1;
     private Settings applied;
 
     /** Written by any thread; the processing thread applies it. */
@@ -79,9 +86,17 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    /** A 503 within this time is a fast one, however fast the backend answers. */
+    private static final long MIN_FAST_NANOS = 1_000_000;
+
     private record Settings(Bounds bounds, double deadline) {}
 
-    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding) {}
+    /**
+     * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
+     *     answers some of its calls
+     */
+    private record Published(
+            Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
 
     /** A sample for the processing thread; without evidence: a start. */
     private record Sample(
@@ -163,6 +178,16 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    /** Whether an end may be one of too many calls, and a lower limit may help against it. */
+    boolean absorbs(Evidence end, long latencyNanos) {
+        Published seen = published;
+        return seen.canHelp
+                && (end == Evidence.SHED
+                        || end == Evidence.TIMED_OUT
+                        || (end == Evidence.UNAVAILABLE
+                                && latencyNanos < Math.max(seen.beliefs.baseLatencyNanos() / 2, MIN_FAST_NANOS)));
+    }
+
     private void process(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
         if (processing.compareAndSet(0, 1)) {
             apply(nowNanos, mark, latencyNanos, evidence, inUse);
@@ -226,6 +251,9 @@ public final class AdaptiveLimit implements Limit {
             return;
         }
         samples++;
+        if (evidence != Evidence.NONE) {
+            answeredShare += ((evidence == Evidence.ANSWERED ? 1 : 0) - answeredShare) / ANSWERED_SHARE_SAMPLES;
+        }
         if (evidence == Evidence.ANSWERED) {
             recentRate.answered();
         }
@@ -243,6 +271,7 @@ public final class AdaptiveLimit implements Limit {
         boolean differs = resized
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
+                || canHelp() != seen.canHelp
                 || knee.utilisation() != seen.beliefs.utilisation();
         if (differs) {
             published = currentState(resized ? capacity : seen.queueCapacity);
@@ -255,7 +284,11 @@ public final class AdaptiveLimit implements Limit {
     private Published currentState(int queueCapacity) {
         Beliefs beliefs = new Beliefs(
                 knee.value(), (long) (knee.baseLatency() * SECOND), knee.rate(), knee.utilisation(), knee.lastChange());
-        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding());
+        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding(), canHelp());
+    }
+
+    private boolean canHelp() {
+        return !knee.isAtFloor() && answeredShare >= MIN_ANSWERED_SHARE;
     }
 
     private int capacity() {
