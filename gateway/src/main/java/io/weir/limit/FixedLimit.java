@@ -22,4 +22,10 @@ public record FixedLimit(int value) implements Limit {
     public Beliefs beliefs() {
         return new Beliefs(value, 0, 0, 0, Change.FIXED);
     }
+
+    /** A change of the configuration replaces the limit. */
+    @Override
+    public long changes(Change reason) {
+        return 0;
+    }
 }

@@ -53,6 +53,9 @@ public interface Limit {
     /** What the limit is based on, for people to see. */
     Beliefs beliefs();
 
+    /** The number of changes of the limit for this reason. */
+    long changes(Change reason);
+
     /** Why a limit changed last. */
     enum Change {
         /** It has not changed since the start. */

@@ -7,6 +7,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
@@ -78,6 +79,7 @@ final class SocketBackend implements AutoCloseable {
         backend = new Backend(
                 settings,
                 bulkhead,
+                new LimitInForce(bulkhead),
                 new QueueingBulkhead(1, 0),
                 null,
                 health,

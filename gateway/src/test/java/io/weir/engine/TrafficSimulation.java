@@ -143,6 +143,7 @@ final class TrafficSimulation {
         Backend backend = new Backend(
                 backendSettings,
                 bulkhead,
+                limitInForce,
                 new QueueingBulkhead(1, 0),
                 null,
                 health,

@@ -27,6 +27,7 @@ import io.weir.health.Health;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
@@ -106,7 +107,7 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        return new Backend(settings, bulkhead, streams, null, health, pool, retryBudget, serviceTime, observer);
+        return new Backend(settings, bulkhead, new LimitInForce(bulkhead), streams, null, health, pool, retryBudget, serviceTime, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
