@@ -52,10 +52,6 @@ public final class ReloadCost {
 
     /** Takes about three minutes; the exit code is 0 if all promises hold. */
     public static void main(String[] args) throws IOException, InterruptedException {
-        if (args.length < 1 || args.length > 2) {
-            System.err.println("reload: " + String.join(" ", args) + " (expected: JAR [SECONDS])");
-            System.exit(2);
-        }
         Duration phase = Duration.ofSeconds(args.length == 2 ? Integer.parseInt(args[1]) : PHASE_SECONDS);
         boolean holds;
         try (LightBackend backend = new LightBackend(0, BODY, request -> Mono.empty());
@@ -120,13 +116,8 @@ public final class ReloadCost {
     private static void print(String name, List<Request> requests) {
         Latencies latencies = Latencies.of(requests);
         System.out.printf(
-                Locale.ROOT,
                 "%-18s %9d %8.2f %8.2f %8.2f%n",
-                name,
-                requests.size(),
-                latencies.percentile(50),
-                latencies.percentile(99),
-                latencies.percentile(99.9));
+                name, requests.size(), latencies.percentile(50), latencies.percentile(99), latencies.percentile(99.9));
     }
 
     /** Reloads at equal intervals under load. */

@@ -7,16 +7,17 @@ import io.weir.perf.result.RunResult.MeterSample;
 import io.weir.perf.run.Processes.Role;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** A simulation that runs in its own process with its own class path. */
 public final class GatlingLoad {
@@ -37,6 +38,7 @@ public final class GatlingLoad {
     private final GatlingPlan plan;
     private final ManagedProcess process;
     private final Path report;
+    private final Path rows;
 
     /**
      * The plan of a load.
@@ -56,16 +58,16 @@ public final class GatlingLoad {
      * @param requests all requests, in the order of completion
      * @param failedAssertions the number of assertions that do not hold
      * @param missing planned requests that were not sent; 0 in the closed model, which plans none
-     * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps; NaN if there is
-     *     none
+     * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps
      */
-    public record Result(List<Request> requests, int failedAssertions, long missing, double delayMillis) {}
+    public record Result(List<Request> requests, int failedAssertions, long missing, OptionalDouble delayMillis) {}
 
     GatlingLoad(ExperimentContext context, GatlingPlan plan) {
         this.context = context;
         this.plan = plan;
         this.report = context.temporary().resolve("gatling-" + plan.label);
-        Path home = context.root().resolve("perf/simulations/target");
+        this.rows = context.temporary().resolve("rows-" + plan.label + ".csv");
+        Path home = context.file("perf/simulations/target");
         List<String> command = new ArrayList<>(List.of(
                 Host.java(),
                 "-Xms256m",
@@ -77,10 +79,8 @@ public final class GatlingLoad {
                 "-cp",
                 home.resolve("weir-perf-simulations.jar") + ":" + home.resolve("lib") + "/*"));
         Map<String, String> settings = new TreeMap<>(plan.settings);
-        settings.put(
-                "rows",
-                context.temporary().resolve("rows-" + plan.label + ".csv").toString());
-        settings.put("began", Long.toString(context.results().beganEpochMillis()));
+        settings.put("rows", rows.toString());
+        settings.put("began", Long.toString(context.results.beganEpochMillis()));
         settings.put("assertions", String.join(";", plan.assertions));
         settings.forEach((name, value) -> command.add("-Dweir." + name + "=" + value));
         String simulation = "io.weir.perf.simulation." + plan.simulation;
@@ -91,7 +91,7 @@ public final class GatlingLoad {
     /** Waits until the load begins; returns the time, in milliseconds since the start of the run. */
     public long awaitBegin() throws InterruptedException {
         return Long.parseLong(context.processes().awaitOutput("Gatling begins", process, BEGIN))
-                - context.results().beganEpochMillis();
+                - context.results.beganEpochMillis();
     }
 
     /** From now on the load may end: its callers may finish before the step ends. */
@@ -124,24 +124,18 @@ public final class GatlingLoad {
             boolean holds = Boolean.parseBoolean(matcher.group(2));
             failed += holds ? 0 : 1;
             if (plan.binding) {
-                context.validity().add(new Assertion(plan.label, matcher.group(1), holds, matcher.group(3)));
+                context.validity.add(new Assertion(plan.label, matcher.group(1), holds, matcher.group(3)));
             }
         }
         return failed;
     }
 
     private Result readRows(int failedAssertions) {
-        List<String> columns = List.of("step", "at_ms", "micros", "request", "outcome");
-        List<Request> rows = new CsvTable<>(
-                        "rows-" + plan.label + ".csv",
-                        Request.class,
-                        columns,
-                        (row, request) -> request.in(context.stepAt(request.atMillis())))
-                .read(context.temporary());
         List<Request> delays = new ArrayList<>();
         List<Request> requests = new ArrayList<>();
         Map<Long, Long> maxDelayMicros = new TreeMap<>();
-        for (Request row : rows) {
+        for (Request sent : new CsvTable<>(rows.getFileName().toString(), Request.class).read(context.temporary())) {
+            Request row = sent.in(context.stepAt(sent.atMillis()));
             boolean inStep = !row.step().isEmpty();
             if (row.outcome().equals(DELAY)) {
                 maxDelayMicros.merge(row.atMillis() / 1000, row.micros(), Math::max);
@@ -151,14 +145,14 @@ public final class GatlingLoad {
             } else {
                 requests.add(row);
                 if (inStep) {
-                    context.results().add(row);
+                    context.results.add(row);
                 }
             }
         }
-        maxDelayMicros.forEach((second, micros) -> context.results()
-                .add(new MeterSample(
-                        context.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6)));
-        double delayMillis = delays.isEmpty() ? Double.NaN : Request.percentile(delays, 99);
+        maxDelayMicros.forEach((second, micros) -> context.results.add(new MeterSample(
+                context.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6)));
+        OptionalDouble delayMillis =
+                delays.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(Request.percentile(delays, 99));
         return new Result(requests, failedAssertions, missing(process.output(), requests.size()), delayMillis);
     }
 
@@ -170,12 +164,9 @@ public final class GatlingLoad {
 
     /** Gatling writes its report into a directory with the time in its name. */
     private void keepReport() {
-        try (DirectoryStream<Path> reports = Files.newDirectoryStream(report)) {
-            Path kept = context.results().directory().resolve("gatling");
-            Files.createDirectories(kept);
-            for (Path one : reports) {
-                Files.move(one, kept.resolve(plan.label));
-            }
+        try (Stream<Path> reports = Files.list(report)) {
+            Path kept = Files.createDirectories(context.results.directory().resolve("gatling"));
+            Files.move(reports.findFirst().orElseThrow(), kept.resolve(plan.label));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

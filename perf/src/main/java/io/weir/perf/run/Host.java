@@ -1,10 +1,10 @@
 package io.weir.perf.run;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.ServerSocket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -72,18 +72,11 @@ public final class Host {
     }
 
     static String firstLine(Path directory, String... command) {
-        try {
-            Process process = new ProcessBuilder(command)
-                    .directory(directory.toAbsolutePath().toFile())
-                    .redirectErrorStream(true)
-                    .start();
-            process.getOutputStream().close();
-            return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-                    .lines()
-                    .map(String::strip)
-                    .filter(line -> !line.isEmpty())
-                    .findFirst()
-                    .orElse("unknown");
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(directory.toAbsolutePath().toFile())
+                .redirectErrorStream(true);
+        try (BufferedReader output = builder.start().inputReader()) {
+            return output.lines().filter(line -> !line.isBlank()).findFirst().orElse("unknown").strip();
         } catch (IOException e) {
             return "unknown";
         }

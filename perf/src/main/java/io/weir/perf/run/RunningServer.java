@@ -33,12 +33,12 @@ public record RunningServer(String name, Optional<ManagedProcess> process, URI s
 
     /** Sets a fault of a simulated backend. */
     public void setFault(String json) {
-        HttpControl.change(name, "PUT", URI.create(management + "/faults"), json);
+        change("PUT", "/faults", json);
     }
 
     /** Removes all faults of a simulated backend. */
     public void heal() {
-        HttpControl.change(name, "DELETE", URI.create(management + "/faults"), "");
+        change("DELETE", "/faults", "");
     }
 
     /** Changes a backend's limit at a gateway. */
@@ -48,7 +48,20 @@ public record RunningServer(String name, Optional<ManagedProcess> process, URI s
 
     /** Changes a backend at a gateway, as an operator does. */
     public void operate(String backend, String json) {
-        HttpControl.change(name, "POST", URI.create(management + "/actuator/weir/" + backend), json);
+        change("POST", "/actuator/weir/" + backend, json);
+    }
+
+    private void change(String method, String path, String json) {
+        URI uri = URI.create(management + path);
+        String text = name + ": " + (method + ' ' + uri + ' ' + json).strip();
+        try {
+            int status = HttpControl.send(method, uri, json).statusCode();
+            if (status / 100 != 2) {
+                throw new RunFailure(text + ": status " + status + " (expected: 2xx)");
+            }
+        } catch (IOException e) {
+            throw new RunFailure(text + ": " + e, e);
+        }
     }
 
     /**

@@ -18,8 +18,7 @@ final class TestContext {
         try {
             return new ExperimentContext(
                     directory,
-                    true,
-                    target,
+                    new RunOptions(List.of(), false, true, 0, target),
                     List.of(),
                     new ResultWriter(directory.resolve("raw")),
                     allocation,
