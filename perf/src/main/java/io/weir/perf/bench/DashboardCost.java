@@ -23,6 +23,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
 
@@ -132,7 +133,6 @@ public final class DashboardCost {
         return percent;
     }
 
-    /** Connections that read the stream. */
     private static final class Viewers implements AutoCloseable {
 
         private final List<Socket> sockets = new ArrayList<>();
@@ -170,19 +170,15 @@ public final class DashboardCost {
     }
 
     private static String configuration(int port) {
-        StringBuilder backends = new StringBuilder("""
-                server.port: ${GATEWAY_PORT}
-                management.server.port: ${MANAGEMENT_PORT}
-                weir:
-                  backends:
-                """);
-        StringBuilder routes = new StringBuilder("spring.cloud.gateway.server.webflux.routes:\n");
-        for (int i = 0; i < BACKENDS; i++) {
-            String name = "backend-" + i;
-            backends.append("    " + name + ": { uri: \"http://127.0.0.1:" + port + "\" }\n");
-            routes.append("  - { id: route-" + i + ", uri: \"backend://" + name + "\", predicates: [\"Path=/" + name
-                    + "\"] }\n");
-        }
-        return backends.append(routes).toString();
+        String backend = "    backend-%%d: { uri: \"http://127.0.0.1:%d\" }%n".formatted(port);
+        String route =
+                "  - { id: route-%1$d, uri: \"backend://backend-%1$d\", predicates: [\"Path=/backend-%1$d\"] }%n";
+        return "server.port: ${GATEWAY_PORT}\nmanagement.server.port: ${MANAGEMENT_PORT}\n"
+                + "weir:\n  backends:\n" + repeat(backend)
+                + "spring.cloud.gateway.server.webflux.routes:\n" + repeat(route);
+    }
+
+    private static String repeat(String line) {
+        return IntStream.range(0, BACKENDS).mapToObj(line::formatted).collect(Collectors.joining());
     }
 }

@@ -36,7 +36,6 @@ public final class SpeedBenchmark {
     private final Processes processes;
     private final List<MeasuredServer> subjects = new ArrayList<>();
 
-    /** A measured URL. */
     private record MeasuredServer(
             String name, ManagedProcess server, String uri, boolean refuses, List<Double> rates, List<Double> busy) {
 

@@ -26,7 +26,6 @@ final class ClosedRounds {
     private static final int LAST_ANSWERS_SECONDS = 2;
     private static final int START_SECONDS = 12;
 
-    /** When callers send requests. */
     enum RequestMode {
         /** After each answer; the step begins when all callers have arrived. */
         REPEAT,
@@ -52,7 +51,6 @@ final class ClosedRounds {
             return mode == RequestMode.ONCE ? seconds : ARRIVAL_SECONDS + seconds + LAST_ANSWERS_SECONDS;
         }
 
-        /** For the simulation. */
         String text() {
             return String.join("|", name(), path, "" + callers, "" + totalSeconds(), "" + (mode == RequestMode.ONCE));
         }
@@ -97,7 +95,6 @@ final class ClosedRounds {
         return then(RequestMode.REPEAT, RunResult.WARM_UP, path, callers, seconds);
     }
 
-    /** A round with repeated requests. */
     ClosedRounds then(String name, String path, int callers, int seconds, LoadAssertion... required) {
         return then(RequestMode.REPEAT, name, path, callers, seconds, required);
     }
@@ -124,7 +121,6 @@ final class ClosedRounds {
         return new Estimate(rounds.size(), Duration.ofSeconds(START_SECONDS + seconds));
     }
 
-    /** Starts the service; returns when it is ready. */
     RunningServer start(TestServers servers) throws InterruptedException {
         return servers.service(stack, readyPath, serviceSettings.toArray(String[]::new));
     }

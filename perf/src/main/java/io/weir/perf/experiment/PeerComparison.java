@@ -118,8 +118,7 @@ class PeerComparison extends Experiment {
             for (PeerProxy peer : extent.installed()) {
                 Places ofSick = places(served, gone.getLocalPort(), Host.freePort(), openFiles, context);
                 RunningServer sick = startSick(ofSick, context);
-                Supplier<Places> places =
-                        () -> places(served, gone.getLocalPort(), sick.port(), openFiles, context);
+                Supplier<Places> places = () -> places(served, gone.getLocalPort(), sick.port(), openFiles, context);
                 PeerMeasurement proxy = PeerMeasurement.start(peer, places.get(), sick, extent, context);
                 if (Host.has(WRK)) {
                     proxy.measureSpeed();
@@ -152,9 +151,8 @@ class PeerComparison extends Experiment {
             context.property("wrk.version", Host.firstLine(WRK, "-v"));
         }
         if (waiting < extent.waiting()) {
-            context.note(
-                    "A process may open %d files here, so %d exchanges wait, not %d (expected: ulimit -H -n %d)."
-                            .formatted(openFiles, waiting, extent.waiting(), PeerProxy.OPEN_FILES));
+            context.note("A process may open %d files here, so %d exchanges wait, not %d (expected: ulimit -H -n %d)."
+                    .formatted(openFiles, waiting, extent.waiting(), PeerProxy.OPEN_FILES));
         }
         context.note("The backends share the generator's cores.");
         context.property("warm-up", extent.warmUpSeconds() + " s for each peer");
@@ -190,8 +188,7 @@ class PeerComparison extends Experiment {
     }
 
     private static RunningServer startSick(Places places, ExperimentContext context) throws InterruptedException {
-        List<String> command =
-                PeerProxy.command(context, "${PEER} sick ${SICK_PORT} ${MANAGEMENT_PORT}", "", places);
+        List<String> command = PeerProxy.command(context, "${PEER} sick ${SICK_PORT} ${MANAGEMENT_PORT}", "", places);
         ManagedProcess process = context.processes().start(Role.GENERATOR, "sick", command, Map.of());
         RunningServer sick = RunningServer.local(process, places.sick(), places.managementPort());
         return context.servers().ready(sick, "/health");

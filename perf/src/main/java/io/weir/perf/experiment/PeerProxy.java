@@ -114,7 +114,6 @@ enum PeerProxy {
         return label() + " is left out, since it is not installed: " + install + '.';
     }
 
-    /** The command with its configuration filled in. */
     List<String> command(ExperimentContext context, Places places) {
         return command(context, command, file, places);
     }

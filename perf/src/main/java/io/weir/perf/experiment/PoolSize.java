@@ -43,7 +43,6 @@ class PoolSize extends ClosedExperiment {
         retiredBefore = service.metric(RETIRED);
     }
 
-    /** Records the service's own figures. */
     @Override
     void stepEnds(String step, RunningServer service, ExperimentContext context) {
         if (!step.equals(RunResult.WARM_UP)) {

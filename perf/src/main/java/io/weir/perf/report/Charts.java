@@ -100,7 +100,10 @@ final class Charts {
                 .title(title)
                 .yAxisTitle(unit)
                 .build();
-        chart.getStyler().setAvailableSpaceFill(0.6).setDecimalPattern("#,###.###").setSeriesColors(SERIES);
+        chart.getStyler()
+                .setAvailableSpaceFill(0.6)
+                .setDecimalPattern("#,###.###")
+                .setSeriesColors(SERIES);
         return chart;
     }
 

@@ -78,12 +78,10 @@ record Claims(List<Claim> claims, List<Explanation> explanations) {
     private static final CsvTable<Claim> CLAIMS = new CsvTable<>("claims.csv", Claim.class);
     private static final CsvTable<Explanation> EXPLANATIONS = new CsvTable<>("whys.csv", Explanation.class);
 
-    /** The claims in this jar. */
     static Claims shipped() {
         return new Claims(CLAIMS.readResource(), EXPLANATIONS.readResource());
     }
 
-    /** The claims in a directory. */
     static Claims in(Path directory) {
         return new Claims(CLAIMS.read(directory), EXPLANATIONS.read(directory));
     }

@@ -66,7 +66,6 @@ final class ReportPages {
 
     private ReportPages() {}
 
-    /** Writes the page and the plots of a run. */
     static WrittenPage write(Path results, RunResult run, Claims shipped) throws IOException {
         RunFigures figures = RunFigures.of(run);
         Path directory = run.directory();
@@ -146,8 +145,12 @@ final class ReportPages {
     private static Map<String, Object> row(RunFigures figures, Step step, String name, List<String> columns) {
         String suffix = name.isEmpty() ? "" : '/' + name;
         return Map.of(
-                "name", name.isEmpty() ? step.name() : step.name() + ", " + name,
-                "cells", columns.stream().map(column -> figures.get(step, column + suffix)).toList());
+                "name",
+                name.isEmpty() ? step.name() : step.name() + ", " + name,
+                "cells",
+                columns.stream()
+                        .map(column -> figures.get(step, column + suffix))
+                        .toList());
     }
 
     /** The paths below the directory of a run that match. */

@@ -149,7 +149,8 @@ final class StepPlots {
         }
         CategoryChart chart = Charts.bars("Outcomes", "% of requests");
         chart.getStyler().setStacked(true).setYAxisMin(0.0).setYAxisMax(100.0);
-        OutcomeKind.colours(run.requests().stream().map(Request::outcome).distinct().toList())
+        OutcomeKind.colours(
+                        run.requests().stream().map(Request::outcome).distinct().toList())
                 .forEach((outcome, colour) -> chart.addSeries(outcome, stepNames(), values(outcome + "-percent"))
                         .setFillColor(colour));
         charts.save(chart, "outcomes-by-step", "Outcomes");

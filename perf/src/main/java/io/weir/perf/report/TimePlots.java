@@ -79,7 +79,7 @@ final class TimePlots {
         plotProcesses();
     }
 
-    private static <T, R> TreeMap<String, List<R>> group(List<T> all, Function<T, String> name, Function<T, R> value) {
+    private static <T, R> Map<String, List<R>> group(List<T> all, Function<T, String> name, Function<T, R> value) {
         return all.stream().collect(groupingBy(name, TreeMap::new, mapping(value, toList())));
     }
 
@@ -155,7 +155,8 @@ final class TimePlots {
     private static List<Point> cpuPercent(List<ProcessSample> samples) {
         return IntStream.range(1, samples.size())
                 .mapToObj(i -> {
-                    long micros = samples.get(i).cpuMicros() - samples.get(i - 1).cpuMicros();
+                    long micros =
+                            samples.get(i).cpuMicros() - samples.get(i - 1).cpuMicros();
                     long millis = samples.get(i).atMillis() - samples.get(i - 1).atMillis();
                     return new Point(samples.get(i).atMillis() / 1000.0, micros / 10.0 / millis);
                 })

@@ -118,8 +118,8 @@ public record CsvTable<T extends Record>(String file, Class<T> type) {
                                 format.getPath().getLast().getPropertyName(),
                                 format.getValue(),
                                 format.getTargetType().getSimpleName());
-            case JacksonException csv when csv.getCause() instanceof IllegalArgumentException invalid ->
-                String.valueOf(invalid.getMessage());
+            case JacksonException csv
+            when csv.getCause() instanceof IllegalArgumentException invalid -> String.valueOf(invalid.getMessage());
             case JacksonException csv -> csv.getOriginalMessage();
             default -> String.valueOf(e.getMessage());
         };

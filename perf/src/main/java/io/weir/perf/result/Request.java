@@ -15,7 +15,11 @@ import java.util.function.Predicate;
  *     timeout}, {@code reset} and the like if there was no answer
  */
 public record Request(
-        String step, long atMillis, long micros, @JsonProperty("request") String name, String outcome) {
+        String step,
+        long atMillis,
+        long micros,
+        @JsonProperty("request") String name,
+        String outcome) {
 
     /** The outcome of a request that was answered with 200. */
     public static final String SUCCESS = "success";

@@ -62,7 +62,10 @@ public final class ResultWriter implements AutoCloseable {
     /** Writes all properties that were set so far. */
     public void writeProperties() {
         String text = properties.entrySet().stream()
-                .map(one -> one.getKey() + '=' + one.getValue().replace("\\", "\\\\").replace("\n", " ") + '\n')
+                .map(one -> one.getKey()
+                        + '='
+                        + one.getValue().replace("\\", "\\\\").replace("\n", " ")
+                        + '\n')
                 .collect(Collectors.joining());
         try {
             Files.writeString(directory.resolve(RunResult.PROPERTIES), text);

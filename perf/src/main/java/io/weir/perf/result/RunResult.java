@@ -49,8 +49,7 @@ public record RunResult(
     private static final CsvTable<ShadedSpan> SPANS = new CsvTable<>("spans.csv", ShadedSpan.class);
     static final CsvTable<Fact> FACTS = new CsvTable<>("facts.csv", Fact.class);
     static final CsvTable<Assertion> ASSERTIONS = new CsvTable<>("assertions.csv", Assertion.class);
-    static final List<CsvTable<?>> TABLES =
-            List.of(STEPS, REQUESTS, PROCESSES, METERS, SPANS, FACTS, ASSERTIONS);
+    static final List<CsvTable<?>> TABLES = List.of(STEPS, REQUESTS, PROCESSES, METERS, SPANS, FACTS, ASSERTIONS);
 
     /**
      * A part of the run with constant conditions.
@@ -138,7 +137,8 @@ public record RunResult(
         List<Step> steps = STEPS
                 .read(
                         directory,
-                        one -> CsvTable.check(one.seconds() >= 0, "ended_ms", one.endedMillis, one.beganMillis + " or later"))
+                        one -> CsvTable.check(
+                                one.seconds() >= 0, "ended_ms", one.endedMillis, one.beganMillis + " or later"))
                 .stream()
                 .map(step -> step.named(repetitions))
                 .toList();
@@ -192,7 +192,6 @@ public record RunResult(
         return property("valid").equals("false") ? property("invalid.why") : "";
     }
 
-    /** Whether all assertions hold. */
     public boolean holds() {
         return assertions.stream().allMatch(Assertion::holds);
     }

@@ -39,8 +39,8 @@ final class Cgroups implements AutoCloseable {
                         .filter(fields -> List.of(fields[1].split(",", -1)).contains("cpu"))
                         .findFirst()
                         .orElseThrow(() -> new IOException("no cpu controller"));
-                Path group = create(
-                        ROOT.resolve(own[1]).resolve(own[2].substring(1)).resolve(name));
+                Path group =
+                        create(ROOT.resolve(own[1]).resolve(own[2].substring(1)).resolve(name));
                 home = Files.isWritable(group.resolve("cpu.cfs_quota_us")) ? group : null;
             }
         } catch (IOException e) {

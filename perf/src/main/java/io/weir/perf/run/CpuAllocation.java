@@ -102,8 +102,7 @@ record CpuAllocation(
         if (generatorHasOwnCores) {
             return ("The host has %d cores, too few for %d processes with %d each: limited to %d cores' worth each, they"
                             + " shared %d, and the generator had %d of its own. Times under load depend on all of them.")
-                    .formatted(
-                            host, processes.size(), asked, granted, host - generator.size(), generator.size());
+                    .formatted(host, processes.size(), asked, granted, host - generator.size(), generator.size());
         }
         String tested = processes.size() == 1 ? "process" : processes.size() + " processes";
         return "The host has " + host + " cores, where " + asked + " were asked for each process: the " + tested

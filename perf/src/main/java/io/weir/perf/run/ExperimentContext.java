@@ -119,7 +119,6 @@ public final class ExperimentContext implements AutoCloseable {
         progress.step(number, label);
     }
 
-    /** Ends the step in progress. */
     public void endStep() {
         endStep(nowMillis());
     }
@@ -173,7 +172,6 @@ public final class ExperimentContext implements AutoCloseable {
         validity.add(new Assertion("", condition, holds, measured));
     }
 
-    /** Marks the run as not valid. */
     public void invalidate(String reason) {
         validity.invalidate(reason);
     }
@@ -231,7 +229,6 @@ public final class ExperimentContext implements AutoCloseable {
         return allocation.granted();
     }
 
-    /** Starts a process under test. */
     public ManagedProcess start(String name, List<String> command) {
         return processes.start(Role.UNDER_TEST, name, command, Map.of());
     }
@@ -242,7 +239,6 @@ public final class ExperimentContext implements AutoCloseable {
                 Stream.of(servers).flatMap(server -> server.process().stream()).toArray(ManagedProcess[]::new));
     }
 
-    /** Starts a load. */
     public GatlingLoad load(GatlingLoad.GatlingPlan plan) {
         progress.activity(plan.label() + " warms up");
         return new GatlingLoad(this, plan);

@@ -76,19 +76,21 @@ public final class Host {
                 .directory(directory.toAbsolutePath().toFile())
                 .redirectErrorStream(true);
         try (BufferedReader output = builder.start().inputReader()) {
-            return output.lines().filter(line -> !line.isBlank()).findFirst().orElse("unknown").strip();
+            return output.lines()
+                    .filter(line -> !line.isBlank())
+                    .findFirst()
+                    .orElse("unknown")
+                    .strip();
         } catch (IOException e) {
             return "unknown";
         }
     }
 
-    /** Whether a program is on the PATH. */
     public static boolean has(String program) {
         String path = Objects.requireNonNullElse(System.getenv("PATH"), "");
         return Stream.of(path.split(":", -1)).anyMatch(directory -> Files.isExecutable(Path.of(directory, program)));
     }
 
-    /** The command of this JVM. */
     public static String java() {
         return ProcessHandle.current().info().command().orElse("java");
     }

@@ -60,12 +60,10 @@ public final class HttpControl {
         }
     }
 
-    /** Whether the answer has the status 200. */
     public static boolean answers(String url) {
         return get(url).isPresent();
     }
 
-    /** All meters of a server. */
     static List<Metric> metrics(URI management) throws IOException {
         HttpResponse<String> answer = send("GET", URI.create(management + "/actuator/prometheus"), "");
         if (answer.statusCode() != 200) {

@@ -53,8 +53,8 @@ public final class ManagedProcess {
     void check() {
         if (!mayEnd && !isAlive()) {
             mayEnd = true;
-            throw new RunFailure(name + " has ended by itself, with status " + exitValue()
-                    + "; its last lines:\n    " + lastLines());
+            throw new RunFailure(name + " has ended by itself, with status " + exitValue() + "; its last lines:\n    "
+                    + lastLines());
         }
     }
 
@@ -75,7 +75,6 @@ public final class ManagedProcess {
         return ProcessStats.memoryBytes(pid(), "Rss");
     }
 
-    /** Everything that it has printed. */
     public String output() {
         try {
             return Files.exists(log) ? Files.readString(log) : "";
@@ -89,7 +88,6 @@ public final class ManagedProcess {
         return String.join("\n    ", lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size()));
     }
 
-    /** Waits until it has ended; returns the exit value. */
     public int awaitExit() throws InterruptedException {
         mayEnd = true;
         return process.waitFor();

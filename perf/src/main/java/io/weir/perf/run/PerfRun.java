@@ -3,7 +3,6 @@ package io.weir.perf.run;
 import io.weir.perf.report.PerfReport;
 import io.weir.perf.result.ResultWriter;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -67,7 +66,7 @@ public final class PerfRun {
         Files.deleteIfExists(results.resolve("index.html"));
         boolean holds = false;
         try {
-            RunOutcome outcome = measure(experiment, options, root, directory, following, System.out);
+            RunOutcome outcome = measure(experiment, options, root, directory, following);
             outcome.print(options.resultName(experiment), directory);
             holds = outcome.holds();
         } finally {
@@ -92,7 +91,7 @@ public final class PerfRun {
         }
 
         void print(String name, Path directory) {
-            ResultTables.print(directory, System.out);
+            ResultTables.print(directory);
             failures.forEach(failure -> System.out.println("does not hold: " + failure));
             invalid.forEach(reason -> System.out.println("not a valid result: " + reason));
             String text = !failures.isEmpty() ? "FAILED" : invalid.isEmpty() ? "holds" : "NOT A VALID RESULT";
@@ -110,7 +109,7 @@ public final class PerfRun {
      * @throws RunFailure if the measurement is not possible
      */
     public static RunOutcome measure(
-            Experiment experiment, RunOptions options, Path root, Path directory, Duration following, PrintStream out)
+            Experiment experiment, RunOptions options, Path root, Path directory, Duration following)
             throws IOException, InterruptedException {
         RunEnvironment.checkJars(root);
         ResultWriter results = new ResultWriter(directory);
@@ -122,11 +121,11 @@ public final class PerfRun {
                 : CpuAllocation.divide(
                         Host.cores(), cpus, tested.processes(), Host.has("taskset"), cgroups.available());
         RunEnvironment.describe(results, experiment, options, allocation, root);
-        out.println(allocation.sentence());
+        System.out.println(allocation.sentence());
         Experiment.Estimate estimate = experiment.estimate(options.quick(), options.isRemote());
-        Progress progress = new Progress(out, experiment.name(), estimate, following);
-        ExperimentContext context = new ExperimentContext(
-                root, options, experiment.jvmOptions(), results, allocation, cgroups, progress);
+        Progress progress = new Progress(experiment.name(), estimate, following);
+        ExperimentContext context =
+                new ExperimentContext(root, options, experiment.jvmOptions(), results, allocation, cgroups, progress);
         if (options.isRemote()) {
             context.note(REMOTE_NOTE);
         }

@@ -178,7 +178,6 @@ public final class Processes implements AutoCloseable {
         running.forEach(ManagedProcess::check);
     }
 
-    /** Stops processes, all at the same time. */
     public void stop(ManagedProcess... processes) {
         List.of(processes).forEach(ManagedProcess::terminate);
         for (ManagedProcess process : processes) {
@@ -187,7 +186,6 @@ public final class Processes implements AutoCloseable {
         }
     }
 
-    /** Forgets a process that has ended. */
     void forget(ManagedProcess process) {
         slots.remove(process.name());
         running.remove(process);

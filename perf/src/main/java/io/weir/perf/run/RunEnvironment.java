@@ -15,7 +15,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Describes the environment of a run in its properties. */
 final class RunEnvironment {
 
     private static final String GATEWAY = "gateway/target/weir-gateway.jar";

@@ -32,7 +32,6 @@ final class RunValidity {
         results.writeProperties();
     }
 
-    /** Records an assertion. */
     void add(Assertion assertion) {
         results.add(assertion);
         if (!assertion.holds()) {
@@ -68,28 +67,31 @@ final class RunValidity {
                     String unit = "busy, of " + cores + ", in its busiest step";
                     results.add(new Fact("generator." + load + ".cores", busy, unit));
                     if (busy > MAX_BUSY_SHARE * cores) {
-                        invalidate(load + ": the generator was saturated, %.1f of its %d cores were busy in a step"
-                                .formatted(busy, cores) + " (expected: at most 80 %)");
+                        invalidate(load
+                                + ": the generator was saturated, %.1f of its %d cores were busy in a step"
+                                        .formatted(busy, cores)
+                                + " (expected: at most 80 %)");
                     }
                 },
                 () -> invalidate(load + ": no sample of the generator, so it is unknown whether it was saturated"));
-        result.delayMillis().ifPresentOrElse(
-                delay -> {
-                    results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
-                    if (delay > MAX_DELAY_MILLIS) {
-                        invalidate(load + ": the generator was late, p99 %.0f ms (expected: at most 50 ms)"
-                                .formatted(delay));
-                    }
-                },
-                () -> invalidate(
-                        load + ": no wake-up of the generator was recorded, so it is unknown whether it was late"));
+        result.delayMillis()
+                .ifPresentOrElse(
+                        delay -> {
+                            results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
+                            if (delay > MAX_DELAY_MILLIS) {
+                                invalidate(load
+                                        + ": the generator was late, p99 %.0f ms (expected: at most 50 ms)"
+                                                .formatted(delay));
+                            }
+                        },
+                        () -> invalidate(load
+                                + ": no wake-up of the generator was recorded, so it is unknown whether it was late"));
     }
 
     void complete() {
         completed = true;
     }
 
-    /** Sets the final properties. */
     void write(boolean stopped) {
         if (!completed || stopped) {
             reasons.addFirst(NOT_COMPLETED);

@@ -16,7 +16,6 @@ import java.util.stream.DoubleStream;
  */
 public record RunningServer(String name, Optional<ManagedProcess> process, URI service, URI management) {
 
-    /** A server on this machine. */
     public static RunningServer local(ManagedProcess process, int port, int managementPort) {
         String host = "http://127.0.0.1:";
         return new RunningServer(
@@ -31,17 +30,14 @@ public record RunningServer(String name, Optional<ManagedProcess> process, URI s
         return service.getPort();
     }
 
-    /** Sets a fault of a simulated backend. */
     public void setFault(String json) {
         change("PUT", "/faults", json);
     }
 
-    /** Removes all faults of a simulated backend. */
     public void heal() {
         change("DELETE", "/faults", "");
     }
 
-    /** Changes a backend's limit at a gateway. */
     public void setLimit(String backend, int calls) {
         operate(backend, "{\"max-concurrent-calls\": " + calls + "}");
     }

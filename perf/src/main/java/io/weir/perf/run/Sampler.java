@@ -24,22 +24,12 @@ import org.jspecify.annotations.Nullable;
 final class Sampler implements AutoCloseable {
 
     /** The meters that are plotted. */
-    private static final Set<String> METERS = Set.of(
-            "weir_permits_used",
-            "weir_permits_limit",
-            "weir_queue_length",
-            "weir_breaker_state",
-            "weir_inflight",
-            "weir_connections_open",
-            "weir_pool_connections",
-            "weir_pool_pending",
-            "weir_shed_total",
-            "weir_law_arrival_rate",
-            "weir_law_service_time_seconds",
-            "weir_law_active_calls",
-            "weir_law_suggested_limit",
-            "weir_law_uncongested_time_seconds",
-            "weir_law_waiting_ratio");
+    private static final Set<String> METERS = Set.of("""
+            weir_permits_used weir_permits_limit weir_queue_length weir_breaker_state weir_inflight weir_shed_total
+            weir_connections_open weir_pool_connections weir_pool_pending
+            weir_law_arrival_rate weir_law_service_time_seconds weir_law_active_calls weir_law_suggested_limit
+            weir_law_uncongested_time_seconds weir_law_waiting_ratio
+            """.split("\\s+"));
 
     private final ResultWriter results;
     private final Supplier<String> step;
@@ -123,7 +113,8 @@ final class Sampler implements AutoCloseable {
             processes.values().removeIf(process -> !process.isAlive());
             processes.forEach((name, process) -> ProcessStats.ofTree(process.pid(), established)
                     .ifPresent(stats -> add(name, results.nowMillis(), stats)));
-            gateways.values().removeIf(gateway -> !gateway.process().orElseThrow().isAlive());
+            gateways.values()
+                    .removeIf(gateway -> !gateway.process().orElseThrow().isAlive());
             gateways.values().forEach(gateway -> sampleMeters(gateway.management()));
         } catch (RuntimeException e) {
             lastFailure = e;

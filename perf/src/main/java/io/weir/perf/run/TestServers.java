@@ -64,10 +64,9 @@ public final class TestServers {
         Path state = context.temporary().resolve("database");
         // Without the run's temporary directory: all runs share the unpacked PostgreSQL.
         String jar = context.file(ALL_STACKS_JAR).toString();
-        List<String> command = List.of(
-                (Host.java() + " -Xmx128m -XX:TieredStopAtLevel=1 -jar " + jar + " --sim.stack=postgres"
-                                + " --sim.database.state-dir=" + state)
-                        .split(" ", -1));
+        List<String> command = List.of((Host.java() + " -Xmx128m -XX:TieredStopAtLevel=1 -jar " + jar
+                        + " --sim.stack=postgres" + " --sim.database.state-dir=" + state)
+                .split(" ", -1));
         ManagedProcess process = context.processes().start(Role.AUXILIARY, "postgres", command, Map.of());
         String url = context.processes().awaitOutput("PostgreSQL is ready", process, DATABASE);
         try {
@@ -107,7 +106,6 @@ public final class TestServers {
         return simulator(name, Host.freePort(), stack, settings);
     }
 
-    /** Starts a simulated backend on that port. */
     public RunningServer simulator(String name, int port, String stack, String... settings)
             throws InterruptedException {
         return simulator(name, port, context.file(ALL_STACKS_JAR), stack, settings);
@@ -177,7 +175,8 @@ public final class TestServers {
                 "--backends.reactive=" + reactive.url());
         String jar = context.file("perf/thread-front/target/weir-perf-thread-front.jar")
                 .toString();
-        ManagedProcess process = start(context.processes(), "thread-front", context.java(HEAP), jar, Map.of(), arguments);
+        ManagedProcess process =
+                start(context.processes(), "thread-front", context.java(HEAP), jar, Map.of(), arguments);
         return RunningServer.local(process, port, port);
     }
 

@@ -36,7 +36,11 @@ class ExperimentsTest {
 
         assertThat(refused.exitCode()).isEqualTo(2);
         assertThat(refused.out()).isEmpty();
-        assertThat(refused.err().lines()).singleElement().asString().startsWith("perf/run: ").contains(refusal);
+        assertThat(refused.err().lines())
+                .singleElement()
+                .asString()
+                .startsWith("perf/run: ")
+                .contains(refusal);
         assertThat(refused.err()).contains(" (expected: ");
     }
 

@@ -6,17 +6,14 @@ import io.weir.limit.QueueingBulkhead;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** The operations that are compared. */
 public interface MeasuredBulkhead {
 
     boolean tryAcquire();
 
-    /** Blocks until there is a permit. */
     void acquire();
 
     void release();
 
-    /** Whose bulkhead is measured. */
     enum BulkheadKind {
         WEIR,
         RESILIENCE4J;
@@ -65,7 +62,6 @@ public interface MeasuredBulkhead {
         }
     }
 
-    /** A thread that waits for its permit. */
     final class ParkedThread extends QueueingBulkhead.Waiter {
 
         private final Thread thread = Thread.currentThread();

@@ -34,7 +34,6 @@ public final class ClosedModel extends Simulation {
 
     private final Callers callers = new Callers();
 
-    /** For Gatling. */
     public ClosedModel() {
         List<PopulationBuilder> populations = new ArrayList<>();
         Duration begin = Duration.ZERO;

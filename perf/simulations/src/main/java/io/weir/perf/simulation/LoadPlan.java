@@ -44,7 +44,6 @@ final class LoadPlan {
         return Long.parseLong(text("began"));
     }
 
-    /** The phases, each {@code NAME:MILLIS}. */
     static List<LoadPhase> phases() {
         return list("phases")
                 .map(phase -> phase.split(":", 2))

@@ -32,7 +32,6 @@ public final class OpenModel extends Simulation {
     private final List<LoadPhase> phases = LoadPlan.phases();
     private final Callers callers = new Callers();
 
-    /** For Gatling. */
     public OpenModel() {
         List<PopulationBuilder> populations =
                 new ArrayList<>(LoadPlan.list("callers").map(this::population).toList());
