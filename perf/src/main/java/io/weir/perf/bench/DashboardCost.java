@@ -37,7 +37,7 @@ import reactor.core.publisher.Mono;
  * <p>Then the same with traffic on all backends, so that all figures change between two snapshots. Here the
  * difference that the viewers make must be within the limit; it is the mean of alternating phases.
  */
-public final class DashboardCost {
+public record DashboardCost(RunningServer gateway, PromiseTable promises) {
 
     private static final byte[] BODY = "served".getBytes(StandardCharsets.US_ASCII);
     private static final int BACKENDS = 200;
@@ -51,13 +51,6 @@ public final class DashboardCost {
     private static final Duration TRAFFIC =
             WARM_UP.plus(SETTLE.plus(PHASE).multipliedBy(2L * ROUNDS)).plusSeconds(2);
 
-    private final RunningServer gateway;
-    private final PromiseTable promises = new PromiseTable();
-
-    private DashboardCost(RunningServer gateway) {
-        this.gateway = gateway;
-    }
-
     /** Takes about five minutes; the exit code is 0 if all promises hold. */
     public static void main(String[] args) throws IOException, InterruptedException {
         boolean holds;
@@ -68,7 +61,7 @@ public final class DashboardCost {
                     List.of("--spring.config.additional-location=" + file, "--weir.access-log.enabled=false");
             RunningServer gateway = TestServers.gateway(processes, List.of(Host.java()), args[0], Map.of(), arguments);
             TestServers.awaitReadiness(processes, gateway);
-            DashboardCost cost = new DashboardCost(gateway);
+            DashboardCost cost = new DashboardCost(gateway, new PromiseTable());
             cost.measureIdle();
             cost.measureUnderTraffic();
             System.out.print(cost.promises);

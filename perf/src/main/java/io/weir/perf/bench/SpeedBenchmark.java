@@ -19,10 +19,10 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. The launcher checks
- * the arguments.
+ * {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. The launcher
+ * checks the arguments.
  */
-public final class SpeedBenchmark {
+public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects) {
 
     private static final int MEASURED_CORE = 0;
     private static final int LOAD_CORE = 1;
@@ -33,10 +33,7 @@ public final class SpeedBenchmark {
     private static final int MAX_WARM_UPS = 8;
     private static final int CONNECTIONS = 32;
 
-    private final Processes processes;
-    private final List<MeasuredServer> subjects = new ArrayList<>();
-
-    private record MeasuredServer(
+    record MeasuredServer(
             String name, ManagedProcess server, String uri, boolean refuses, List<Double> rates, List<Double> busy) {
 
         boolean isExpected(Wrk result) {
@@ -57,10 +54,6 @@ public final class SpeedBenchmark {
         }
     }
 
-    private SpeedBenchmark(Processes processes) {
-        this.processes = processes;
-    }
-
     /** The exit code is 0 if all ratios hold, 1 if not, 2 without a measurement. */
     public static void main(String[] args) throws InterruptedException {
         System.exit(run(args));
@@ -76,7 +69,7 @@ public final class SpeedBenchmark {
             return 2;
         }
         try (Processes processes = Processes.unlimited()) {
-            SpeedBenchmark benchmark = new SpeedBenchmark(processes);
+            SpeedBenchmark benchmark = new SpeedBenchmark(processes, new ArrayList<>());
             benchmark.start(args[0], args[1], args[2]);
             return benchmark.measure(
                     options.getOrDefault("--rounds", 0),

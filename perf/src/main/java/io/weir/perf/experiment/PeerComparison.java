@@ -174,7 +174,10 @@ class PeerComparison extends Experiment {
                 : Math.min(PeerProxy.OPEN_FILES, Integer.parseInt(granted));
     }
 
-    /** The backend that answers at once: nginx if installed, because some proxies are faster than one on a JVM. */
+    /**
+     * The backend that answers at once: nginx if installed, because some proxies are faster than one on a
+     * JVM.
+     */
     private static int startServed(ExperimentContext context) throws InterruptedException {
         boolean nginx = PeerProxy.NGINX.isInstalled();
         Places places = places(0, 0, 0, PeerProxy.OPEN_FILES, context);

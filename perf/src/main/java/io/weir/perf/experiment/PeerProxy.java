@@ -103,7 +103,9 @@ enum PeerProxy {
         return install.isEmpty() || Host.has(label());
     }
 
-    /** The version of an installed program; empty for those on a JVM, whose versions are in {@code pom.xml}. */
+    /**
+     * The version of an installed program; empty for those on a JVM, whose versions are in {@code pom.xml}.
+     */
     Optional<String> version() {
         return install.isEmpty()
                 ? Optional.empty()

@@ -4,7 +4,6 @@ import java.awt.Color;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +19,7 @@ import org.knowm.xchart.style.Styler;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /** The style of all plots; writes them to a directory. */
-final class Charts {
+record Charts(Path directory, List<Plot> written) {
 
     /** The lower end of logarithmic scales: 0.1 ms. */
     private static final double LOGARITHMIC_MIN = 0.1;
@@ -39,17 +38,6 @@ final class Charts {
     record Plot(String file, String title) {}
 
     record Point(double x, double y) {}
-
-    private final Path directory;
-    private final List<Plot> written = new ArrayList<>();
-
-    Charts(Path directory) {
-        this.directory = directory;
-    }
-
-    List<Plot> written() {
-        return written;
-    }
 
     static XYChart lines(String title, String xTitle, String unit) {
         XYChart chart = new XYChartBuilder()

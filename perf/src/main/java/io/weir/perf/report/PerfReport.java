@@ -75,9 +75,9 @@ public final class PerfReport {
             }
         }
         pages.sort(Comparator.comparing(ReportPages.WrittenPage::path));
-        ReportPages.fill(to, "index.html", pages);
+        ReportPages.fill("index.html", to.resolve("index.html"), pages);
         if (keep) {
-            ReportPages.fill(to, "README.md", pages);
+            ReportPages.fill("kept.md", to.resolve("README.md"), pages);
         }
         return errors;
     }

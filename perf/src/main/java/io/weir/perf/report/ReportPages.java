@@ -92,10 +92,10 @@ final class ReportPages {
         return page;
     }
 
-    /** Writes a page about all runs from the template of the same name. */
-    static void fill(Path directory, String name, List<WrittenPage> pages) throws IOException {
+    /** Writes a page about all runs. */
+    static void fill(String template, Path file, List<WrittenPage> pages) throws IOException {
         List<?> runs = pages.stream().map(WrittenPage::values).toList();
-        Files.writeString(directory.resolve(name), template(name).execute(Map.of("runs", runs)));
+        Files.writeString(file, template(template).execute(Map.of("runs", runs)));
     }
 
     private static Map<String, String> claim(ComparedClaim line) {

@@ -26,23 +26,13 @@ import org.knowm.xchart.style.markers.SeriesMarkers;
 import org.springframework.util.FileSystemUtils;
 
 /** The plots that compare the steps of a run; writes all plots of a run. */
-final class StepPlots {
-
-    private final RunResult run;
-    private final RunFigures figures;
-    private final Charts charts;
-
-    private StepPlots(RunResult run, RunFigures figures, Charts charts) {
-        this.run = run;
-        this.figures = figures;
-        this.charts = charts;
-    }
+record StepPlots(RunResult run, RunFigures figures, Charts charts) {
 
     /** Writes all plots to the directory {@code plots} of the run, and deletes old ones. */
     static List<Charts.Plot> write(RunResult run, RunFigures figures) throws IOException {
         Path directory = run.directory().resolve("plots");
         FileSystemUtils.deleteRecursively(directory);
-        Charts charts = new Charts(Files.createDirectories(directory));
+        Charts charts = new Charts(Files.createDirectories(directory), new ArrayList<>());
         StepPlots plots = new StepPlots(run, figures, charts);
         plots.compareProducts(run.comparison());
         if (run.isSeries()) {

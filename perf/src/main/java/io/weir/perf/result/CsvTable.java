@@ -27,8 +27,8 @@ import tools.jackson.dataformat.csv.CsvSchema;
 import tools.jackson.dataformat.csv.CsvWriteFeature;
 
 /**
- * The format of one raw file: CSV with a header. A row is a record, whose constructor checks the values; its components
- * are the columns, so {@code atMillis} is {@code at_ms}.
+ * The format of one raw file: CSV with a header. A row is a record, whose constructor checks the values; its
+ * components are the columns, so {@code atMillis} is {@code at_ms}.
  */
 public record CsvTable<T extends Record>(String file, Class<T> type) {
 

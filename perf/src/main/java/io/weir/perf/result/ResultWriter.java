@@ -12,7 +12,10 @@ import java.util.stream.Collectors;
 import org.springframework.util.FileSystemUtils;
 import tools.jackson.databind.SequenceWriter;
 
-/** Writes the raw files of a run. Deletes the previous content of the directory. Rows may come from any thread. */
+/**
+ * Writes the raw files of a run. Deletes the previous content of the directory. Rows may come from any
+ * thread.
+ */
 public final class ResultWriter implements AutoCloseable {
 
     private final Path directory;

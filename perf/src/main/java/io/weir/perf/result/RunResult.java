@@ -174,7 +174,10 @@ public record RunResult(
         return properties;
     }
 
-    /** The same result in another directory, with only the meters of breakers, which requests are plotted with. */
+    /**
+     * The same result in another directory, with only the meters of breakers, which requests are plotted
+     * with.
+     */
     public RunResult keptIn(Path other) {
         List<MeterSample> breakers = meters.stream()
                 .filter(meter -> meter.meter().equals("weir_breaker_state"))

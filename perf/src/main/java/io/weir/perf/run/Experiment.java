@@ -11,8 +11,8 @@ import java.util.Objects;
 import org.springframework.core.annotation.AnnotationUtils;
 
 /**
- * A question that a measurement answers. A class in {@code io.weir.perf.experiment} with the three annotations is an
- * experiment of {@code perf/run}; its claims are in {@code claims.csv}.
+ * A question that a measurement answers. A class in {@code io.weir.perf.experiment} with the three
+ * annotations is an experiment of {@code perf/run}; its claims are in {@code claims.csv}.
  */
 public abstract class Experiment {
 
@@ -23,7 +23,10 @@ public abstract class Experiment {
         String value();
     }
 
-    /** The question, as {@code --list} shows it. The launcher reads it from the source: one line, no line break. */
+    /**
+     * The question, as {@code --list} shows it. The launcher reads it from the source: one line, no line
+     * break.
+     */
     @Target(ElementType.TYPE)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface Question {

@@ -209,7 +209,9 @@ public final class ExperimentContext implements AutoCloseable {
         progress.activity(activity);
     }
 
-    /** The command of a JVM under test, up to its class path: with the heap and the number of granted cores. */
+    /**
+     * The command of a JVM under test, up to its class path: with the heap and the number of granted cores.
+     */
     public List<String> java(String heap) {
         Stream<String> common = Stream.of(
                 Host.java(),

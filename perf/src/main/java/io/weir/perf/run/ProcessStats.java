@@ -71,7 +71,10 @@ record ProcessStats(long cpuMicros, long ownBytes, long sharedBytes, long thread
         return tree(pid).flatMap(one -> of(one, established).stream()).reduce(ProcessStats::plus);
     }
 
-    /** The exact memory of a process and its descendants: {@code Rss}, or {@code Pss}, which divides shared pages. */
+    /**
+     * The exact memory of a process and its descendants: {@code Rss}, or {@code Pss}, which divides shared
+     * pages.
+     */
     static long memoryBytes(long pid, String kind) {
         return tree(pid).mapToLong(one -> memoryKilobytes(home(one), kind)).sum() * 1024;
     }

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The command line of {@code perf/run}. The launcher checks its form before the build; the checks here need the
- * experiments or the network.
+ * The command line of {@code perf/run}. The launcher checks its form before the build; the checks here need
+ * the experiments or the network.
  *
  * @param list only list the experiments
  * @param cpus cores per process under test; 0: the experiment's default

@@ -10,6 +10,7 @@ import io.gatling.javaapi.core.ChainBuilder;
 import io.gatling.javaapi.core.PopulationBuilder;
 import io.gatling.javaapi.core.ScenarioBuilder;
 import io.gatling.javaapi.core.Simulation;
+import io.weir.perf.simulation.LoadPlan.CallerRound;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

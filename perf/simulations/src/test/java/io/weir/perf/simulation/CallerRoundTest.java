@@ -2,6 +2,7 @@ package io.weir.perf.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.perf.simulation.LoadPlan.CallerRound;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
