@@ -15,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 
 /**
  * A service and the rounds of its callers, of which there is a fixed number. Each round is a step of the run.
@@ -51,8 +50,9 @@ final class ClosedRounds {
             return mode == RequestMode.ONCE ? seconds : ARRIVAL_SECONDS + seconds + LAST_ANSWERS_SECONDS;
         }
 
-        String text() {
-            return String.join("|", name(), path, "" + callers, "" + totalSeconds(), "" + (mode == RequestMode.ONCE));
+        Map<String, ?> plan() {
+            boolean once = mode == RequestMode.ONCE;
+            return Map.of("name", name(), "path", path, "callers", callers, "seconds", totalSeconds(), "once", once);
         }
     }
 
@@ -61,7 +61,7 @@ final class ClosedRounds {
     private final String stack;
     private final List<String> serviceSettings;
     private final List<CallersRound> rounds = new ArrayList<>();
-    private final List<String> assertions = new ArrayList<>();
+    private final List<LoadAssertion> assertions = new ArrayList<>();
     private final Map<String, List<Request>> requests = new TreeMap<>();
     private String readyPath = "/delay?ms=1";
     private Duration timeout = Duration.ofMinutes(5);
@@ -111,7 +111,7 @@ final class ClosedRounds {
 
     private ClosedRounds then(CallersRound round, LoadAssertion... required) {
         rounds.add(round);
-        List.of(required).forEach(assertion -> assertions.add(assertion.text(round.name())));
+        List.of(required).forEach(assertion -> assertions.add(assertion.of(round.name())));
         return this;
     }
 
@@ -128,11 +128,11 @@ final class ClosedRounds {
     /** Runs all rounds. A step without all its requests makes the run invalid. */
     void run(RunningServer service, ClosedExperiment experiment, ExperimentContext context)
             throws InterruptedException {
-        Map<String, String> settings = Map.of(
+        Map<String, ?> settings = Map.of(
                 "url", service.url(),
                 "request", requestName,
-                "patience", Long.toString(timeout.toMillis()),
-                "rounds", rounds.stream().map(CallersRound::text).collect(Collectors.joining(";")));
+                "patienceMillis", timeout.toMillis(),
+                "rounds", rounds.stream().map(CallersRound::plan).toList());
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("ClosedModel", label, settings, assertions, true));
         long at = load.awaitBegin();
         Map<CallersRound, Long> begun = new LinkedHashMap<>();

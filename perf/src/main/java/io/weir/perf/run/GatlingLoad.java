@@ -18,6 +18,7 @@ import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import tools.jackson.databind.json.JsonMapper;
 
 /** A simulation that runs in its own process with its own class path. */
 public final class GatlingLoad {
@@ -45,12 +46,15 @@ public final class GatlingLoad {
      *
      * @param simulation the simple name of the simulation's class
      * @param label names the load in the report
-     * @param settings the system properties of the simulation, without the prefix {@code weir.}
-     * @param assertions by request name, in the form of {@link LoadAssertion#text}
+     * @param settings the fields of the simulation's {@code LoadPlan}
      * @param binding whether a failed assertion fails the run
      */
     public record GatlingPlan(
-            String simulation, String label, Map<String, String> settings, List<String> assertions, boolean binding) {}
+            String simulation,
+            String label,
+            Map<String, ?> settings,
+            List<LoadAssertion> assertions,
+            boolean binding) {}
 
     /**
      * The result of a load.
@@ -78,11 +82,13 @@ public final class GatlingLoad {
                 "--sun-misc-unsafe-memory-access=allow",
                 "-cp",
                 home.resolve("weir-perf-simulations.jar") + ":" + home.resolve("lib") + "/*"));
-        Map<String, String> settings = new TreeMap<>(plan.settings);
+        Map<String, Object> settings = new TreeMap<>(plan.settings);
         settings.put("rows", rows.toString());
-        settings.put("began", Long.toString(context.results.beganEpochMillis()));
-        settings.put("assertions", String.join(";", plan.assertions));
-        settings.forEach((name, value) -> command.add("-Dweir." + name + "=" + value));
+        settings.put("beganMillis", context.results.beganEpochMillis());
+        settings.put("assertions", plan.assertions);
+        Path file = context.temporary().resolve("plan-" + plan.label + ".json");
+        JsonMapper.shared().writeValue(file, settings);
+        command.add("-Dweir.plan=" + file);
         String simulation = "io.weir.perf.simulation." + plan.simulation;
         command.addAll(List.of("io.gatling.app.Gatling", "-s", simulation, "-rf", report.toString()));
         this.process = context.processes().start(Role.GENERATOR, "gatling-" + plan.label, command, Map.of());

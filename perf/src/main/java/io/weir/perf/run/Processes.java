@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -48,7 +48,7 @@ public final class Processes implements AutoCloseable {
     private final BiConsumer<Role, ManagedProcess> started;
     private final Runnable waiting;
     private final List<ManagedProcess> running = new CopyOnWriteArrayList<>();
-    private final Map<String, Integer> slots = new TreeMap<>();
+    private final Map<String, Integer> slots = new ConcurrentSkipListMap<>();
     private volatile boolean closed;
 
     /** Calls {@code started} for each process, and {@code waiting} again and again while it waits. */

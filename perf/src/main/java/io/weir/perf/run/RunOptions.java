@@ -60,11 +60,15 @@ public record RunOptions(
     /** Checks that the ports in the environment are valid and free. */
     static void checkPorts(Map<String, String> environment) {
         for (String variable : List.of("GATEWAY_PORT", "MANAGEMENT_PORT")) {
-            String port = environment.getOrDefault(variable, "0");
+            String port = environment.get(variable);
+            if (port == null) {
+                continue;
+            }
+            if (!port.matches("[1-9]\\d{0,4}") || Integer.parseInt(port) > 65_535) {
+                throw new IllegalArgumentException(variable + ": " + port + " (expected: a port from 1 to 65535)");
+            }
             try {
                 new ServerSocket(Integer.parseInt(port)).close();
-            } catch (IllegalArgumentException e) {
-                throw new IllegalArgumentException(variable + ": " + port + " (expected: a port from 1 to 65535)", e);
             } catch (IOException e) {
                 throw new IllegalArgumentException(
                         "port " + port + " is in use: stop the process that listens there, or choose another "
