@@ -102,10 +102,23 @@ public record RunResult(
             long cpuMicros,
             long rssBytes,
             long threads,
-            long connections) {}
+            long connections) {
+
+        public ProcessSample {
+            CsvTable.check(!process.isBlank(), "process", process, "a name");
+            CsvTable.check(atMillis >= 0, "at_ms", atMillis, "0 or more");
+            CsvTable.check(cpuMicros >= 0, "cpu_micros", cpuMicros, "0 or more");
+            CsvTable.check(rssBytes >= 0, "rss_bytes", rssBytes, "0 or more");
+        }
+    }
 
     /** The value of a meter. {@code labels} has the form of the Prometheus text format. */
     public record MeterSample(String step, long atMillis, String meter, String labels, double value) {
+
+        public MeterSample {
+            CsvTable.check(!meter.isBlank(), "meter", meter, "a name");
+            CsvTable.check(Double.isFinite(value), "value", value, "a number");
+        }
 
         public Map<String, String> labelsByName() {
             return LABEL.matcher(labels)

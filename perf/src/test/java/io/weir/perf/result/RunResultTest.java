@@ -85,6 +85,8 @@ class RunResultTest {
                 "requests.csv | 2 | step,at_ms,micros,request,outcome | storm,1,1,r,success | step: storm (expected: a step of steps.csv)",
                 "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,1,1,,success | request:  (expected: a name)",
                 "assertions.csv | 2 | run,assertion,holds,actual | load,all,maybe,1 | holds: maybe (expected: boolean)",
+                "meters.csv   | 2 | step,at_ms,meter,labels,value | 1,1,breaker,,NaN | value: NaN (expected: a number)",
+                "processes.csv | 2 | step,at_ms,process,cpu_micros,rss_bytes,threads,connections | 1,1,gateway,-1,1,1,1 | cpu_micros: -1 (expected: 0 or more)",
                 "facts.csv    | 2 | name,value,unit | recovery,NaN,s | value: NaN (expected: a number)"
             })
     void reportsFileLineAndExpectedValue(String file, int line, String header, String row, String message) {
