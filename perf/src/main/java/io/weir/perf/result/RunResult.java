@@ -96,13 +96,7 @@ public record RunResult(
 
     /** The kernel's figures of a process. {@code cpuMicros} counts from the start of the process. */
     public record ProcessSample(
-            String step,
-            long atMillis,
-            String process,
-            long cpuMicros,
-            long rssBytes,
-            long threads,
-            long connections) {
+            String step, long atMillis, String process, long cpuMicros, long rssBytes, long threads, long connections) {
 
         public ProcessSample {
             CsvTable.check(!process.isBlank(), "process", process, "a name");
