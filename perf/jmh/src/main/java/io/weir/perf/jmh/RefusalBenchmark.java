@@ -56,28 +56,24 @@ public class RefusalBenchmark {
         return breaker;
     }
 
-    /** The gateway's breaker, one thread. */
     @Benchmark
     @Threads(1)
     public boolean weirByOneLoop() {
         return weir.permits(System.nanoTime());
     }
 
-    /** The gateway's breaker, four threads. */
     @Benchmark
     @Threads(LOOPS)
     public boolean weirByFourLoops() {
         return weir.permits(System.nanoTime());
     }
 
-    /** Resilience4j's breaker, one thread. */
     @Benchmark
     @Threads(1)
     public boolean resilience4jByOneLoop() {
         return resilience4j.tryAcquirePermission();
     }
 
-    /** Resilience4j's breaker, four threads. */
     @Benchmark
     @Threads(LOOPS)
     public boolean resilience4jByFourLoops() {
