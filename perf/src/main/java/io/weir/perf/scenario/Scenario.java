@@ -79,7 +79,8 @@ public final class Scenario {
 
         /** The properties without one protection, if it is disabled. */
         List<String> disable(String backend, String protection) {
-            List<String> properties = without.contains(protection) ? PROTECTIONS.get(protection) : List.of();
+            List<String> properties =
+                    without.contains(protection) ? PROTECTIONS.getOrDefault(protection, List.of()) : List.of();
             return properties.stream()
                     .map(property -> "--weir." + property.replace("*", backend))
                     .toList();
