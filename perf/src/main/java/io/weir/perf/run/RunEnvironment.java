@@ -14,7 +14,7 @@ import java.util.jar.JarFile;
 import java.util.zip.ZipEntry;
 
 /** Describes the environment of a run in its properties. */
-public final class RunEnvironment {
+final class RunEnvironment {
 
     private static final String GATEWAY = "gateway/target/weir-gateway.jar";
 
@@ -83,7 +83,7 @@ public final class RunEnvironment {
     }
 
     /** Processor, memory and kernel. */
-    public static String host() {
+    private static String host() {
         String model = Host.field(Path.of("/proc/cpuinfo"), "model name", "unknown processor");
         String kilobytes = Host.field(Path.of("/proc/meminfo"), "MemTotal", "0").replaceAll("\\D", "");
         return model + ", " + Math.round(Long.parseLong(kilobytes) / 1024.0 / 1024) + " GiB, "

@@ -1,13 +1,14 @@
 package io.weir.perf.scenario;
 
+import com.sun.management.UnixOperatingSystemMXBean;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.OpenLoad;
 import io.weir.perf.run.Processes;
-import io.weir.perf.run.RunEnvironment;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -153,20 +154,29 @@ public final class Scenario {
                 PromiseTable promises = scenario.run(options);
                 Duration longest = standstill.longest();
                 if (!options.quick() || longest.compareTo(MAX_STANDSTILL) < 0 || attempt == MAX_ATTEMPTS) {
-                    System.out.printf(
-                            Locale.ROOT,
-                            "%s, %d processors, %tF: requests were sent up to %d ms late, the machine stood still for"
-                                    + " %d ms%n",
-                            RunEnvironment.host(),
-                            Runtime.getRuntime().availableProcessors(),
-                            LocalDate.now(ZoneOffset.UTC),
-                            OpenLoad.latestMillis(),
-                            longest.toMillis());
+                    describeMachine(longest);
                     return promises;
                 }
                 System.out.printf(Locale.ROOT, "the machine stood still for %d ms: repeating%n", longest.toMillis());
             }
         }
+    }
+
+    private static void describeMachine(Duration standstill) {
+        UnixOperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(UnixOperatingSystemMXBean.class);
+        System.out.printf(
+                Locale.ROOT,
+                "%s, %d processors, %.0f GiB, %s %s, Java %s, %tF: requests were sent up to %d ms late, the machine"
+                        + " stood still for %d ms%n",
+                Host.firstLine("sh", "-c", "sed -n 's/^model name.*: //p' /proc/cpuinfo"),
+                system.getAvailableProcessors(),
+                system.getTotalMemorySize() / (double) (1 << 30),
+                system.getName(),
+                system.getVersion(),
+                Runtime.version(),
+                LocalDate.now(ZoneOffset.UTC),
+                OpenLoad.latestMillis(),
+                standstill.toMillis());
     }
 
     private static int refuse(String argument) {

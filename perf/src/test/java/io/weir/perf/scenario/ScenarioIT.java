@@ -76,11 +76,13 @@ class ScenarioIT {
                     circuit-breaker probes bulkhead slow-call-tolerance slow-caller-compartment forwarded-header-check | \
                         bursts of six: not answered after the heal; \
                         deadline of 20 s: first answer after the heal, longest of 1; \
-                        1, 6 and 20 callers a second of an open breaker: refused at once; \
+                        breaker open, callers a second: 1: refused at once; \
+                        breaker open, callers a second: 6: refused at once; \
+                        breaker open, callers a second: 20: refused at once; \
                         callers with 500 ms: refused at once from 2 s after a hang on; \
                         answers after 1.2 s, deadline of 2 s, 20 callers: answered; \
                         300 GETs like WebSocket handshakes: in the backend at once; \
-                        X-Forwarded-* of any caller, on Kubernetes: path, route by address; \
+                        X-Forwarded-For of any caller, on Kubernetes: route by address; \
                         five slow calls a second among fast ones, window of 10: refused; \
                         slow uploads, 100: others answered 200; slow uploads, 100: slow, but alive: answered 200
                     """)
