@@ -143,10 +143,10 @@ final class HangScenario {
     }
 
     private HangRound round(OpenLoad load, OpenLoad neighbour, Traffic traffic) throws InterruptedException {
-        Duration before = options.seconds(3, 10);
+        Duration before = options.seconds(3, 6);
         // At a random moment between two probes.
         Duration during =
-                options.seconds(4, 10).plusMillis(ThreadLocalRandom.current().nextInt(PROBE_INTERVALS_MILLIS));
+                options.seconds(4, 8).plusMillis(ThreadLocalRandom.current().nextInt(PROBE_INTERVALS_MILLIS));
         Duration total = before.plus(during).plus(options.seconds(3, 10));
         CompletableFuture<List<Request>> neighbourRequests = neighbour.send(traffic.neighbourRate(), total);
         CompletableFuture<List<Request>> requests = load.send(traffic.rate(), total);

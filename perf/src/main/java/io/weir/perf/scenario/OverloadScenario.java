@@ -111,9 +111,9 @@ final class OverloadScenario {
     private record Answers(List<Request> overload, List<Request> after) {}
 
     private void warmUp(OpenLoad load) {
-        load.send(RATE, options.seconds(1, 10)).join();
-        load.send(OVERLOAD_RATE, options.seconds(1, 10)).join();
-        load.send(RATE, options.seconds(3, 5)).join();
+        load.send(RATE, options.seconds(1, 6)).join();
+        load.send(OVERLOAD_RATE, options.seconds(1, 6)).join();
+        load.send(RATE, Duration.ofSeconds(3)).join();
     }
 
     private Answers overload(OpenLoad load) {
