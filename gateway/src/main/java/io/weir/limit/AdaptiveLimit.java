@@ -30,6 +30,11 @@ public final class AdaptiveLimit implements Limit {
     private static final int MIN_QUEUE_CAPACITY = 32;
     private static final int MAX_QUEUE_CAPACITY = 100_000;
     private static final double SECOND = 1e9;
+    private static final double MILLIS_PER_SECOND = 1e3;
+    private static final double NANOS_PER_MILLI = 1e6;
+
+    /** A belief that differs by less than this share is not worth a publication. */
+    private static final double NOTICEABLE = 1 / 16.;
 
     /**
      * The bit of a mark that says that the call is a sample of the base; the others are the calls in flight.
@@ -37,10 +42,12 @@ public final class AdaptiveLimit implements Limit {
     private static final int BASE = 1 << 30;
 
     private final long startNanos;
+    private final double startMillis;
     private final Runnable onChange;
 
     private final Knee knee;
     private final RecentRate recentRate = new RecentRate();
+    private final LastChange lastChange = new LastChange();
     private double lastNow;
     private long samples;
     private Settings applied;
@@ -105,6 +112,7 @@ public final class AdaptiveLimit implements Limit {
      */
     public AdaptiveLimit(Bounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
         this.startNanos = nowNanos;
+        this.startMillis = wallNanos / NANOS_PER_MILLI;
         this.onChange = onChange;
         this.applied = new Settings(bounds, deadlineNanos / SECOND);
         this.settings = applied;
@@ -235,16 +243,23 @@ public final class AdaptiveLimit implements Limit {
 
     private void publish() {
         Published seen = published;
+        Beliefs before = seen.beliefs;
         int limit = knee.value();
+        if (limit != before.limit() || (lastChange.isProbing() && knee.lastChange() != Change.PROBE)) {
+            lastChange.record(before.limit(), limit, knee.lastChange(), lastNow);
+        }
         int capacity = capacity();
-        boolean resized = limit != seen.beliefs.limit()
+        boolean resized = limit != before.limit()
                 // A capacity that differs a little is not worth a resize.
                 || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / 16;
-        boolean differs = resized
+        boolean outdated = resized
+                || lastChange.reason() != before.lastChange()
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
-                || knee.utilisation() != seen.beliefs.utilisation();
-        if (differs) {
+                || knee.utilisation() != before.utilisation()
+                || differs(knee.baseLatency(), before.baseLatencyNanos() / SECOND)
+                || differs(knee.rate(), before.answersPerSecond());
+        if (outdated) {
             published = currentState(resized ? capacity : seen.queueCapacity);
         }
         if (resized) {
@@ -252,9 +267,18 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    private static boolean differs(double now, double before) {
+        return Math.abs(now - before) > NOTICEABLE * before;
+    }
+
     private Published currentState(int queueCapacity) {
         Beliefs beliefs = new Beliefs(
-                knee.value(), (long) (knee.baseLatency() * SECOND), knee.rate(), knee.utilisation(), knee.lastChange());
+                knee.value(),
+                (long) (knee.baseLatency() * SECOND),
+                knee.rate(),
+                knee.utilisation(),
+                lastChange.reason(),
+                (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
         return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding());
     }
 
