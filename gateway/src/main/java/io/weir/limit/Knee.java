@@ -411,6 +411,16 @@ final class Knee {
         }
     }
 
+    /**
+     * The limit that is its own {@link #target}: that of a backend that works on so many calls at once.
+     *
+     * @param calls the rate of answers times the base latency
+     */
+    static double limitFor(double calls) {
+        double root = (1 + Math.sqrt(1 + 4 * GAIN * calls)) / 2;
+        return root * root;
+    }
+
     private double cappedBase() {
         return Math.min(base.seconds(), deadline / 2);
     }

@@ -4,6 +4,7 @@ import io.weir.limit.Limit.Beliefs;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead.Overflow;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -40,6 +41,24 @@ public final class LimitInForce {
     private volatile @Nullable QueueingBulkhead dryRun;
     private volatile int operatorLimit = NONE;
     private volatile IntSupplier ceiling = () -> NONE;
+    private volatile Runnable onLearnt = () -> {};
+
+    /** The number that is in force: the lowest one. */
+    public enum Binding {
+        /** The number that an adaptive limit has found. */
+        AUTO,
+        /** The configured number. */
+        FIXED,
+        /** An operator's number. */
+        OPERATOR,
+        /** The ceiling while the backend recovers. */
+        RAMP;
+
+        /** The word in JSON, such as {@code auto}. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
 
     /** The settings and the limit that follows them. */
     private record Configured(LimitSettings settings, Limit limit) {}
@@ -83,7 +102,7 @@ public final class LimitInForce {
                     settings.deadlineNanos(),
                     nanoClock.getAsLong(),
                     wallClock.getAsLong(),
-                    this::update);
+                    this::putLearntInForce);
             adaptive = learnt;
         } else {
             learnt.configure(settings.bounds(), settings.deadlineNanos());
@@ -91,7 +110,20 @@ public final class LimitInForce {
         return learnt;
     }
 
+    private void putLearntInForce() {
+        update();
+        onLearnt.run();
+    }
+
     // ---------------------------------------------------------------- changes
+
+    /**
+     * Sets the action to run each time that an adaptive limit, or its queue, has changed; it replaces the
+     * previous one. One call at a time. It must neither block nor throw.
+     */
+    public void onLearnt(Runnable action) {
+        onLearnt = action;
+    }
 
     /**
      * Sets the source of the ceiling; it replaces the previous one.
@@ -210,6 +242,25 @@ public final class LimitInForce {
     /** The limit, fixed or adaptive; a change of the settings may replace it. */
     public Limit limit() {
         return configured.get().limit;
+    }
+
+    /** The number that the bulkhead has in force. */
+    public int inForce() {
+        return bulkhead.maxConcurrentCalls();
+    }
+
+    /** Where the number in force comes from. */
+    public Binding binding() {
+        Configured seen = configured.get();
+        int own = seen.limit.value();
+        int operators = operatorLimit;
+        if (ceiling.getAsInt() < Math.min(own, operators)) {
+            return Binding.RAMP;
+        }
+        if (operators < own) {
+            return Binding.OPERATOR;
+        }
+        return seen.settings.isAdaptive() ? Binding.AUTO : Binding.FIXED;
     }
 
     /** What the limit is based on. */

@@ -11,6 +11,7 @@ import io.weir.health.HealthSettings;
 import io.weir.instance.Pool;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitLog;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
@@ -92,6 +93,7 @@ public final class BackendFactory {
                 scope,
                 name,
                 bulkhead,
+                limit,
                 streams,
                 properties.bulkhead().maxWaitDuration().toNanos(),
                 health,
@@ -99,6 +101,7 @@ public final class BackendFactory {
                 retryBudget,
                 serviceTime.littlesLaw());
         meters.onRejected(registered::publishRejected);
+        limit.onLearnt(new LimitLog(name, limit, nanoClock)::changed);
         Backend backend = new Backend(
                 backendSettings(name, properties),
                 bulkhead,

@@ -145,7 +145,7 @@ final class ExchangeFixture {
                 });
         health = health(bulkhead);
         otherHealth = health(otherBulkhead);
-        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), health, this::now);
+        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1)), health, this::now);
     }
 
     private Health health(QueueingBulkhead permits) {

@@ -200,6 +200,6 @@ class MeterBookTest {
 
     private static LittlesLawBean bean(int limit) {
         return new LittlesLawBean(
-                new LittlesLaw(ObservedGateway.LAW, () -> true, () -> 0), new QueueingBulkhead(limit, 0));
+                () -> new LittlesLaw.Figures(0, 0, 0, 0, 0, 0), new QueueingBulkhead(limit, 0));
     }
 }
