@@ -5,6 +5,7 @@ import io.weir.engine.Decision.Step;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
@@ -50,6 +51,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private boolean isPermitUsed;
     private boolean isSample;
+    /** Of the permit; without a meaning while none is held. */
+    private int limitMark;
+    /** What the end of the call says about the backend, so far. */
+    private Evidence evidence = Evidence.NONE;
     private @Nullable BulkheadDryRun dryRun;
     /** The request itself is a probe, outside the limit; null: it is an ordinary call. */
     private @Nullable Probe probe;
@@ -82,7 +87,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             return admit(now);
         }
         if (acquireDryRun() || bulkhead.tryAcquire()) {
-            holdsPermit = true;
+            holdPermit(now);
             return admit(now);
         }
         releaseCaps();
@@ -180,10 +185,23 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
     }
 
-    /** The granted permit has reached the exchange's event loop. */
+    @Override
+    protected void evicted() {
+        try {
+            exchange.loop().execute(this);
+        } catch (RejectedExecutionException e) {
+            // The gateway and its event loops have stopped, and the exchange with them.
+        }
+    }
+
+    /** The granted permit, or the loss of the place in the queue, has reached the exchange's event loop. */
     @Override
     public void run() {
-        if (isQueued) {
+        if (isEvicted()) {
+            if (isQueued) {
+                exchange.apply(Refuse.QUEUE_EVICTED);
+            }
+        } else if (isQueued) {
             exchange.apply(permitGranted());
         } else {
             // The admission ended while the permit was on its way.
@@ -193,10 +211,15 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private Decision permitGranted() {
         long now = exchange.now();
-        holdsPermit = true;
+        holdPermit(now);
         endWait(now, true);
         Refuse full = acquireCaps();
         return full == null ? admit(now) : full;
+    }
+
+    private void holdPermit(long now) {
+        holdsPermit = true;
+        limitMark = backend.limit().started(now);
     }
 
     private Decision admit(long now) {
@@ -271,7 +294,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             isMoved = true;
             endDryRun();
             releaseRoutePermit();
-            releasePermit();
+            // The caller's slowness is no sample.
+            evidence = Evidence.NONE;
+            releasePermit(exchange.now(), 0);
             backend.observer().movedToStreams();
         }
     }
@@ -279,9 +304,17 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /**
      * The time of the call is a sample of the backend's service time: the backend has answered, or has let
      * the time pass. Other ends, such as a caller that leaves or a refused connection, say nothing about it.
+     *
+     * @param end what the end says about the backend's limit
      */
-    void markSample() {
+    void markSample(Evidence end) {
         isSample = true;
+        evidence = end;
+    }
+
+    /** The call has no answer; its end may say something about the backend's limit. */
+    void markUnanswered(Evidence end) {
+        evidence = end;
     }
 
     /**
@@ -290,10 +323,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     void upgraded(long now) {
         if (holdsPermit) {
-            markSample();
-            recordCall(Math.max(0, backendNanos(now)));
+            markSample(Evidence.ANSWERED);
+            long nanos = Math.max(0, backendNanos(now));
+            recordCall(nanos);
             endDryRun();
-            releasePermit();
+            releasePermit(now, nanos);
         }
     }
 
@@ -319,8 +353,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     private Decision leaveQueue(Refuse refuse) {
-        if (leave()) {
-            return refuse;
+        if (refuse == Refuse.QUEUE_TIMEOUT ? expire() : leave()) {
+            return isEvicted() ? Refuse.QUEUE_EVICTED : refuse;
         }
         // The permit is already on its way and will be used.
         isPermitComing = true;
@@ -359,8 +393,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
         releaseCaps();
         endDryRun();
+        long nanos = Math.max(0, backendNanos(now));
         if (isPermitUsed) {
-            long nanos = Math.max(0, backendNanos(now));
             isPermitUsed = false;
             exchange.record().backendNanos += nanos;
             if (holdsPermit || isMoved) {
@@ -368,7 +402,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             }
         }
         if (holdsPermit) {
-            releasePermit();
+            releasePermit(now, nanos);
         }
     }
 
@@ -388,10 +422,13 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
     }
 
-    private void releasePermit() {
+    private void releasePermit(long now, long nanos) {
         holdsPermit = false;
         Generation generation = permitGeneration;
-        if (generation == null || generation.leave()) {
+        boolean ownsPermit = generation == null || generation.leave();
+        // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's.
+        backend.limit().ended(now, limitMark, nanos, ownsPermit ? evidence : Evidence.NONE);
+        if (ownsPermit) {
             bulkhead.release();
         }
     }

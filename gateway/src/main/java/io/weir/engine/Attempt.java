@@ -11,6 +11,7 @@ import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
 import io.weir.instance.Failures;
+import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import io.weir.outcome.ThrottledLog;
 import java.net.ProtocolException;
@@ -57,6 +58,8 @@ abstract non-sealed class Attempt implements ExchangePhase {
     private final HealthEvidence evidence;
     private final long startedAt;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
+    /** What the answer says about the backend's limit. */
+    private Evidence answer = Evidence.ANSWERED;
     /** Written before the request is sent, and so before a connection's event loop reads it. */
     private @Nullable Consumer<HttpHeaders> traceContext;
 
@@ -181,6 +184,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         long now = exchange.now();
         traceAnswered(status);
         evidence.answered(now);
+        answer = BackendFailures.signOfLoad(status, headers);
         BackendFailure failure = BackendFailures.ofHead(backend, status, headers);
         Retry retry = RetryDecider.afterStatus(this, status, headers, now);
         head = headers;
@@ -243,6 +247,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The connection failed after a part of the answer went to the caller. */
     final void answerBroken(Throwable failure) {
         long now = exchange.now();
+        admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
         evidence.failed(backendOnlyNanos(now), BackendFailures.of(Reason.CONNECTION_LOST), now);
         exchange.apply(new BreakOff(Reason.CONNECTION_LOST, Failures.describe(failure)));
     }
@@ -271,8 +276,15 @@ abstract non-sealed class Attempt implements ExchangePhase {
         long now = exchange.now();
         BackendFailure failure = BackendFailures.of(refuse.reason());
         switch (refuse.reason()) {
-            case CONNECT_TIMEOUT, DEADLINE_EXCEEDED -> evidence.timedOut(backendOnlyNanos(now), failure, now);
-            default -> evidence.failed(backendOnlyNanos(now), failure, now);
+            case DEADLINE_EXCEEDED -> evidence.timedOut(backendOnlyNanos(now), failure, now);
+            case CONNECT_TIMEOUT -> {
+                admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
+                evidence.timedOut(backendOnlyNanos(now), failure, now);
+            }
+            default -> {
+                admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
+                evidence.failed(backendOnlyNanos(now), failure, now);
+            }
         }
         Retry retry = RetryDecider.afterFailure(this, refuse, isUnsent, now);
         return retry != null ? retry : refuse;
@@ -339,7 +351,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             return refuse;
         }
         if (timeout == AttemptTimeout.ANSWER) {
-            admission.markSample();
+            admission.markSample(undisturbed(Evidence.TIMED_OUT, now));
         }
         return fail(refuse, false);
     }
@@ -400,7 +412,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The deadline has passed while the gateway waited for the backend. */
     final void deadlinePassed(long now) {
         if (isBackendAtFault(now)) {
-            admission.markSample();
+            admission.markSample(undisturbed(Evidence.TIMED_OUT, now));
         }
         evidence.missedDeadline(
                 backendOnlyNanos(now),
@@ -422,11 +434,23 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     final void report(@Nullable BackendFailure failure, long now) {
-        if (failure != null) {
+        if (failure != null && answer != Evidence.ANSWERED) {
+            evidence.refused(backendOnlyNanos(now), failure, answer, now);
+        } else if (failure != null) {
             evidence.failed(backendOnlyNanos(now), failure, now);
         } else {
             evidence.succeeded(backendOnlyNanos(now), now);
         }
+    }
+
+    /** The backend has answered; what it answered is a sample for its limit. */
+    final void markAnswered(long now) {
+        admission.markSample(undisturbed(answer, now));
+    }
+
+    /** The evidence for the limit; none if the gateway itself stood still during the attempt. */
+    private Evidence undisturbed(Evidence end, long now) {
+        return evidence.isDisturbed(now) ? Evidence.NONE : end;
     }
 
     final Admission admission() {

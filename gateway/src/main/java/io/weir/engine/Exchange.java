@@ -238,7 +238,7 @@ public final class Exchange {
                 phase instanceof Answering answering ? answering.reader() : new SlowReaderDetector(this, now);
         record.answerBytes = bytes;
         record.traceAttemptEnded(null, now);
-        attempt.admission().markSample();
+        attempt.markAnswered(now);
         attempt.releaseAdmission(now);
         flush(reader, now);
     }

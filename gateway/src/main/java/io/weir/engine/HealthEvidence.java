@@ -5,6 +5,8 @@ import io.weir.health.BackendFailure;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.limit.Limit.Evidence;
+import io.weir.limit.LimitInForce;
 import io.weir.outcome.Reason;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +33,7 @@ final class HealthEvidence {
     private final long sentAt;
     private final long stallNanos;
     private final long abandonedNanos;
+    private final LimitInForce limit;
     private boolean isReported;
     private boolean isAnswered;
     private boolean isOverdue;
@@ -49,6 +52,7 @@ final class HealthEvidence {
         this.sentAt = now;
         this.pauses = exchange.engine().pausesOfLoopOf(exchange);
         this.pausedBeforeNanos = pauses.nanos(now);
+        this.limit = exchange.record().backend().limit();
         Route route = exchange.record().route();
         long usualNanos = route.usualTime().nanos(now);
         this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos);
@@ -107,9 +111,26 @@ final class HealthEvidence {
         }
     }
 
-    /** A time-out has expired: a failure, unless the gateway itself stood still meanwhile. */
+    /**
+     * The backend answered that it has too much to do: a failure, unless its limit still has an effect.
+     *
+     * @param sign {@link Evidence#SHED} or {@link Evidence#UNAVAILABLE}
+     */
+    void refused(long backendNanos, BackendFailure failure, Evidence sign, long now) {
+        if (limit.absorbs(sign, backendNanos)) {
+            ignored();
+        } else {
+            failed(backendNanos, failure, now);
+        }
+    }
+
+    /**
+     * A time-out has expired: a failure, unless the gateway itself stood still meanwhile, or the limit still
+     * has an effect on a backend with too much to do.
+     */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
-        if (pausedNanos(now) >= LONGEST_PAUSE_NANOS) {
+        boolean isLate = failure == BackendFailures.of(Reason.DEADLINE_EXCEEDED);
+        if (isDisturbed(now) || (isLate && limit.absorbs(Evidence.TIMED_OUT, backendNanos))) {
             ignored();
         } else {
             failed(backendNanos, failure, now);
@@ -144,7 +165,7 @@ final class HealthEvidence {
         if (missed.shortenedByCaller()) {
             endedByCaller(backendNanos, now);
         } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)) {
-            if (pausedNanos(now) < LONGEST_PAUSE_NANOS) {
+            if (!isDisturbed(now)) {
                 stall(now);
             }
             timedOut(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);
@@ -187,6 +208,11 @@ final class HealthEvidence {
 
     private long waitedNanos(long backendNanos, long now) {
         return Math.max(0, backendNanos - pausedNanos(now));
+    }
+
+    /** Whether the gateway itself has stood still since the attempt started. */
+    boolean isDisturbed(long now) {
+        return pausedNanos(now) >= LONGEST_PAUSE_NANOS;
     }
 
     /** The gateway's own pauses since the attempt started. */

@@ -37,7 +37,7 @@ final class Refusals {
     private static long retryAfterNanos(Reason reason, Backend backend) {
         return switch (reason) {
             case CIRCUIT_OPEN -> backend.health().nanosToNextProbe();
-            case BULKHEAD_FULL, QUEUE_TIMEOUT -> {
+            case BULKHEAD_FULL, QUEUE_TIMEOUT, QUEUE_EVICTED -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
                 // The time that the backend needs for the whole queue, with all permits in use.
                 long serviceNanos = backend.serviceTime().uncongestedNanos();

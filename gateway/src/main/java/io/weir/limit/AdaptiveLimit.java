@@ -36,6 +36,12 @@ public final class AdaptiveLimit implements Limit {
     /** A belief that differs by less than this share is not worth a publication. */
     private static final double NOTICEABLE = 1 / 16.;
 
+    /** A backend that answers less than this share of its calls fails; a lower limit does not help it. */
+    private static final double MIN_ANSWERED_SHARE = .1;
+
+    /** The weight of a sample in that share is 1 / this. */
+    private static final double ANSWERED_SHARE_SAMPLES = 32;
+
     /**
      * The bit of a mark that says that the call is a sample of the base; the others are the calls in flight.
      */
@@ -50,6 +56,7 @@ public final class AdaptiveLimit implements Limit {
     private final LastChange lastChange = new LastChange();
     private double lastNow;
     private long samples;
+    private double answeredShare = 1;
     private Settings applied;
 
     /** Written by any thread; the processing thread applies it. */
@@ -86,9 +93,17 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    /** A 503 within this time is a fast one, however fast the backend answers. */
+    private static final long MIN_FAST_NANOS = 1_000_000;
+
     private record Settings(Bounds bounds, double deadline) {}
 
-    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding) {}
+    /**
+     * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
+     *     answers some of its calls
+     */
+    private record Published(
+            Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
 
     /** A sample for the processing thread; without evidence: a start. */
     private record Sample(
@@ -171,6 +186,16 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    /** Whether an end may be one of too many calls, and a lower limit may help against it. */
+    boolean absorbs(Evidence end, long latencyNanos) {
+        Published seen = published;
+        return seen.canHelp
+                && (end == Evidence.SHED
+                        || end == Evidence.TIMED_OUT
+                        || (end == Evidence.UNAVAILABLE
+                                && latencyNanos < Math.max(seen.beliefs.baseLatencyNanos() / 2, MIN_FAST_NANOS)));
+    }
+
     private void process(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
         if (processing.compareAndSet(0, 1)) {
             apply(nowNanos, mark, latencyNanos, evidence, inUse);
@@ -234,6 +259,9 @@ public final class AdaptiveLimit implements Limit {
             return;
         }
         samples++;
+        if (evidence != Evidence.NONE) {
+            answeredShare += ((evidence == Evidence.ANSWERED ? 1 : 0) - answeredShare) / ANSWERED_SHARE_SAMPLES;
+        }
         if (evidence == Evidence.ANSWERED) {
             recentRate.answered();
         }
@@ -256,6 +284,7 @@ public final class AdaptiveLimit implements Limit {
                 || lastChange.reason() != before.lastChange()
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
+                || canHelp() != seen.canHelp
                 || knee.utilisation() != before.utilisation()
                 || differs(knee.baseLatency(), before.baseLatencyNanos() / SECOND)
                 || differs(knee.rate(), before.answersPerSecond());
@@ -279,7 +308,11 @@ public final class AdaptiveLimit implements Limit {
                 knee.utilisation(),
                 lastChange.reason(),
                 (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
-        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding());
+        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding(), canHelp());
+    }
+
+    private boolean canHelp() {
+        return !knee.isAtFloor() && answeredShare >= MIN_ANSWERED_SHARE;
     }
 
     private int capacity() {

@@ -143,6 +143,10 @@ final class Knee {
         return utilisation;
     }
 
+    boolean isAtFloor() {
+        return ownValue() <= min;
+    }
+
     /** Whether {@link #started} must be called for each call. */
     boolean isHolding() {
         return probe.isHolding();

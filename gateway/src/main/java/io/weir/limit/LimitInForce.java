@@ -222,7 +222,7 @@ public final class LimitInForce {
         }
         AdaptiveLimit learnt = adaptive;
         if (learnt != null) {
-            boolean counts = configured.get().limit == learnt && isLearning(learnt);
+            boolean counts = configured.get().limit == learnt && isLearning(learnt) && !isFutileProbe(learnt);
             learnt.ended(nowNanos, mark, latencyNanos, counts ? evidence : Evidence.NONE, bulkhead.inUse());
         }
     }
@@ -230,6 +230,23 @@ public final class LimitInForce {
     private boolean isLearning(AdaptiveLimit learnt) {
         int value = learnt.value();
         return value <= operatorLimit && value <= ceiling.getAsInt();
+    }
+
+    /** Without enforcement a lower limit is not put to the test, so nothing can be measured at it. */
+    private boolean isFutileProbe(AdaptiveLimit learnt) {
+        return dryRun != null && learnt.beliefs().lastChange() == Change.PROBE;
+    }
+
+    /**
+     * Whether an end is a matter of the limit alone, and not a failure of the backend: the backend seems to
+     * have too much to do, and a lower limit may help.
+     *
+     * @param latencyNanos the time that the backend had the call
+     */
+    public boolean absorbs(Evidence end, long latencyNanos) {
+        return configured.get().limit instanceof AdaptiveLimit learnt
+                && isLearning(learnt)
+                && learnt.absorbs(end, latencyNanos);
     }
 
     // ---------------------------------------------------------------- facts

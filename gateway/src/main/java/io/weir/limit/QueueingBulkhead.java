@@ -600,6 +600,11 @@ public final class QueueingBulkhead {
             return leave(true);
         }
 
+        /** Whether this waiter has lost its place; {@link #evicted()} may still follow. */
+        protected final boolean isEvicted() {
+            return state == EVICTED;
+        }
+
         private boolean leave(boolean expired) {
             if (!STATE.compareAndSet(this, WAITING, LEFT)) {
                 return state != GRANTED;

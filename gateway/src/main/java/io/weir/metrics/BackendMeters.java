@@ -195,7 +195,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** Counts an exchange with this backend that was shed. */
     void shed(Reason reason) {
         count(Meters.SHED, shed, reason);
-        if (reason == Reason.BULKHEAD_FULL || reason == Reason.QUEUE_TIMEOUT) {
+        if (reason.isBulkheads()) {
             onRejected.run();
         }
     }
