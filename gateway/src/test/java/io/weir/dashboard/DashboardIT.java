@@ -184,7 +184,12 @@ class DashboardIT {
             assertThat(first.getKey()).isEqualTo("full");
             assertThat(first.getValue().at("/vocabulary/circuit-open").asString())
                     .isEqualTo("shed");
-            assertThat(first.getValue().at("/history/orders/ended").size()).isEqualTo(120);
+            for (String figure : List.of("ended", "trouble", "limit", "active")) {
+                assertThat(first.getValue().at("/history/orders/" + figure).size())
+                        .as(figure)
+                        .isEqualTo(120);
+            }
+            assertThat(first.getValue().at("/history/orders/limit/119").asInt()).isEqualTo(7);
             assertThat(find(first.getValue(), "orders").at("/now/calls/limit").asInt())
                     .isEqualTo(7);
             Map.Entry<String, JsonNode> second = stream.next();
