@@ -24,7 +24,7 @@ public enum OutcomeKind {
                     "client-too-slow",
                     "no-route",
                     "client-closed")),
-    SHED(0xa46200, Set.of("circuit-open", "bulkhead-full", "queue-timeout", "gateway-overloaded", "shutting-down")),
+    SHED(0xa46200, Set.of("circuit-open", "bulkhead-full", "queue-timeout", "queue-evicted", "gateway-overloaded", "shutting-down")),
     FAILED(0xcc2b38, Set.of());
 
     private final int rgb;
