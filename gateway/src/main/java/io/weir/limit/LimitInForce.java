@@ -41,6 +41,7 @@ public final class LimitInForce {
     private volatile @Nullable QueueingBulkhead dryRun;
     private volatile int operatorLimit = NONE;
     private volatile IntSupplier ceiling = () -> NONE;
+    private volatile boolean isFixedByOperator;
     private volatile Runnable onLearnt = () -> {};
 
     /** The number that is in force: the lowest one. */
@@ -157,6 +158,11 @@ public final class LimitInForce {
         }
         operatorLimit = limit;
         update();
+    }
+
+    /** Shows a fixed limit as an operator's, or as the configuration's. Changes nothing else. */
+    public void showOperators(boolean isOperators) {
+        isFixedByOperator = isOperators;
     }
 
     /** Gives a bulkhead that only counts the same numbers; null: there is none. */
@@ -277,7 +283,10 @@ public final class LimitInForce {
         if (operators < own) {
             return Binding.OPERATOR;
         }
-        return seen.settings.isAdaptive() ? Binding.AUTO : Binding.FIXED;
+        if (seen.settings.isAdaptive()) {
+            return Binding.AUTO;
+        }
+        return isFixedByOperator ? Binding.OPERATOR : Binding.FIXED;
     }
 
     /** What the limit is based on. */

@@ -340,14 +340,16 @@ const REASONS = {
 
 /** One sentence for people who do not know the algorithm. */
 function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at) {
+  const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
   if (binds === 'operator') {
-    return `An operator lowered it to ${inForce}; otherwise it is ${own}.`;
+    return inForce < own ? `An operator lowered it to ${inForce}; otherwise it is ${own}.`
+      : `Fixed by an operator, until the next reload.${needed}`;
   }
   if (binds === 'ramp') {
     return `Lowered while the backend recovers; it grows with each good answer, up to ${own}.`;
   }
   if (binds === 'fixed') {
-    return suggested > 0 ? `Fixed by the configuration. The present calls need ${suggested}.` : 'Fixed by the configuration.';
+    return `Fixed by the configuration.${needed}`;
   }
   const edge = min === max || reason === 'initial' || reason === 'probe' ? ''
     : own <= min ? ` ${min} is the smallest that is allowed.` : own >= max ? ` ${max} is the largest that is allowed.` : '';

@@ -625,6 +625,11 @@ class DashboardBrowserIT {
         await().until(() -> gateway.backend("orders").bulkhead().maxConcurrentCalls() == 9);
         awaitText(card("orders"), "0 of 9");
         awaitText("#recent-events", "max-concurrent-calls: 7 -> 9");
+        awaitText(card("orders"), "Fixed by an operator, until the next reload.");
+        assertThat(limitOf("orders")).isEqualTo("Limit 9 (operator)");
+
+        assertThat(reload().problems()).isEmpty();
+        awaitText(card("orders"), "Fixed by the configuration.");
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.health.Health;
 import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitSettings;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.testing.ObservedGateway;
@@ -150,6 +151,11 @@ class WeirEndpointTest {
         fixture.limit.limitByOperator(LimitInForce.NONE);
         fixture.limit.limitBy(() -> LimitInForce.NONE);
         assertLimit(8, 8, "auto");
+
+        fixture.limit.configure(LimitSettings.fixed(20, 3));
+        assertLimit(20, 20, "fixed");
+        fixture.limit.showOperators(true);
+        assertLimit(20, 20, "operator");
     }
 
     private void assertLimit(int inForce, int own, String binds) {
