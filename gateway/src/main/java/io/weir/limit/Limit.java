@@ -98,8 +98,8 @@ public interface Limit {
      * @param answersPerSecond the rate of answers while the limit was in use; 0 while unknown
      * @param utilisation the share of calls that ended while all permits were in use, in the last window; 0
      *     to 1
-     * @param lastChange why the limit changed last. {@link Change#PROBE} only while a probe runs: a probe that
-     *     leaves the limit as it was is no change afterwards
+     * @param lastChange why the limit changed last. {@link Change#PROBE} only while a probe runs: a probe
+     *     that leaves the limit as it was is no change afterwards
      * @param changedAtMillis when it changed last, in milliseconds since 1970; at first, when it was created;
      *     0 for a fixed limit
      */

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>its {@link Limit}, fixed or adaptive;
- *   <li>an operator's limit, which holds until it is released;
+ *   <li>an operator's limit, which holds until it is released; a fixed limit gives way to it, so that an
+ *       operator can also raise it;
  *   <li>the ceiling that the backend's health sets while the backend recovers.
  * </ul>
  *
@@ -37,7 +38,8 @@ public final class LimitInForce {
     private final LongSupplier nanoClock;
     private final LongSupplier wallClock;
     private final AtomicReference<Configured> configured;
-    private volatile @Nullable AdaptiveLimit adaptive;
+    /** The limit that learns, also while a fixed one is in force; null: there was none yet. */
+    private volatile @Nullable Limit learning;
     private volatile @Nullable QueueingBulkhead dryRun;
     private volatile int operatorLimit = NONE;
     private volatile IntSupplier ceiling = () -> NONE;
@@ -92,23 +94,33 @@ public final class LimitInForce {
         update();
     }
 
+    /** A limit that is given, with the bulkhead's present queue. For tests. */
+    public LimitInForce(QueueingBulkhead bulkhead, Limit limit) {
+        this.bulkhead = bulkhead;
+        this.nanoClock = System::nanoTime;
+        this.wallClock = System::nanoTime;
+        this.learning = limit;
+        LimitSettings settings =
+                LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
+        this.configured = new AtomicReference<>(new Configured(settings, limit));
+    }
+
     private Limit limitOf(LimitSettings settings) {
         if (!settings.isAdaptive()) {
             return new FixedLimit(settings.fixed());
         }
-        AdaptiveLimit learnt = adaptive;
-        if (learnt == null) {
-            learnt = new AdaptiveLimit(
-                    settings.bounds(),
-                    settings.deadlineNanos(),
-                    nanoClock.getAsLong(),
-                    wallClock.getAsLong(),
-                    this::putLearntInForce);
-            adaptive = learnt;
-        } else {
-            learnt.configure(settings.bounds(), settings.deadlineNanos());
+        if (learning instanceof AdaptiveLimit known) {
+            known.configure(settings.bounds(), settings.deadlineNanos());
+            return known;
         }
-        return learnt;
+        AdaptiveLimit created = new AdaptiveLimit(
+                settings.bounds(),
+                settings.deadlineNanos(),
+                nanoClock.getAsLong(),
+                wallClock.getAsLong(),
+                this::putLearntInForce);
+        learning = created;
+        return created;
     }
 
     private void putLearntInForce() {
@@ -190,7 +202,7 @@ public final class LimitInForce {
         Configured seen = configured.get();
         int capacity = seen.settings.queueCapacity();
         if (capacity == LimitSettings.AUTO) {
-            capacity = seen.limit instanceof AdaptiveLimit learnt ? learnt.queueCapacity() : 0;
+            capacity = seen.limit instanceof AdaptiveLimit adaptive ? adaptive.queueCapacity() : 0;
         }
         return new Numbers(
                 Math.min(permits(seen), ceiling.getAsInt()),
@@ -199,7 +211,8 @@ public final class LimitInForce {
     }
 
     private int permits(Configured seen) {
-        return Math.min(seen.limit.value(), operatorLimit);
+        int operators = operatorLimit;
+        return seen.settings.isAdaptive() || operators == NONE ? Math.min(seen.limit.value(), operators) : operators;
     }
 
     // ---------------------------------------------------------------- samples
@@ -211,9 +224,7 @@ public final class LimitInForce {
      */
     public int started(long nowNanos) {
         Limit limit = configured.get().limit;
-        return limit instanceof AdaptiveLimit learnt && isLearning(learnt)
-                ? learnt.started(nowNanos, bulkhead.inUse())
-                : NO_SAMPLE;
+        return limit == learning && isLowest(limit) ? limit.started(nowNanos, bulkhead.inUse()) : NO_SAMPLE;
     }
 
     /**
@@ -226,21 +237,22 @@ public final class LimitInForce {
         if (mark == NO_SAMPLE) {
             return;
         }
-        AdaptiveLimit learnt = adaptive;
-        if (learnt != null) {
-            boolean counts = configured.get().limit == learnt && isLearning(learnt) && !isFutileProbe(learnt);
-            learnt.ended(nowNanos, mark, latencyNanos, counts ? evidence : Evidence.NONE, bulkhead.inUse());
+        Limit limit = learning;
+        if (limit != null) {
+            boolean counts = configured.get().limit == limit && isLowest(limit) && !isFutileProbe(limit);
+            limit.ended(nowNanos, mark, latencyNanos, counts ? evidence : Evidence.NONE, bulkhead.inUse());
         }
     }
 
-    private boolean isLearning(AdaptiveLimit learnt) {
-        int value = learnt.value();
+    /** Whether the calls in flight show the effect of this limit. */
+    private boolean isLowest(Limit limit) {
+        int value = limit.value();
         return value <= operatorLimit && value <= ceiling.getAsInt();
     }
 
     /** Without enforcement a lower limit is not put to the test, so nothing can be measured at it. */
-    private boolean isFutileProbe(AdaptiveLimit learnt) {
-        return dryRun != null && learnt.beliefs().lastChange() == Change.PROBE;
+    private boolean isFutileProbe(Limit limit) {
+        return dryRun != null && limit.beliefs().lastChange() == Change.PROBE;
     }
 
     /**
@@ -250,9 +262,9 @@ public final class LimitInForce {
      * @param latencyNanos the time that the backend had the call
      */
     public boolean absorbs(Evidence end, long latencyNanos) {
-        return configured.get().limit instanceof AdaptiveLimit learnt
-                && isLearning(learnt)
-                && learnt.absorbs(end, latencyNanos);
+        return configured.get().limit instanceof AdaptiveLimit adaptive
+                && isLowest(adaptive)
+                && adaptive.absorbs(end, latencyNanos);
     }
 
     // ---------------------------------------------------------------- facts
@@ -275,18 +287,14 @@ public final class LimitInForce {
     /** Where the number in force comes from. */
     public Binding binding() {
         Configured seen = configured.get();
-        int own = seen.limit.value();
         int operators = operatorLimit;
-        if (ceiling.getAsInt() < Math.min(own, operators)) {
+        if (ceiling.getAsInt() < permits(seen)) {
             return Binding.RAMP;
         }
-        if (operators < own) {
-            return Binding.OPERATOR;
-        }
         if (seen.settings.isAdaptive()) {
-            return Binding.AUTO;
+            return operators < seen.limit.value() ? Binding.OPERATOR : Binding.AUTO;
         }
-        return isFixedByOperator ? Binding.OPERATOR : Binding.FIXED;
+        return operators != NONE || isFixedByOperator ? Binding.OPERATOR : Binding.FIXED;
     }
 
     /** What the limit is based on. */
@@ -296,8 +304,8 @@ public final class LimitInForce {
 
     /** Changes of the adaptive limit for this reason, since the backend exists; 0 if it never had one. */
     public long changes(Change reason) {
-        AdaptiveLimit learnt = adaptive;
-        return learnt == null ? 0 : learnt.changes(reason);
+        Limit limit = learning;
+        return limit == null ? 0 : limit.changes(reason);
     }
 
     /** Whether the limit adapts. */

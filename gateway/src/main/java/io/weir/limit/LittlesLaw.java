@@ -47,8 +47,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Limitations, with a fixed limit: a backend that is congested for the whole remembered time is mistaken
  * for a slow one. BBR drains its queue on purpose now and then to find out, and so does the adaptive limit; a
  * fixed limit is never lowered. The suggestion is for the present traffic, and no measure of the backend's
- * capacity: that shows only while the limit is reached. And if the mixture of calls changes (more calls of a slow kind), the change looks like congestion until the
- * calm batches of the old mixture are forgotten.
+ * capacity: that shows only while the limit is reached. And if the mixture of calls changes (more calls of a
+ * slow kind), the change looks like congestion until the calm batches of the old mixture are forgotten.
  */
 // Concurrency: recording a call is a few additions to counters that only grow. They are striped by thread,
 // since all event loops record calls of the same backend. All derived figures are in `state`, an immutable

@@ -103,9 +103,9 @@
  * and limitations are in the class's documentation. {@link io.weir.limit.LogBuckets} is its histogram:
  * bounded relative error, fixed memory, and one counter increment per call.
  *
- * <p>A backend has one suggested limit. With an adaptive limit it is that limit, and the uncongested time shown
- * is its base latency. A fixed limit is only observed, so its suggestion is weaker: the limit at which {@code
- * Knee} would rest ({@code 1.15 n + &radic;limit = limit}), with n = present calls per second &times;
+ * <p>A backend has one suggested limit. With an adaptive limit it is that limit, and the uncongested time
+ * shown is its base latency. A fixed limit is only observed, so its suggestion is weaker: the limit at which
+ * {@code Knee} would rest ({@code 1.15 n + &radic;limit = limit}), with n = present calls per second &times;
  * uncongested time. There is no suggestion while the calls say nothing about a limit. Rejected:
  *
  * <ul>

@@ -73,6 +73,59 @@ class AdmissionTest {
     }
 
     @Test
+    void isRefusedIfItLosesItsPlaceInTheQueue() {
+        fixture.bulkhead.resize(1, 1, QueueingBulkhead.Overflow.EVICT_OLDEST);
+        fixture.takePermit().start();
+        fixture.advance(Duration.ofMillis(5));
+
+        NextWaiter newer = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(newer)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.outcome()).isEqualTo("queue-evicted 503");
+        assertThat(fixture.record().queueNanos())
+                .isEqualTo(Duration.ofMillis(5).toNanos());
+        fixture.freePermit();
+        assertThat(newer.granted).isTrue();
+        fixture.bulkhead.release();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.started).isZero();
+    }
+
+    @Test
+    void givesNothingBackIfItsCallerLeavesBeforeItLearnsThatItLostItsPlace() {
+        fixture.bulkhead.resize(1, 1, QueueingBulkhead.Overflow.EVICT_OLDEST);
+        fixture.takePermit().start();
+        NextWaiter newer = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(newer)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+
+        fixture.exchange().leave();
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
+        assertThat(fixture.bulkhead).hasToString("1 of 1 in use, 1 of 1 queued");
+        fixture.freePermit();
+        fixture.bulkhead.release();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void losesItsPlaceInTheMomentInWhichItsWaitEnds() {
+        fixture.bulkhead.resize(1, 1, QueueingBulkhead.Overflow.EVICT_OLDEST);
+        fixture.takePermit().start();
+        NextWaiter newer = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(newer)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+
+        fixture.advanceBeforeTasks(ExchangeFixture.MAX_WAIT);
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.outcome()).isEqualTo("queue-evicted 503");
+        fixture.freePermit();
+        fixture.bulkhead.release();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
     void leavesTheQueueAfterTheMaximumWait() {
         fixture.takePermit().start();
 

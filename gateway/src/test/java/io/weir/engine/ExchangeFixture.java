@@ -18,6 +18,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.Limit;
 import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
@@ -84,6 +85,7 @@ final class ExchangeFixture {
     final QueueingBulkhead streams = new QueueingBulkhead(1, 0);
     final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
     final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
+    final RecordingLimit limit = new RecordingLimit();
     final List<FakeAttempt> attempts = new ArrayList<>();
     final List<ExchangeRecord> ended = new ArrayList<>();
     final RecordingObserver observer = new RecordingObserver();
@@ -281,7 +283,7 @@ final class ExchangeFixture {
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, retriesPerSecond), now());
         return new Backend(
-                settings, calls, new LimitInForce(calls), streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
+                settings, calls, new LimitInForce(calls, limit), streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
     }
 
     Exchange exchange() {
@@ -448,6 +450,9 @@ final class ExchangeFixture {
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
         assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
+        assertThat(limit.ended)
+                .as("one sample ended for each permit")
+                .hasSize(limit.started);
         // The measurement of pauses stops at its next tick.
         advance(Duration.ofMillis(LoopPauses.TICK_MILLIS));
         assertThat(channel.runScheduledPendingTasks())
@@ -468,6 +473,42 @@ final class ExchangeFixture {
     String outcome() {
         Reason reason = record().reason();
         return (reason == null ? "" : reason.word() + " ") + record().status();
+    }
+
+    /** Keeps the samples of the backends' limits. */
+    static final class RecordingLimit implements Limit {
+
+        int started;
+        final List<Evidence> ended = new ArrayList<>();
+        final List<Duration> latencies = new ArrayList<>();
+
+        @Override
+        public int value() {
+            return 1;
+        }
+
+        @Override
+        public int started(long nowNanos, int inUse) {
+            assertThat(inUse).as("permits in use, the call's included").isPositive();
+            return ++started;
+        }
+
+        @Override
+        public void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence, int inUse) {
+            assertThat(mark).as("mark of a started call").isBetween(1, started);
+            ended.add(evidence);
+            latencies.add(Duration.ofNanos(latencyNanos));
+        }
+
+        @Override
+        public Beliefs beliefs() {
+            return new Beliefs(1, 0, 0, 0, Change.INITIAL);
+        }
+
+        @Override
+        public long changes(Change reason) {
+            return 0;
+        }
     }
 
     /** Keeps the measurements of the backends. */
