@@ -565,12 +565,16 @@ function confirmChange(name, action) {
   byId('ask-yes').textContent = yes;
   const limits = byId('ask-limits');
   limits.hidden = action !== 'limit';
+  byId('ask-auto').hidden = limits.hidden;
   const { calls } = lastView.backends.find((backend) => backend.name === name).now;
   byId('ask-calls').value = calls.limit;
   byId('ask-queue').value = calls.queueCapacity;
   [byId('ask-calls'), byId('ask-queue')].forEach((input) => { input.disabled = limits.hidden; });
   dialog.returnValue = 'cancel';
   dialog.addEventListener('close', () => {
+    if (dialog.returnValue === 'auto') {
+      sendChange(name, { 'max-concurrent-calls': 'auto', 'queue-capacity': 'auto' });
+    }
     if (dialog.returnValue !== 'yes') {
       return;
     }

@@ -291,8 +291,9 @@ class DashboardBrowserIT {
         awaitText(card("orders"), "Fixed by the configuration.");
         assertThat(limitOf("orders")).isEqualTo("Limit 7 (fixed)");
         assertThat(text("orders")).doesNotContain("Answers/s").doesNotContain("At limit");
-        await().untilAsserted(() ->
-                assertThat(drawn("orders", ".limit .line")).matches("M[0-9]+,2.0H.*").doesNotContain("undefined"));
+        await().untilAsserted(() -> assertThat(drawn("orders", ".limit .line"))
+                .matches("M[0-9]+,2.0H.*")
+                .doesNotContain("undefined"));
         assertNoBrowserErrors();
     }
 
@@ -300,7 +301,8 @@ class DashboardBrowserIT {
     @Test
     void showsWhyAnAdaptiveLimitIsWhatItIs() {
         gateway.close();
-        gateway = setup().backend("learns", backend.uri(), "deadline: 2s", "bulkhead: { limit: { min: 2, initial: 2, max: 4 } }")
+        gateway = setup().backend(
+                        "learns", backend.uri(), "deadline: 2s", "bulkhead: { limit: { min: 2, initial: 2, max: 4 } }")
                 .route("learns", "learns")
                 .start();
         open(gateway.managementPort());
@@ -627,6 +629,11 @@ class DashboardBrowserIT {
         awaitText("#recent-events", "max-concurrent-calls: 7 -> 9");
         awaitText(card("orders"), "Fixed by an operator, until the next reload.");
         assertThat(limitOf("orders")).isEqualTo("Limit 9 (operator)");
+
+        click(card("orders") + " [data-action=limit]");
+        click("#ask-auto");
+        awaitText(card("orders"), "Unchanged since the start");
+        assertThat(limitOf("orders")).isEqualTo("Limit 8 (auto)");
 
         assertThat(reload().problems()).isEmpty();
         awaitText(card("orders"), "Fixed by the configuration.");

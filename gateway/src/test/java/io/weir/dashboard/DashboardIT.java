@@ -238,15 +238,21 @@ class DashboardIT {
             JsonNode changed = awaitEvent(stream, "limit-changed");
             assertThat(changed.path("backend").asString()).isEqualTo("orders");
             assertThat(changed.path("text").asString()).contains("max-concurrent-calls: 7 -> 9");
-            assertThat(find(stream.next().getValue(), "orders").at("/now/limit/binds").asString())
+            assertThat(find(stream.next().getValue(), "orders")
+                            .at("/now/limit/binds")
+                            .asString())
                     .isEqualTo("operator");
             assertThat(post(gateway, "{\"max-concurrent-calls\":\"auto\"}")).isEqualTo(200);
             stream.next();
-            assertThat(find(stream.next().getValue(), "orders").at("/now/limit/binds").asString())
+            assertThat(find(stream.next().getValue(), "orders")
+                            .at("/now/limit/binds")
+                            .asString())
                     .isEqualTo("auto");
             assertThat(reload().problems()).isEmpty();
             stream.next();
-            assertThat(find(stream.next().getValue(), "orders").at("/now/limit/binds").asString())
+            assertThat(find(stream.next().getValue(), "orders")
+                            .at("/now/limit/binds")
+                            .asString())
                     .isEqualTo("fixed");
         }
         assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
