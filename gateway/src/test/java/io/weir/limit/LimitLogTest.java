@@ -50,7 +50,8 @@ class LimitLogTest {
 
         List<String> changes = messages(Level.DEBUG);
         assertThat(changes.getFirst())
-                .isEqualTo("Limit of backend orders: 8 -> 30 (growth; base latency 50 ms, 160 answers/s, utilisation 100 %)");
+                .isEqualTo(
+                        "Limit of backend orders: 8 -> 30 (growth; base latency 50 ms, 160 answers/s, utilisation 100 %)");
         assertThat(changes).anyMatch(line -> line.startsWith("Limit of backend orders: 30 -> 15 (probe;"));
         for (int i = 1; i < changes.size(); i++) {
             String before = changes.get(i - 1).replaceFirst(".*-> ([0-9]+) .*", "$1");
@@ -95,7 +96,8 @@ class LimitLogTest {
         serve(20, 800, Evidence.TIMED_OUT);
 
         assertThat(messages(Level.INFO)).hasSize(2);
-        assertThat(messages(Level.INFO).getLast()).matches(".*floor, 2 \\(timeouts\\); [0-9]+ times more since the last line");
+        assertThat(messages(Level.INFO).getLast())
+                .matches(".*floor, 2 \\(timeouts\\); [0-9]+ times more since the last line");
     }
 
     private List<String> messages(Level level) {

@@ -116,7 +116,8 @@ class WeirEndpointTest {
     @Test
     void showsAnAdaptiveLimitWithItsReasonAndTheTimeOfItsLastChange() {
         fixture.adapt();
-        assertThat(json(endpoint.one("orders")).get("limit")).isEqualTo(JsonMapper.shared().readTree("""
+        assertThat(json(endpoint.one("orders")).get("limit"))
+                .isEqualTo(JsonMapper.shared().readTree("""
                                 {"inForce": 8, "binds": "auto", "own": 8, "min": 2, "max": 100, "baseLatencyMs": null,
                                   "answersPerSecond": null, "utilisation": 0.0, "reason": "initial",
                                   "changedAt": "2023-11-14T22:13:20Z"}"""));
