@@ -43,6 +43,12 @@
  * a backend that pauses needs no saved writes. {@link io.weir.engine.PauseDetector} finds such answers with
  * one task for each event loop. Once the head is passed on, a late answer is broken off instead of refused.
  *
+ * <p><b>Samples.</b> Each permit of a backend's bulkhead is one sample of its limit, from the permit to its
+ * release; {@link io.weir.engine.Admission} holds both. The end is evidence if the backend caused it: an
+ * answer (a 503, or a 429 with {@code Retry-After}, as such), a failed connection, a deadline. Nothing is
+ * learnt from callers who leave or are slow, from the gateway's own errors and pauses, and from calls whose
+ * permits the breaker has given back. Probes and streams hold no such permit.
+ *
  * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
  * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for
  * each exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A larger body, and

@@ -87,6 +87,20 @@
  * by single cases, both with the real limit and the real queue in virtual time, on seeds on which nothing was
  * fitted.
  *
+ * <h2>The limit in force</h2>
+ *
+ * {@link io.weir.limit.LimitInForce} puts the lowest of three numbers in force: the limit (fixed, or found by
+ * {@code max-concurrent-calls: auto}), an operator's, and the ramp of a backend that recovers. It feeds the
+ * adaptive limit with one sample for each permit, and only while that limit's own number is the lowest:
+ * otherwise the samples show the effect of another number. A call that started under another number ends
+ * without evidence. The queue of an adaptive limit evicts; the queue of a fixed one refuses newcomers, so
+ * that a configured number behaves as it always did.
+ *
+ * <p>Where the bulkhead is not enforced, the limit learns from the calls in flight, and a second bulkhead
+ * with the same numbers counts the calls to refuse. Its probes are discarded: calls above the lower limit are
+ * not held back, so nothing is measured at it. So the dry run of a backend that became slower finds a lower
+ * limit than the limit in force would.
+ *
  * <h2>What people see</h2>
  *
  * {@link io.weir.limit.Limit.Beliefs} are all that metrics, endpoint, dashboard and log show. A change of a
@@ -166,6 +180,8 @@
  *       meanwhile, a permit promised to it counts as in use although no call has it.
  *   <li>A waiter's callback runs on the thread that serves the queue, and switches to its own event loop
  *       itself.
+ *   <li>While the adaptive limit is not the lowest number, it learns nothing, and it continues with what it
+ *       knew before.
  *   <li>Of the events of Resilience4j's bulkheads, only those of rejected calls are published.
  *   <li>The adaptive limit does badly with one to four slow workers and with backends that collapse: see the
  *       page. Gateways in front of one backend converge slowly: within 30 s one can have three times

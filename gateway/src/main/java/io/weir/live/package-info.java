@@ -28,7 +28,8 @@
  *
  * <h2>State that survives a change</h2>
  *
- * Bulkheads are resized in place, so permits in use stay counted and waiting calls move up. A breaker with
+ * Bulkheads are resized in place, so permits in use stay counted and waiting calls move up. A limit that
+ * adapts keeps what it has learnt, also while a number replaces it. A breaker with
  * equal settings stays. If only figures differ that are derived from the deadline or the limit, its successor
  * continues in the same state with an empty window. If its own settings differ, the successor starts closed;
  * but a state that an operator forced stays forced. A pool stays unless the address, the protocol or the

@@ -502,7 +502,7 @@ final class ExchangeFixture {
 
         @Override
         public Beliefs beliefs() {
-            return new Beliefs(1, 0, 0, 0, Change.INITIAL);
+            return new Beliefs(1, 0, 0, 0, Change.INITIAL, 0);
         }
 
         @Override

@@ -160,7 +160,7 @@ class LimitInForceTest {
     @Test
     void keepsWhatWasLearntWithinOtherBounds() {
         LimitInForce limit = limit(ADAPTIVE);
-        overload(limit, 1_000);
+        overload(limit, 200);
         int learnt = limit.beliefs().limit();
 
         limit.configure(LimitSettings.adaptive(new Bounds(2, 500, 20), LimitSettings.AUTO, DEADLINE / 2));
