@@ -119,14 +119,13 @@
  *
  * <p>A backend has one suggested limit. With an adaptive limit it is that limit, and the uncongested time
  * shown is its base latency. A fixed limit is only observed, so its suggestion is weaker: the limit at which
- * {@code Knee} would rest ({@code 1.15 n + &radic;limit = limit}), with n = present calls per second &times;
+ * {@code Knee} would rest (1.15 n + &radic;limit = limit), with n = present calls per second &times;
  * uncongested time. There is no suggestion while the calls say nothing about a limit. Rejected:
  *
- * <ul>
- *   <li>An adaptive limit in the shadow of a fixed one: it finds the knee by acting. Its growth would bring
- *       nothing, its probes would measure nothing, and it would count calls beyond its own number as
- *       evidence for it: at a fixed 64 and 4 calls a second it stays at 8, in an overload it follows the
- *       queue that the fixed limit admits.
+ * <ul> *   <li>An adaptive limit in the shadow of a fixed one: it finds the knee by acting. Its growth would bring
+ *       no answers, its probes would measure nothing, and calls beyond its own number would count as evidence
+ *       for it.
+
  *   <li>A factor of its own, as before (1.5 &lambda;W): a second formula, and 1 permit for one call a second.
  * </ul>
  *
