@@ -122,10 +122,10 @@
  * {@code Knee} would rest (1.15 n + &radic;limit = limit), with n = present calls per second &times;
  * uncongested time. There is no suggestion while the calls say nothing about a limit. Rejected:
  *
- * <ul> *   <li>An adaptive limit in the shadow of a fixed one: it finds the knee by acting. Its growth would bring
+ * <ul>
+ *   <li>An adaptive limit in the shadow of a fixed one: it finds the knee by acting. Its growth would bring
  *       no answers, its probes would measure nothing, and calls beyond its own number would count as evidence
  *       for it.
-
  *   <li>A factor of its own, as before (1.5 &lambda;W): a second formula, and 1 permit for one call a second.
  * </ul>
  *
