@@ -30,6 +30,11 @@ public final class AdaptiveLimit implements Limit {
     private static final int MIN_QUEUE_CAPACITY = 32;
     private static final int MAX_QUEUE_CAPACITY = 100_000;
     private static final double SECOND = 1e9;
+    private static final double MILLIS_PER_SECOND = 1e3;
+    private static final double NANOS_PER_MILLI = 1e6;
+
+    /** A belief that differs by less than this share is not worth a publication. */
+    private static final double NOTICEABLE = 1 / 16.;
 
     /** A backend that answers less than this share of its calls fails; a lower limit does not help it. */
     private static final double MIN_ANSWERED_SHARE = .1;
@@ -43,10 +48,12 @@ public final class AdaptiveLimit implements Limit {
     private static final int BASE = 1 << 30;
 
     private final long startNanos;
+    private final double startMillis;
     private final Runnable onChange;
 
     private final Knee knee;
     private final RecentRate recentRate = new RecentRate();
+    private final LastChange lastChange = new LastChange();
     private double lastNow;
     private long samples;
     private double answeredShare = 1;
@@ -95,8 +102,7 @@ public final class AdaptiveLimit implements Limit {
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
-    private record Published(
-            Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
+    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
 
     /** A sample for the processing thread; without evidence: a start. */
     private record Sample(
@@ -120,6 +126,7 @@ public final class AdaptiveLimit implements Limit {
      */
     public AdaptiveLimit(Bounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
         this.startNanos = nowNanos;
+        this.startMillis = wallNanos / NANOS_PER_MILLI;
         this.onChange = onChange;
         this.applied = new Settings(bounds, deadlineNanos / SECOND);
         this.settings = applied;
@@ -204,7 +211,7 @@ public final class AdaptiveLimit implements Limit {
         int requests = 1;
         while (requests != 0) {
             Settings latest = settings;
-            if (latest != applied) {
+            if (!latest.equals(applied)) {
                 applied = latest;
                 knee.configure(latest.bounds, latest.deadline);
             }
@@ -263,17 +270,24 @@ public final class AdaptiveLimit implements Limit {
 
     private void publish() {
         Published seen = published;
+        Beliefs before = seen.beliefs;
         int limit = knee.value();
+        if (limit != before.limit() || (lastChange.isProbing() && knee.lastChange() != Change.PROBE)) {
+            lastChange.record(before.limit(), limit, knee.lastChange(), lastNow);
+        }
         int capacity = capacity();
-        boolean resized = limit != seen.beliefs.limit()
+        boolean resized = limit != before.limit()
                 // A capacity that differs a little is not worth a resize.
                 || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / 16;
-        boolean differs = resized
+        boolean outdated = resized
+                || lastChange.reason() != before.lastChange()
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
                 || canHelp() != seen.canHelp
-                || knee.utilisation() != seen.beliefs.utilisation();
-        if (differs) {
+                || knee.utilisation() != before.utilisation()
+                || differs(knee.baseLatency(), before.baseLatencyNanos() / SECOND)
+                || differs(knee.rate(), before.answersPerSecond());
+        if (outdated) {
             published = currentState(resized ? capacity : seen.queueCapacity);
         }
         if (resized) {
@@ -281,9 +295,18 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    private static boolean differs(double now, double before) {
+        return Math.abs(now - before) > NOTICEABLE * before;
+    }
+
     private Published currentState(int queueCapacity) {
         Beliefs beliefs = new Beliefs(
-                knee.value(), (long) (knee.baseLatency() * SECOND), knee.rate(), knee.utilisation(), knee.lastChange());
+                knee.value(),
+                (long) (knee.baseLatency() * SECOND),
+                knee.rate(),
+                knee.utilisation(),
+                lastChange.reason(),
+                (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
         return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding(), canHelp());
     }
 

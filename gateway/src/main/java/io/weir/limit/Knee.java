@@ -69,6 +69,7 @@ final class Knee {
     private Change lastChange = Change.INITIAL;
     /** By ordinal of {@link Change}; read by other threads. */
     private final AtomicLongArray changes = new AtomicLongArray(Change.values().length);
+
     private double utilisation;
 
     /** 0 while unknown. */
@@ -413,6 +414,16 @@ final class Knee {
         if (rate > 0 && target < limit) {
             change(clip(target), Change.QUEUEING);
         }
+    }
+
+    /**
+     * The limit that is its own {@link #target}: that of a backend that works on so many calls at once.
+     *
+     * @param calls the rate of answers times the base latency
+     */
+    static double limitFor(double calls) {
+        double root = (1 + Math.sqrt(1 + 4 * GAIN * calls)) / 2;
+        return root * root;
     }
 
     private double cappedBase() {

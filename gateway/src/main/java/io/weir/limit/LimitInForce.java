@@ -4,6 +4,7 @@ import io.weir.limit.Limit.Beliefs;
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead.Overflow;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -39,9 +40,29 @@ public final class LimitInForce {
     private final AtomicReference<Configured> configured;
     /** The limit that learns, also while a fixed one is in force; null: there was none yet. */
     private volatile @Nullable Limit learning;
+
     private volatile @Nullable QueueingBulkhead dryRun;
     private volatile int operatorLimit = NONE;
     private volatile IntSupplier ceiling = () -> NONE;
+    private volatile boolean isFixedByOperator;
+    private volatile Runnable onLearnt = () -> {};
+
+    /** The number that is in force: the lowest one. */
+    public enum Binding {
+        /** The number that an adaptive limit has found. */
+        AUTO,
+        /** The configured number. */
+        FIXED,
+        /** An operator's number. */
+        OPERATOR,
+        /** The ceiling while the backend recovers. */
+        RAMP;
+
+        /** The word in JSON, such as {@code auto}. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
 
     /** The settings and the limit that follows them. */
     private record Configured(LimitSettings settings, Limit limit) {}
@@ -80,8 +101,7 @@ public final class LimitInForce {
         this.nanoClock = System::nanoTime;
         this.wallClock = System::nanoTime;
         this.learning = limit;
-        LimitSettings settings =
-                LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
+        LimitSettings settings = LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
         this.configured = new AtomicReference<>(new Configured(settings, limit));
     }
 
@@ -98,12 +118,25 @@ public final class LimitInForce {
                 settings.deadlineNanos(),
                 nanoClock.getAsLong(),
                 wallClock.getAsLong(),
-                this::update);
+                this::putLearntInForce);
         learning = created;
         return created;
     }
 
+    private void putLearntInForce() {
+        update();
+        onLearnt.run();
+    }
+
     // ---------------------------------------------------------------- changes
+
+    /**
+     * Sets the action to run each time that an adaptive limit, or its queue, has changed; it replaces the
+     * previous one. One call at a time. It must neither block nor throw.
+     */
+    public void onLearnt(Runnable action) {
+        onLearnt = action;
+    }
 
     /**
      * Sets the source of the ceiling; it replaces the previous one.
@@ -137,6 +170,11 @@ public final class LimitInForce {
         }
         operatorLimit = limit;
         update();
+    }
+
+    /** Shows a fixed limit as an operator's, or as the configuration's. Changes nothing else. */
+    public void showOperators(boolean isOperators) {
+        isFixedByOperator = isOperators;
     }
 
     /** Gives a bulkhead that only counts the same numbers; null: there is none. */
@@ -239,6 +277,24 @@ public final class LimitInForce {
     /** The limit, fixed or adaptive; a change of the settings may replace it. */
     public Limit limit() {
         return configured.get().limit;
+    }
+
+    /** The number that the bulkhead has in force. */
+    public int inForce() {
+        return bulkhead.maxConcurrentCalls();
+    }
+
+    /** Where the number in force comes from. */
+    public Binding binding() {
+        Configured seen = configured.get();
+        int operators = operatorLimit;
+        if (ceiling.getAsInt() < permits(seen)) {
+            return Binding.RAMP;
+        }
+        if (seen.settings.isAdaptive()) {
+            return operators < seen.limit.value() ? Binding.OPERATOR : Binding.AUTO;
+        }
+        return operators != NONE || isFixedByOperator ? Binding.OPERATOR : Binding.FIXED;
     }
 
     /** What the limit is based on. */

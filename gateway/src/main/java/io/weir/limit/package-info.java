@@ -101,7 +101,14 @@
  * not held back, so nothing is measured at it. So the dry run of a backend that became slower finds a lower
  * limit than the limit in force would.
  *
- * <h2>Estimate of the uncongested time</h2>
+ * <h2>What people see</h2>
+ *
+ * {@link io.weir.limit.Limit.Beliefs} are all that metrics, endpoint, dashboard and log show. A change of a
+ * sixteenth in the latency or the rate is published, a smaller one is not: a publication allocates. {@link
+ * io.weir.limit.LastChange} keeps the reason of the number: a probe every ten seconds would hide it. {@link
+ * io.weir.limit.LimitInForce} knows where the number in force comes from.
+ *
+ * <h2>Estimate of the uncongested time, and the suggested limit</h2>
  *
  * {@link io.weir.limit.LittlesLaw} measures how long a call takes while its backend is not congested. A
  * refusal derives its {@code Retry-After} from the median of that time, and the metrics show it with the
@@ -109,6 +116,18 @@
  * not with the metrics, because a control input belongs to the capability that uses it. Definitions, sources
  * and limitations are in the class's documentation. {@link io.weir.limit.LogBuckets} is its histogram:
  * bounded relative error, fixed memory, and one counter increment per call.
+ *
+ * <p>A backend has one suggested limit. With an adaptive limit it is that limit, and the uncongested time
+ * shown is its base latency. A fixed limit is only observed, so its suggestion is weaker: the limit at which
+ * {@code Knee} would rest (1.15 n + &radic;limit = limit), with n = present calls per second &times;
+ * uncongested time. There is no suggestion while the calls say nothing about a limit. Rejected:
+ *
+ * <ul>
+ *   <li>An adaptive limit in the shadow of a fixed one: it finds the knee by acting. Its growth would bring
+ *       no answers, its probes would measure nothing, and calls beyond its own number would count as evidence
+ *       for it.
+ *   <li>A factor of its own, as before (1.5 &lambda;W): a second formula, and 1 permit for one call a second.
+ * </ul>
  *
  * <p>{@link io.weir.limit.UsualTime} is the estimate for one route: the median of its recent calls, congested
  * or not. Admission uses it: a waiting call whose remaining time is shorter cannot be served in time, so it

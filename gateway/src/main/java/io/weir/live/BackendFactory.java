@@ -10,6 +10,7 @@ import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.instance.Pool;
 import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitLog;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
@@ -79,9 +80,7 @@ public final class BackendFactory {
         plan.onRollback(() -> registries.bulkheads().remove(name));
         LimitInForce limit = new LimitInForce(
                 bulkhead,
-                properties
-                        .bulkhead()
-                        .settings(permits, properties.deadline().toNanos()),
+                properties.bulkhead().settings(permits, properties.deadline().toNanos()),
                 nanoClock,
                 BackendFactory::wallNanos);
         RegisteredBulkhead registered =
@@ -99,6 +98,7 @@ public final class BackendFactory {
                 scope,
                 name,
                 bulkhead,
+                limit,
                 streams,
                 properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 health,
@@ -106,6 +106,7 @@ public final class BackendFactory {
                 retryBudget,
                 serviceTime.littlesLaw());
         meters.onRejected(registered::publishRejected);
+        limit.onLearnt(new LimitLog(name, limit, nanoClock)::changed);
         Backend backend = new Backend(
                 backendSettings(name, properties),
                 bulkhead,

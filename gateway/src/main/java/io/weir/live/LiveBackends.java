@@ -10,6 +10,7 @@ import io.weir.live.RetiredGenerations.RetiredResource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -130,6 +131,11 @@ public final class LiveBackends {
         backends.values().stream()
                 .filter(managed -> managed.properties().bulkhead().scope() == BulkheadScope.CLUSTER)
                 .forEach(this::resizeBulkhead);
+    }
+
+    /** Shows that an operator has set the limits of these backends, and of no others. */
+    synchronized void showOperatorsLimits(Set<String> names) {
+        backends.forEach((name, managed) -> managed.limit().showOperators(names.contains(name)));
     }
 
     private void resizeBulkhead(ManagedBackend managed) {

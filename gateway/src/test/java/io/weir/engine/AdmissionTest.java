@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.limit.FixedLimit;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.time.Duration;
@@ -369,7 +370,7 @@ class AdmissionTest {
         end.happen(fixture);
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.serviceTime.littlesLaw().figures().retired()).isEqualTo(samples);
+        assertThat(fixture.serviceTime.littlesLaw().figures(new FixedLimit(1)).retired()).isEqualTo(samples);
     }
 
     /** An end of a call. */

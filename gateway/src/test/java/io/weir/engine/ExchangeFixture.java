@@ -147,7 +147,7 @@ final class ExchangeFixture {
                 });
         health = health(bulkhead);
         otherHealth = health(otherBulkhead);
-        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), health, this::now);
+        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1)), health, this::now);
     }
 
     private Health health(QueueingBulkhead permits) {
@@ -502,7 +502,7 @@ final class ExchangeFixture {
 
         @Override
         public Beliefs beliefs() {
-            return new Beliefs(1, 0, 0, 0, Change.INITIAL);
+            return new Beliefs(1, 0, 0, 0, Change.INITIAL, 0);
         }
 
         @Override

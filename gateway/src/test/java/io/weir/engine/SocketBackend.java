@@ -86,7 +86,7 @@ final class SocketBackend implements AutoCloseable {
                 pool,
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
                 new ServiceTimeEstimate(
-                        new LittlesLawProperties(Duration.ofSeconds(10), 1.5), health, System::nanoTime),
+                        new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
                 BackendObserver.NONE);
     }
 

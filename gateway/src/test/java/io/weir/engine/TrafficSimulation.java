@@ -149,7 +149,7 @@ final class TrafficSimulation {
                 health,
                 POOL,
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
-                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10), 1.5), health, this::now),
+                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 BackendObserver.NONE);
         route = new Route(
                 "orders",

@@ -8,6 +8,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
+import io.weir.limit.Limit;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadSampler;
@@ -64,6 +65,7 @@ class MetersTest {
     void haveOnlyConfiguredNamesAndKnownWordsAsTagValues() {
         Set<String> words = new TreeSet<>(ExchangeOutcomes.words());
         words.addAll(BackendMeters.BREAKER_STATES);
+        Limit.Change.LEARNT.forEach(reason -> words.add(reason.word()));
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));

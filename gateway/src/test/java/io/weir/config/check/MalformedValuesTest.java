@@ -215,8 +215,8 @@ class MalformedValuesTest {
                                 "expected: more than 0 to 100 percent")),
                 row("no number at all", """
                         weir:
-                          littles-law: { headroom: .nan }
-                        """, problem(2, "weir.littles-law.headroom", "NaN", "expected: 1 to 10")),
+                          tracing: { sampling-ratio: .nan }
+                        """, problem(2, "weir.tracing.sampling-ratio", "NaN", "expected: 0 to 1")),
                 row(
                         "a word that is not one of the choice",
                         """
