@@ -16,8 +16,16 @@ class QueueingBulkheadJcstress {
      * each combination of compilers.
      */
     private static final List<String> QUICK = List.of(
-            "-m", "quick", "-sc", "false", "-iters", "2", "-pth", "false",
-            "-jvmArgs", "-Xmx256m -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED");
+            "-m",
+            "quick",
+            "-sc",
+            "false",
+            "-iters",
+            "2",
+            "-pth",
+            "false",
+            "-jvmArgs",
+            "-Xmx256m -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED");
 
     private static final List<String> FULL = List.of("-m", "default", "-time", "500", "-fsm", "1");
 
