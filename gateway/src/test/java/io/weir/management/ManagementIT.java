@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.config.check.BuildVersion;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.reload.LiveConfiguration;
@@ -312,6 +313,18 @@ class ManagementIT {
         assertThat(server.getAttribute(name, "Limit")).isEqualTo(64);
         assertThat(server.getAttribute(name, "Active")).isEqualTo(0);
         assertThat((double) server.getAttribute(name, "ArrivalRate")).isPositive();
+    }
+
+    @Test
+    void showsTheSameVersionInInfoAndMetrics() throws Exception {
+        JsonNode build = get("/actuator/info").path("build");
+
+        assertThat(build.path("artifact").asString()).isEqualTo(BuildVersion.PROGRAM);
+        assertThat(build.path("version").asString()).isEqualTo(BuildVersion.current());
+        assertThat(TestCaller.get(gateway.managementPort(), "/actuator/prometheus")
+                        .text())
+                .contains("weir_build_info{java=\"" + System.getProperty("java.version") + "\",version=\""
+                        + BuildVersion.current() + "\"} 1");
     }
 
     @Test

@@ -132,6 +132,7 @@ class CommandLineTest {
         "--valdate, --valdate: unknown option; did you mean --validate?",
         "--port=80, --port=80: unknown option",
         "-v, -v: unknown option",
+        "--versoin, --versoin: unknown option; did you mean --version?",
         "--validate, --validate: no file (expected: --validate FILE...)"
     })
     void printsUsageForInvalidArguments(String argument, String error) {
@@ -151,6 +152,20 @@ class CommandLineTest {
     void printsUsageForHelp() {
         assertThat(execute(new CommandLine("--help"))).hasValue(0);
         assertThat(text(out)).startsWith("Usage: ").contains("--validate FILE...");
+    }
+
+    @Test
+    void helpNamesEachExitCode() {
+        assertThat(execute(new CommandLine("-h"))).hasValue(0);
+        assertThat(text(out).substring(text(out).indexOf("Exit codes:")))
+                .contains(" 0 ", " 1 ", " 2 ", " 130 ", "SIGTERM");
+    }
+
+    @Test
+    void printsTheVersion() {
+        assertThat(execute(new CommandLine("--version"))).hasValue(0);
+        assertThat(text(out)).isEqualTo("weir-gateway " + BuildVersion.current() + "\n");
+        assertThat(err.size()).isZero();
     }
 
     private OptionalInt execute(CommandLine line) {
