@@ -8,8 +8,8 @@ import org.slf4j.LoggerFactory;
  * Makes a stop by SIGTERM an exit with code 0. Java's own handler exits with 143 after the same drain, which
  * systemd, Docker and Kubernetes report as a failure.
  *
- * <p>The handler belongs to {@code sun.misc.Signal}, the only API for signals. It is used by reflection, since
- * javac warns of each direct use.
+ * <p>The handler belongs to {@code sun.misc.Signal}, the only API for signals. It is used by reflection,
+ * since javac warns of each direct use.
  */
 final class StopSignal {
 
