@@ -8,9 +8,9 @@ import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.MapPropertySource;
 
 /**
- * Gives standard output one format. While the access log writes JSON there, the gateway's own log is JSON there,
- * too ({@code ecs}), unless {@code logging.structured.format.console} names a format. Otherwise the gateway's
- * log is text.
+ * Gives standard output one format. While the access log writes JSON there, the gateway's own log is JSON
+ * there, too ({@code ecs}), unless {@code logging.structured.format.console} names a format. Otherwise the
+ * gateway's log is text.
  *
  * <p>Spring Boot reads the class's name from {@code META-INF/spring.factories}. It comes after the processor
  * that reads the configuration files, and before the listener that configures the log.

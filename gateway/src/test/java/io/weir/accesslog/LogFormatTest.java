@@ -2,16 +2,19 @@ package io.weir.accesslog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.EnvironmentPostProcessor;
 import org.springframework.boot.SpringApplication;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
-import org.springframework.core.io.support.SpringFactoriesLoader;
 
 class LogFormatTest {
 
@@ -50,9 +53,12 @@ class LogFormatTest {
     }
 
     @Test
-    void isRegistered() {
-        List<EnvironmentPostProcessor> processors =
-                SpringFactoriesLoader.forDefaultResourceLocation().load(EnvironmentPostProcessor.class);
-        assertThat(processors).hasAtLeastOneElementOfType(LogFormat.class);
+    void isRegistered() throws IOException {
+        Properties factories = new Properties();
+        try (InputStream file = Files.newInputStream(Path.of("src/main/resources/META-INF/spring.factories"))) {
+            factories.load(file);
+        }
+        assertThat(factories)
+                .containsEntry(EnvironmentPostProcessor.class.getName(), LogFormat.class.getName());
     }
 }

@@ -22,7 +22,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Each command of the runbooks and of the operators' page works with {@code config/production.yml} as copied. */
+/**
+ * Each command of the runbooks and of the operators' page works with {@code config/production.yml} as copied.
+ */
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class RunbookCommandsIT {
 

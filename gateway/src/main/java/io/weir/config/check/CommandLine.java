@@ -20,11 +20,13 @@ public final class CommandLine {
 
     private static final String USAGE = """
             Usage: java -jar weir-gateway.jar [FILE...] [--property=value...]
-                   java -jar weir-gateway.jar --validate FILE... [--property=value...]
+                   java -jar weir-gateway.jar --validate [--without-environment] FILE... [--property=value...]
                    java -jar weir-gateway.jar --version | --help
 
               FILE               configuration: YAML (.yml, .yaml) or .properties; later files override earlier ones
-              --validate         check each file separately, without starting
+              --validate         check each file separately, without starting; warn of parts without effect
+              --without-environment
+                                 with --validate: only warn of placeholders without a value, such as tokens in CI
               --version          print the version
               --help, -h         print this
               --debug, --trace   log more
@@ -41,6 +43,7 @@ public final class CommandLine {
     private static final String VALIDATE = "--validate";
     private static final String HELP = "--help";
     private static final String VERSION = "--version";
+    private static final String WITHOUT_ENVIRONMENT = "--without-environment";
     /** Options of Spring Boot. */
     private static final Set<String> FLAGS = Set.of("--debug", "--trace");
 
@@ -51,6 +54,7 @@ public final class CommandLine {
     private boolean validate;
     private boolean help;
     private boolean version;
+    private boolean withoutEnvironment;
     private @Nullable String usageError;
 
     /** Parses a command line. */
@@ -60,6 +64,9 @@ public final class CommandLine {
         }
         if (usageError == null && validate && files.isEmpty()) {
             usageError = "--validate: no file (expected: --validate FILE...)";
+        }
+        if (usageError == null && withoutEnvironment && !validate) {
+            usageError = WITHOUT_ENVIRONMENT + ": without --validate (expected: --validate --without-environment FILE...)";
         }
         if (usageError == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
             usageError = FILES_PROPERTY + ": also given as files (expected: one or the other)";
@@ -73,6 +80,8 @@ public final class CommandLine {
             help = true;
         } else if (argument.equals(VERSION)) {
             version = true;
+        } else if (argument.equals(WITHOUT_ENVIRONMENT)) {
+            withoutEnvironment = true;
         } else if (!argument.startsWith("-")) {
             files.add(Path.of(argument));
         } else if (FLAGS.contains(argument) || isProperty(argument)) {
@@ -81,7 +90,8 @@ public final class CommandLine {
             @Nullable
             String nearest = PropertyNames.nearest(
                     argument,
-                    Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP, VERSION)).toList());
+                    Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP, VERSION, WITHOUT_ENVIRONMENT))
+                            .toList());
             usageError = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
         }
     }
@@ -135,7 +145,7 @@ public final class CommandLine {
         // Without this call, everything is logged until Spring Boot configures logging.
         logging.beforeInitialize();
         try {
-            return validate ? OptionalInt.of(new ValidateCommand(out, properties).run(files)) : start(err);
+            return validate ? OptionalInt.of(new ValidateCommand(out, properties, withoutEnvironment).run(files)) : start(err);
         } finally {
             logging.cleanUp();
         }

@@ -35,6 +35,7 @@ final class GatewayCheck {
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
     private static final String SERVER_PORT = "server.port";
     private static final int DEFAULT_SERVER_PORT = 8080;
+    private static final int MAX_PORT = 65_535;
     private static final String FORWARD_HEADERS = "server.forward-headers-strategy";
     private static final String NO_STRATEGY = "none";
     /**
@@ -75,6 +76,9 @@ final class GatewayCheck {
         validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
         checkForwardHeaders();
         checkTokens();
+        checkPort(SERVER_PORT, 0);
+        // -1 switches the management port off.
+        checkPort(MANAGEMENT_PORT, -1);
         checkManagementPort();
     }
 
@@ -176,6 +180,17 @@ final class GatewayCheck {
             reportSentence(
                     problem, setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(), null);
         }
+    }
+
+    /**
+     * Reports a port that no machine has, which would end the start only after everything else has started.
+     */
+    private void checkPort(String property, int lowest) {
+        convert(property, Integer.class)
+                .filter(port -> port < lowest || port > MAX_PORT)
+                .flatMap(port -> RawTree.effective(RawTree.at(root, property)))
+                .ifPresent(setting -> problems.accept(ConfigurationProblem.expected(
+                        setting.location(), setting.path(), setting.text(), "a port, " + lowest + " to " + MAX_PORT)));
     }
 
     private Optional<ConfigurationProblem> unresolved(Setting setting) {
