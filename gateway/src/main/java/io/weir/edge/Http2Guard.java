@@ -147,7 +147,8 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         if (bad == null) {
             return false;
         }
-        connection.reportRefusal(bad.reason(), null, null, 0);
+        connection.reportRefusal(
+                bad.reason(), RequestId.of(trailers.headers().get(RequestId.X_REQUEST_ID)), null, null, 0, 0);
         reset(context, trailers.stream(), Http2Error.ENHANCE_YOUR_CALM);
         return true;
     }
@@ -163,10 +164,16 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     private void refuse(ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad) {
         CharSequence method = head.headers().method();
         CharSequence path = head.headers().path();
+        String requestId = RequestId.of(head.headers().get(RequestId.X_REQUEST_ID));
         connection.reportRefusal(
-                bad.reason(), method == null ? null : method.toString(), path == null ? null : path.toString(), 0);
+                bad.reason(),
+                requestId,
+                method == null ? null : method.toString(),
+                path == null ? null : path.toString(),
+                0,
+                hasBody(head) ? Problem.length(bad, requestId) : 0);
         Http2FrameStream stream = head.stream();
-        ChannelFuture written = writeRefusal(context, head, bad);
+        ChannelFuture written = writeRefusal(context, head, bad, requestId);
         if (!head.isEndStream()) {
             // After the response: a reset overtakes frames that wait for the caller's flow-control window.
             written.addListener(answered -> {
@@ -182,17 +189,26 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
     }
 
-    /** Writes the response of a refusal; returns the future of its last frame. */
-    private static ChannelFuture writeRefusal(ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad) {
-        CharSequence method = head.headers().method();
+    private static boolean isGrpc(Http2HeadersFrame head) {
         CharSequence type = head.headers().get(HttpHeaderNames.CONTENT_TYPE);
-        boolean isGrpc = type != null && type.toString().startsWith("application/grpc");
-        boolean isHead = method != null && HttpMethod.HEAD.asciiName().contentEquals(method);
-        boolean hasBody = !isGrpc && !isHead;
-        ByteBuf body = Problem.body(bad, context.alloc());
+        return type != null && type.toString().startsWith("application/grpc");
+    }
+
+    /** Whether the response of a refusal has a body. */
+    private static boolean hasBody(Http2HeadersFrame head) {
+        CharSequence method = head.headers().method();
+        return !isGrpc(head) && (method == null || !HttpMethod.HEAD.asciiName().contentEquals(method));
+    }
+
+    /** Writes the response of a refusal; returns the future of its last frame. */
+    private static ChannelFuture writeRefusal(
+            ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad, String requestId) {
+        boolean hasBody = hasBody(head);
+        ByteBuf body = Problem.body(bad, requestId, context.alloc());
         HttpHeaders fields = new DefaultHttpHeaders();
         HttpResponseStatus status;
-        if (isGrpc) {
+        fields.set(RequestId.X_REQUEST_ID, requestId);
+        if (isGrpc(head)) {
             status = HttpResponseStatus.OK;
             Problem.writeGrpc(bad, fields);
         } else {
@@ -313,7 +329,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         ChannelHandlerContext context = context();
         long now = connection.nowNanos();
         if (inHead && now - headSinceNanos >= rules.headTimeoutNanos()) {
-            connection.reportRefusal(Reason.CLIENT_TOO_SLOW, null, null, now - headSinceNanos);
+            connection.reportRefusal(Reason.CLIENT_TOO_SLOW, "", null, null, now - headSinceNanos, 0);
             // The codec closes the connection after this frame.
             context.writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.ENHANCE_YOUR_CALM));
             return;
@@ -397,7 +413,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void reportViolation() {
-        connection.reportRefusal(Reason.BAD_REQUEST, null, null, 0);
+        connection.reportRefusal(Reason.BAD_REQUEST, "", null, null, 0, 0);
     }
 
     private ChannelHandlerContext context() {

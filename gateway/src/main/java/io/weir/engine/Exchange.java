@@ -421,6 +421,7 @@ public final class Exchange {
     }
 
     private void answerRefusal(Refusal refusal, @Nullable String detail) {
+        record.answerBytes = record.caller().refusalBytes(refusal);
         end(refusal.reason(), detail, refusal.reason().status().code());
         record.caller().refuse(refusal);
     }

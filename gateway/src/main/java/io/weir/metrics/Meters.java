@@ -416,6 +416,14 @@ public enum Meters {
             Kind.COUNTER,
             null,
             "Lines of the access log that were dropped and not written."),
+    /** Which builds run; to compare before and after an upgrade. */
+    BUILD(
+            "weir.build.info",
+            Kind.GAUGE,
+            null,
+            "1; the tags are the version of the gateway and that of its Java.",
+            "version",
+            "java"),
     /** Exported and lost spans. */
     SPANS(
             "weir.spans",

@@ -71,6 +71,7 @@ class MetersTest {
         words.addAll(Set.of("applied", "unchanged", "refused"));
         words.addAll(Set.of("edge", "key", "ssl"));
         words.addAll(Set.of("exported", "dropped", "failed"));
+        words.addAll(Set.of("0.1.0", "25.0.1"));
 
         for (Matcher sample : samples(scrape())) {
             if (sample.group(2) != null) {
@@ -132,6 +133,7 @@ class MetersTest {
             }
             ClusterMeters.show(book, () -> 3, () -> 1);
             TracingMeters.show(book, () -> 3, () -> 2, () -> 1);
+            BuildMeters.show(book, "0.1.0", "25.0.1");
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);
             CertificateMeters certificates = new CertificateMeters(book);

@@ -37,6 +37,7 @@ import io.weir.limit.UsualTime;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.Meters;
+import io.weir.outcome.Refusal;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryBudget;
@@ -184,6 +185,9 @@ public final class ObservedGateway implements AutoCloseable {
                 .sum();
     }
 
+    /** The size of the body of each refusal. */
+    public static final int REFUSAL_BYTES = 120;
+
     /** The same facts for every caller. */
     public static class Facts implements RequestFacts {
 
@@ -218,6 +222,11 @@ public final class ObservedGateway implements AutoCloseable {
         @Override
         public String requestId() {
             return id;
+        }
+
+        @Override
+        public int refusalBytes(Refusal refusal) {
+            return REFUSAL_BYTES;
         }
 
         @Override
@@ -258,6 +267,7 @@ public final class ObservedGateway implements AutoCloseable {
                 case "channel" -> channel;
                 case "headers", "requestHeaders" -> headers;
                 case "method" -> HttpMethod.GET;
+                case "refusalBytes" -> REFUSAL_BYTES;
                 case "answer" -> {
                     ((ByteBuf) arguments[2]).release();
                     yield null;

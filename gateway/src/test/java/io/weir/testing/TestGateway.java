@@ -198,6 +198,9 @@ public final class TestGateway implements AutoCloseable {
                 .initializers(CLASS_METADATA)
                 .build();
         application.setDefaultProperties(Map.of(
+                // The host that TestCaller names.
+                "weir.management.allowed-hosts",
+                "weir.test",
                 "server.port",
                 0,
                 "management.server.port",

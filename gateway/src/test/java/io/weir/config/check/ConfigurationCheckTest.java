@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -258,6 +259,36 @@ class ConfigurationCheckTest {
         assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + guarded)
                         .lines())
                 .isEmpty();
+    }
+
+    @Test
+    void takesAnyTokenAsProtectionOfThePort() throws IOException {
+        for (String token : List.of("read-only-token: 0123456789abcdef", "operators: { alice: 0123456789abcdef }")) {
+            Path guarded = file(
+                    "gateway.yml",
+                    "management.server: { port: 9090, address: 0.0.0.0 }\nweir.management: { " + token + " }");
+            assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + guarded)
+                            .lines())
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void refusesEqualTokensShortOnesAndHostsWithAPortWithoutShowingAToken() throws IOException {
+        Path file = file("gateway.yml", """
+                weir.management:
+                  token: 0123456789abcdef
+                  read-only-token: 0123456789abcdef
+                  operators: { alice: 0123456789abcdeF, bob: hunter2 }
+                  allowed-hosts: [ ops.example.com, "*.svc", "ops.example.com:8081" ]
+                """);
+
+        assertThat(MalformedConfiguration.check(file).lines())
+                .isEqualTo(file + ":3: weir.management.read-only-token: ****** "
+                        + "(expected: another token than that of weir.management.token)\n"
+                        + file + ":4: weir.management.operators.bob: ****** (expected: 16 to 1024 characters)\n"
+                        + file + ":5: weir.management.allowed-hosts[2]: ops.example.com:8081 "
+                        + "(expected: a host name, or *. and a name, without a port)\n");
     }
 
     @Test
