@@ -6,6 +6,7 @@ import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
 import io.weir.outcome.Reason;
+import io.weir.overload.LoopPauses;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +48,7 @@ final class HealthEvidence {
         this.probe = probe;
         this.isProbeRefusable = isProbeRefusable;
         this.sentAt = now;
-        this.pauses = exchange.engine().pausesOfLoopOf(exchange);
+        this.pauses = exchange.inFlightOnLoop().pauses();
         this.pausedBeforeNanos = pauses.nanos(now);
         Route route = exchange.record().route();
         long usualNanos = route.usualTime().nanos(now);
@@ -107,9 +108,14 @@ final class HealthEvidence {
         }
     }
 
+    /** Whether the gateway itself has stood still since the attempt started. */
+    boolean sawPause(long now) {
+        return pausedNanos(now) >= LONGEST_PAUSE_NANOS;
+    }
+
     /** A time-out has expired: a failure, unless the gateway itself stood still meanwhile. */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
-        if (pausedNanos(now) >= LONGEST_PAUSE_NANOS) {
+        if (sawPause(now)) {
             ignored();
         } else {
             failed(backendNanos, failure, now);

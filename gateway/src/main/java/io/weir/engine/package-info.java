@@ -76,7 +76,7 @@
  * suggested limit and {@code Retry-After} collapse.
  *
  * <p>The engine feeds the backend's health, since only the engine knows which side ended an exchange.
- * {@link io.weir.engine.LoopPauses} keeps the gateway's own pauses out of the evidence. A request that an
+ * {@link io.weir.overload.LoopPauses} keep the gateway's own pauses out of the evidence. A request that an
  * open breaker refuses may serve as a probe ({@link io.weir.engine.ProbeChoice}); the gateway's own requests
  * are {@link io.weir.engine.ProbeRequest}s. {@link io.weir.engine.Relay} separates the time in which the
  * caller sent its request or read its answer from the backend's.

@@ -4,17 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.testing.Leaks;
 import io.weir.testing.TestBackend;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@ExtendWith(Leaks.class)
 @Timeout(60)
 class HealthProberTest {
 
@@ -38,6 +43,55 @@ class HealthProberTest {
             prober.close();
             await().until(() -> server.connections() == 0);
             await().until(() -> backend.health.probesUnderWay() == 0);
+        } finally {
+            server.close();
+        }
+    }
+
+    /** The answers arrive at the moment at which the probes are given up. No buffer is leaked. */
+    @Test
+    void closesTheConnectionsOfProbesThatAreGivenUp() {
+        byte[] body = new byte[4_096];
+        AtomicInteger answers = new AtomicInteger();
+        TestBackend server = TestBackend.start((request, conversation) -> {
+            // Probes are given up after 5 ms and later.
+            LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(4_000 + 100L * (answers.incrementAndGet() % 40)));
+            conversation.write("HTTP/1.1 503 No\r\nContent-Length: " + body.length + "\r\n\r\n");
+            conversation.write(body);
+        });
+        try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(10), "/health")) {
+            HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), System::nanoTime);
+            backend.health.resilience4j().transitionToOpenState();
+            prober.start();
+
+            await().until(() -> server.requests() >= 200);
+            assertThat(backend.health.state()).isEqualTo(State.OPEN);
+
+            prober.close();
+            await().until(() -> backend.health.probesUnderWay() == 0);
+            await().until(() -> backend.pool.acquired() == 0);
+        } finally {
+            server.close();
+        }
+    }
+
+    /** An answer whose body never comes is not judged. */
+    @Test
+    void closesTheConnectionOfAnAnswerThatIsNotJudgedInTime() {
+        TestBackend server = TestBackend.start((request, conversation) -> {
+            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
+            conversation.in().read();
+        });
+        try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(50), null)) {
+            HealthProber prober = HealthProber.ofGrpcHealth(backend.backend, backend.loop(), System::nanoTime);
+            backend.health.resilience4j().transitionToOpenState();
+            prober.start();
+            await().until(() -> server.requests() >= 5);
+            prober.close();
+
+            await().until(() -> server.connections() == 0);
+            await().until(() -> backend.pool.acquired() == 0);
+            assertThat(backend.health.probesUnderWay()).isZero();
         } finally {
             server.close();
         }
