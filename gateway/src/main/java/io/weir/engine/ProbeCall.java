@@ -76,7 +76,7 @@ final class ProbeCall {
 
     /** Completes when the answer is read or cut. A probe whose answer is good has ended before. */
     private Publisher<Void> judge(HttpClientResponse answer, Connection from) {
-        return request.rule().isGood(answer.status().code(), from).flatMap(good -> {
+        return request.rule().isGood(answer, from).flatMap(good -> {
             if (good) {
                 health().probeAnswered(probe, nanoClock.getAsLong());
             } else {

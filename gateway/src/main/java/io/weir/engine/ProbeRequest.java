@@ -7,6 +7,7 @@ import io.weir.health.Probe;
 import java.util.function.LongSupplier;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
+import reactor.netty.http.client.HttpClientResponse;
 
 /**
  * A request that the gateway sends by itself to find out whether a backend has recovered. The answer's head
@@ -29,7 +30,7 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
          *
          * @return the answer's quality; empty or an error: not good
          */
-        Mono<Boolean> isGood(int status, Connection from);
+        Mono<Boolean> isGood(HttpClientResponse answer, Connection from);
     }
 
     /** Sends probes; a test replaces it. */
