@@ -66,7 +66,9 @@ final class AnswerWindow extends Flux<ByteBuf> implements CoreSubscriber<ByteBuf
     private volatile long limitBytes;
     /** 1: a look is queued, or follows when the channel is writable again. */
     private volatile int looking;
-    /** The writer is asking for more: buffers that arrive now are written later. On the caller's event loop. */
+    /**
+     * The writer is asking for more: buffers that arrive now are written later. On the caller's event loop.
+     */
     private boolean isWriterAsking;
 
     /**

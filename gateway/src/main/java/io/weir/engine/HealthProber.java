@@ -118,7 +118,8 @@ public final class HealthProber {
         Health health = backend.health();
         if (nextProbe == null && !closed && health.state() == State.OPEN) {
             long due = health.nanosToNextProbe();
-            // While all probes are unanswered, the next one is due all the time: without a delay this would spin.
+            // While all probes are unanswered, the next one is due all the time: without a delay this would
+            // spin.
             long delay =
                     due > 0 ? due : health.settings().recovery().probeInterval().toNanos();
             nextProbe = loop.schedule(this::probe, delay, TimeUnit.NANOSECONDS);

@@ -18,10 +18,10 @@ import reactor.netty.channel.ChannelOperations;
  * at most the rest of one read waits here. One read is at most 64 KiB over HTTP/1.1, and the stream's window
  * of 64 KiB over HTTP/2.
  *
- * <p>Reactor Netty's own inbound has two faults for a slow reader. It reads on until 32 buffers wait, whatever
- * the demand. And its rest, which is read when the answer is complete, switches the reading of a connection
- * that already belongs to another call. So this class takes its buffers as they come, which bypasses its
- * queue, and switches the reading of the connection only while the answer owns the connection.
+ * <p>Reactor Netty's own inbound has two faults for a slow reader. It reads on until 32 buffers wait,
+ * whatever the demand. And its rest, which is read when the answer is complete, switches the reading of a
+ * connection that already belongs to another call. So this class takes its buffers as they come, which
+ * bypasses its queue, and switches the reading of the connection only while the answer owns the connection.
  *
  * <p>Concurrency: confined to the connection's event loop, except {@link #subscribe}, {@link #request} and
  * {@link #cancel}.

@@ -24,8 +24,8 @@ import reactor.netty.http.client.HttpClientResponse;
  *
  * <p>Concurrency: the time-out may fire on another thread than the connection's. It closes the connection on
  * the connection's event loop. It does not cancel the subscription of a request that is on its way: Reactor
- * Netty would neither deliver nor release an answer that arrives at the same moment. Either the time-out finds
- * the connection, or the connection finds that the time has passed.
+ * Netty would neither deliver nor release an answer that arrives at the same moment. Either the time-out
+ * finds the connection, or the connection finds that the time has passed.
  */
 final class ProbeCall {
 

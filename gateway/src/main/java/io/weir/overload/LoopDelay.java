@@ -23,9 +23,9 @@ import java.util.function.LongSupplier;
  * but each of them is shorter than the one before. A delay that shrinks by more than a tenth from the first
  * to the last of these measurements is therefore no standing delay: the loop catches up by itself.
  */
-// Concurrency: measurements and pauses are confined to the loop's thread. The volatile fields hand their results to the
-// sampler's thread. The sampler can lose a highest value that the loop writes at the same time; the loop
-// writes the next one an iteration later.
+// Concurrency: measurements and pauses are confined to the loop's thread. The volatile fields hand their
+// results to the sampler's thread. The sampler can lose a highest value that the loop writes at the same
+// time; the loop writes the next one an iteration later.
 final class LoopDelay implements LoopPauses, Runnable {
 
     /** Runs a task on the loop. */

@@ -33,7 +33,9 @@ import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 
-/** Answers of 50 MB whose callers do not read them: the gateway holds at most {@code edge.read-ahead} of each. */
+/**
+ * Answers of 50 MB whose callers do not read them: the gateway holds at most {@code edge.read-ahead} of each.
+ */
 @ExtendWith(Leaks.class)
 @Timeout(60)
 class AnswerReadAheadIT {
@@ -52,7 +54,7 @@ class AnswerReadAheadIT {
     /** A part of a buffer keeps all of it, and the allocator rounds its chunks up. */
     private static final int HTTP1_FACTOR = 2;
     /** Each frame of a window that opens frame by frame keeps the buffer of a whole read. */
-    private static final int HTTP2_FACTOR = 6;
+    private static final int HTTP2_FACTOR = 7;
 
     private static final AtomicLong SENT = new AtomicLong();
 

@@ -9,9 +9,7 @@ import io.weir.testing.TestBackend;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,30 +46,45 @@ class HealthProberTest {
         }
     }
 
-    /** The answers arrive at the moment at which the probes are given up. No buffer is leaked. */
+    /** The whole answer arrives while the event loop stands still, and so does the probe's time-out. */
     @Test
-    void closesTheConnectionsOfProbesThatAreGivenUp() {
-        byte[] body = new byte[4_096];
-        AtomicInteger answers = new AtomicInteger();
+    void leaksNothingOfAnAnswerThatArrivesWhenTheProbeIsGivenUp() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch isBlocked = new CountDownLatch(1);
+        CountDownLatch answered = new CountDownLatch(1);
+        CountDownLatch goesOn = new CountDownLatch(1);
         TestBackend server = TestBackend.start((request, conversation) -> {
-            // Probes are given up after 5 ms and later.
-            LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(4_000 + 100L * (answers.incrementAndGet() % 40)));
-            conversation.write("HTTP/1.1 503 No\r\nContent-Length: " + body.length + "\r\n\r\n");
-            conversation.write(body);
+            asked.countDown();
+            isBlocked.await();
+            conversation.answer(503, "x".repeat(4_096));
+            answered.countDown();
         });
-        try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(10), "/health")) {
+        try (SocketBackend backend = new SocketBackend(server, Duration.ofSeconds(1), "/health")) {
             HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), System::nanoTime);
             backend.health.resilience4j().transitionToOpenState();
             prober.start();
-
-            await().until(() -> server.requests() >= 200);
-            assertThat(backend.health.state()).isEqualTo(State.OPEN);
-
+            asked.await();
             prober.close();
+            backend.loop().execute(() -> {
+                isBlocked.countDown();
+                awaitUninterruptibly(goesOn);
+            });
+            answered.await();
             await().until(() -> backend.health.probesUnderWay() == 0);
+            goesOn.countDown();
+
             await().until(() -> backend.pool.acquired() == 0);
+            assertThat(backend.health.state()).isEqualTo(State.OPEN);
         } finally {
             server.close();
+        }
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
