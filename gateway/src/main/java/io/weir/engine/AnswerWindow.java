@@ -195,8 +195,9 @@ final class AnswerWindow extends Flux<ByteBuf> implements CoreSubscriber<ByteBuf
         looking = 0;
         if (isTask) {
             long passed = passedBytes;
-            if (passed > written && passed >= limitBytes) {
-                planLook(passed);
+            if (passed > written && passed >= limitBytes && LOOKING.compareAndSet(this, 0, 1)) {
+                // As a task: the writer may not have written these buffers yet.
+                callerLoop.execute(() -> look(passed, true));
             }
             requestMore();
         }

@@ -56,8 +56,7 @@ public final class HealthProber {
     public static HealthProber ofPath(Backend backend, String path, EventLoop loop, LongSupplier nanoClock) {
         DefaultHttpHeaders head = new DefaultHttpHeaders();
         head.set(HttpHeaderNames.HOST, backend.settings().authority());
-        ProbeRequest.Rule rule =
-                (answer, from) -> Mono.just(answer.status().code() < FIRST_UNHEALTHY_STATUS);
+        ProbeRequest.Rule rule = (answer, from) -> Mono.just(answer.status().code() < FIRST_UNHEALTHY_STATUS);
         return new HealthProber(
                 backend, new ProbeRequest(HttpMethod.GET, path, head, Unpooled.EMPTY_BUFFER, rule), loop, nanoClock);
     }

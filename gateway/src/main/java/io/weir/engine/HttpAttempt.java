@@ -57,6 +57,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     /** The connection's channel, or its stream of an HTTP/2 connection. */
     private volatile @Nullable Channel connectionChannel;
+
     private volatile boolean cancelled;
     private volatile boolean isUnsent;
     private volatile @Nullable Connection request;

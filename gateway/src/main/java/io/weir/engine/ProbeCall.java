@@ -46,8 +46,7 @@ final class ProbeCall {
     }
 
     void send() {
-        Disposable timeout =
-                Schedulers.parallel().schedule(this::giveUp, probe.patienceNanos(), TimeUnit.NANOSECONDS);
+        Disposable timeout = Schedulers.parallel().schedule(this::giveUp, probe.patienceNanos(), TimeUnit.NANOSECONDS);
         subscription.update(backend.pool()
                 .client()
                 .request(request.method())

@@ -19,7 +19,8 @@ import reactor.netty.internal.shaded.reactor.pool.PoolAcquirePendingLimitExcepti
 class AttemptTest {
 
     /** Longer than the time to connect: half of the deadline. */
-    private static final Duration PAUSE = ExchangeFixture.DEADLINE.multipliedBy(3).dividedBy(4);
+    private static final Duration PAUSE =
+            ExchangeFixture.DEADLINE.multipliedBy(3).dividedBy(4);
 
     private final ExchangeFixture fixture = new ExchangeFixture();
 
