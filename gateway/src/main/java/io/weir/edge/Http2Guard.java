@@ -16,6 +16,8 @@ import io.netty.handler.codec.http2.DefaultHttp2GoAwayFrame;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.DefaultHttp2WindowUpdateFrame;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2DataFrame;
 import io.netty.handler.codec.http2.Http2Error;
@@ -48,6 +50,13 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
+
+    /**
+     * Widens the connection's window from 64 KiB to 1 MiB, as Envoy recommends for an edge. Each stream's is
+     * 64 KiB. With the same window for the connection, one upload that its backend does not read would hold
+     * up all other uploads of the connection.
+     */
+    private static final int MORE_WINDOW_BYTES = (1 << 20) - Http2CodecUtil.DEFAULT_WINDOW_SIZE;
 
     private final CallerConnection connection;
     private final EdgeRules rules;
@@ -120,6 +129,9 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void onRequest(ChannelHandlerContext context, Http2HeadersFrame head) {
+        if (!hasRequest) {
+            context.writeAndFlush(new DefaultHttp2WindowUpdateFrame(MORE_WINDOW_BYTES));
+        }
         hasRequest = true;
         if (!Http2RequestChecks.isWellFormed(head.headers())) {
             // The lifecycle manager reports it.

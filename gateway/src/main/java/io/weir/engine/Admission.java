@@ -77,7 +77,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /** Requests the permits. Called once. */
     Decision request(long now) {
         if (!backend.health().permits(now) && isRefusedByBreaker()) {
-            return startProbe(now) ? admit(now) : Refuse.CIRCUIT_OPEN;
+            return startProbe(now) ? admit(now) : refusedByBreaker();
         }
         Refuse full = acquireCaps();
         if (full != null) {
@@ -120,12 +120,18 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     /**
      * Whether the breaker refuses the request whatever its body is, so that no caller sends its body for an
-     * answer that is known already. Has no side effect but the counts of refusals.
+     * answer that is known already. Has no side effect but the count of refusals that are not enforced.
      */
     boolean isRefusedBeforeReading(long now) {
         return !backend.health().permits(now)
                 && isRefusedByBreaker()
                 && !ProbeChoice.isDue(exchange, backend.health(), usualNanos(now), now);
+    }
+
+    /** The breaker's refusal, which counts in its metrics. */
+    Refuse refusedByBreaker() {
+        backend.health().refused();
+        return Refuse.CIRCUIT_OPEN;
     }
 
     private long usualNanos(long now) {

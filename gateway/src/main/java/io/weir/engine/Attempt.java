@@ -66,6 +66,11 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** Drains the answer, which is retried; null: the answer is for the caller. */
     private @Nullable Backoff drainedBy;
 
+    private @Nullable String target;
+    private boolean isConnectGrantedAgain;
+    /** The end of the second connect time-out, after a pause; without one: 0. */
+    private long connectEndsAt;
+
     /** The gateway could not build the request's head. The backend is not at fault. */
     private volatile boolean isOwnFailure;
 
@@ -146,15 +151,24 @@ abstract non-sealed class Attempt implements ExchangePhase {
         }
     }
 
-    /** The path and query of the request. Reports the attempt to the trace. */
+    /** The path and query of the request. Reports the attempt to the trace, once. */
     final String target() {
+        String known = target;
+        if (known == null) {
+            known = readTarget();
+            target = known;
+        }
+        return known;
+    }
+
+    private String readTarget() {
         Caller caller = exchange.record().caller();
-        String target = caller.target();
+        String read = caller.target();
         ExchangeTrace trace = exchange.record().trace();
         if (trace != null) {
-            traceContext = trace.attempted(backend, caller.method().name(), target, startedAt);
+            traceContext = trace.attempted(backend, caller.method().name(), read, startedAt);
         }
-        return target;
+        return read;
     }
 
     /** Writes the request's head. On the connection's event loop. */
@@ -263,6 +277,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     private Decision fail(Throwable failure) {
         Reason reason = Failures.reason(failure, isConnected());
+        if (reason == Reason.CONNECT_TIMEOUT && grantsConnectAgain(exchange.now())) {
+            return begin();
+        }
         Refuse refuse = new Refuse(isOwnFailure ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
         if (refuse.reason() == Reason.INTERNAL_ERROR) {
             log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
@@ -339,6 +356,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
             endedByCaller(now);
             return Refuse.BELOW_MINIMUM_RATE;
         }
+        if (timeout == AttemptTimeout.CONNECT && grantsConnectAgain(now)) {
+            return Step.WAIT;
+        }
         if (timeout == null) {
             HeldUpCall.moveIfHeldUp(this, now);
             long backendNanos = backendOnlyNanos(now);
@@ -391,6 +411,24 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     final long startedAt() {
         return startedAt;
+    }
+
+    /**
+     * Grants the connect time-out again, once, if the gateway stood still meanwhile: after a pause, a timer
+     * may fire before the event loop reads that the connection is established.
+     */
+    private boolean grantsConnectAgain(long now) {
+        if (isConnectGrantedAgain || !evidence.sawPause(now)) {
+            return false;
+        }
+        isConnectGrantedAgain = true;
+        connectEndsAt = now + backend.settings().connectTimeoutNanos();
+        return true;
+    }
+
+    /** The moment at which DNS, every address of the name, and TLS together have taken too long. */
+    final long connectEndsAt() {
+        return isConnectGrantedAgain ? connectEndsAt : startedAt + AttemptTimeout.connectNanos(this);
     }
 
     /** Time for which only the backend was waited for: zero while the caller holds up both directions. */
@@ -450,7 +488,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     /** The evidence for the limit; none if the gateway itself stood still during the attempt. */
     private Evidence undisturbed(Evidence end, long now) {
-        return evidence.isDisturbed(now) ? Evidence.NONE : end;
+        return evidence.sawPause(now) ? Evidence.NONE : end;
     }
 
     final Admission admission() {

@@ -8,6 +8,7 @@ import io.weir.health.Probe;
 import io.weir.limit.Limit.Evidence;
 import io.weir.limit.LimitInForce;
 import io.weir.outcome.Reason;
+import io.weir.overload.LoopPauses;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -50,7 +51,7 @@ final class HealthEvidence {
         this.probe = probe;
         this.isProbeRefusable = isProbeRefusable;
         this.sentAt = now;
-        this.pauses = exchange.engine().pausesOfLoopOf(exchange);
+        this.pauses = exchange.inFlightOnLoop().pauses();
         this.pausedBeforeNanos = pauses.nanos(now);
         this.limit = exchange.record().backend().limit();
         Route route = exchange.record().route();
@@ -124,13 +125,18 @@ final class HealthEvidence {
         }
     }
 
+    /** Whether the gateway itself has stood still since the attempt started. */
+    boolean sawPause(long now) {
+        return pausedNanos(now) >= LONGEST_PAUSE_NANOS;
+    }
+
     /**
      * A time-out has expired: a failure, unless the gateway itself stood still meanwhile, or the limit still
      * has an effect on a backend with too much to do.
      */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
         boolean isLate = failure == BackendFailures.of(Reason.DEADLINE_EXCEEDED);
-        if (isDisturbed(now) || (isLate && limit.absorbs(Evidence.TIMED_OUT, backendNanos))) {
+        if (sawPause(now) || (isLate && limit.absorbs(Evidence.TIMED_OUT, backendNanos))) {
             ignored();
         } else {
             failed(backendNanos, failure, now);
@@ -165,7 +171,7 @@ final class HealthEvidence {
         if (missed.shortenedByCaller()) {
             endedByCaller(backendNanos, now);
         } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)) {
-            if (!isDisturbed(now)) {
+            if (!sawPause(now)) {
                 stall(now);
             }
             timedOut(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);
@@ -208,11 +214,6 @@ final class HealthEvidence {
 
     private long waitedNanos(long backendNanos, long now) {
         return Math.max(0, backendNanos - pausedNanos(now));
-    }
-
-    /** Whether the gateway itself has stood still since the attempt started. */
-    boolean isDisturbed(long now) {
-        return pausedNanos(now) >= LONGEST_PAUSE_NANOS;
     }
 
     /** The gateway's own pauses since the attempt started. */

@@ -15,9 +15,10 @@ import reactor.util.context.Context;
 /**
  * Passes a body on, from the caller to the backend or back, and measures which side the other one waits for.
  *
- * <p>Demand passes unchanged, so the writer determines the window: Reactor Netty keeps at most 128 buffers of
- * 8 KiB unflushed. While demand is open and no buffer arrives, the source is waited for. While there is no
- * demand, the sink is waited for. These two times separate the backend's time from the caller's.
+ * <p>Demand passes unchanged. Of a request's body, the writer determines the window: Reactor Netty keeps at
+ * most 128 buffers of 8 KiB unflushed. Of an answer, {@link AnswerWindow} does. While demand is open and no
+ * buffer arrives, the source is waited for. While there is no demand, the sink is waited for. These two times
+ * separate the backend's time from the caller's.
  *
  * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may
  * be another. {@code demand} is an atomic counter. The times are volatile, and each has one writer at a time;

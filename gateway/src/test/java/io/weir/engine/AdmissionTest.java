@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.health.ProbeMode;
 import io.weir.limit.FixedLimit;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
@@ -10,6 +11,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AdmissionTest {
 
@@ -447,5 +449,80 @@ class AdmissionTest {
         protected void granted() {
             granted = true;
         }
+    }
+
+    // ---------------------------------------------------------------- calls that are not permitted
+
+    @Test
+    void countsARefusedCallerOnce() {
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.start();
+
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(notPermitted()).isOne();
+    }
+
+    @Test
+    void countsARefusedCallerWithABodyOnce() {
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.withUpload().start();
+
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(notPermitted()).isOne();
+    }
+
+    /** The breaker opens while the body is read. */
+    @Test
+    void countsACallerOnceThatIsRefusedAfterItsBodyIsRead() {
+        fixture.withUpload().start();
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.upload().sends(1);
+        fixture.upload().ends();
+
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(notPermitted()).isOne();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void doesNotCountACallerWhoseRequestIsAProbe(boolean hasBody) {
+        fixture.withProbes(ProbeMode.CALLER).health.resilience4j().transitionToOpenState();
+        fixture.advance(Duration.ofSeconds(1));
+        if (hasBody) {
+            fixture.withUpload().start();
+            fixture.upload().sends(1);
+            fixture.upload().ends();
+        } else {
+            fixture.start();
+        }
+        assertThat(fixture.attempts).hasSize(1);
+        fixture.finish();
+
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(notPermitted()).isZero();
+    }
+
+    @Test
+    void countsACallerWhoseRequestIsCopiedAsAProbe() {
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.advance(Duration.ofSeconds(1));
+        fixture.start();
+
+        assertThat(fixture.probes).hasSize(1);
+        assertThat(notPermitted()).isOne();
+    }
+
+    @Test
+    void doesNotCountACallerWhomTheBreakerDoesNotRefuse() {
+        fixture.withoutEnforcement().health.resilience4j().transitionToOpenState();
+        fixture.start();
+        fixture.finish();
+
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(notPermitted()).isZero();
+    }
+
+    private long notPermitted() {
+        return fixture.health.resilience4j().getMetrics().getNumberOfNotPermittedCalls();
     }
 }

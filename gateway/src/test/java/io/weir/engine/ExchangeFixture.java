@@ -26,6 +26,7 @@ import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
+import io.weir.overload.OverloadSampler;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
@@ -65,6 +66,9 @@ final class ExchangeFixture {
     static final Duration READ_IDLE = Duration.ofSeconds(20);
     static final Duration BACKOFF = Duration.ofMillis(10);
     static final long MAX_BODY_BYTES = 1000;
+    /** Virtual time advances in such steps, so that it does not look like a pause of the event loop. */
+    private static final long STEP_MILLIS = 20;
+
     static final int READ_AHEAD_BYTES = 100;
     static final int READ_AHEAD_TOTAL_BYTES = 150;
     static final long MIN_BYTES_PER_SECOND = 10;
@@ -92,6 +96,7 @@ final class ExchangeFixture {
     final InFlightCounter inFlight = new InFlightCounter();
     final UsualTime usualTime;
     final Drain drain = new Drain();
+    private final OverloadGuard overload = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
     final Engine engine;
     final Health health;
     final ServiceTimeEstimate serviceTime;
@@ -110,6 +115,7 @@ final class ExchangeFixture {
     private @Nullable Upload upload;
     private @Nullable RuntimeException startFailure;
     private @Nullable ProbeMode probeMode;
+    private @Nullable OverloadSampler sampler;
 
     @Nullable
     Probe lastProbe;
@@ -126,7 +132,7 @@ final class ExchangeFixture {
                 this::now,
                 () -> 0.5,
                 drain,
-                new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
+                overload,
                 new Limits(
                         MAX_BODY_BYTES,
                         BODY_IDLE.toNanos(),
@@ -157,6 +163,15 @@ final class ExchangeFixture {
     }
 
     // ---------------------------------------------------------------- setup
+
+    /** The pauses of the event loop are measured. */
+    ExchangeFixture withMeasuredPauses() {
+        OverloadSampler measuring = new OverloadSampler(List.of(channel.eventLoop()), overload, this::now);
+        measuring.startLoops();
+        sampler = measuring;
+        advance(Duration.ZERO);
+        return this;
+    }
 
     ExchangeFixture withStreamRoute() {
         mode = Mode.STREAM;
@@ -317,7 +332,7 @@ final class ExchangeFixture {
     }
 
     void advance(Duration time) {
-        long step = TimeUnit.MILLISECONDS.toNanos(LoopPauses.TICK_MILLIS);
+        long step = TimeUnit.MILLISECONDS.toNanos(STEP_MILLIS);
         long left = time.toNanos();
         do {
             channel.advanceTimeBy(Math.min(left, step), TimeUnit.NANOSECONDS);
@@ -453,8 +468,12 @@ final class ExchangeFixture {
         assertThat(limit.ended)
                 .as("one sample ended for each permit")
                 .hasSize(limit.started);
-        // The measurement of pauses stops at its next tick.
-        advance(Duration.ofMillis(LoopPauses.TICK_MILLIS));
+        OverloadSampler measuring = sampler;
+        if (measuring != null) {
+            // The measurement stops when its timer fires next.
+            measuring.close();
+            advance(Duration.ofMillis(2 * STEP_MILLIS));
+        }
         assertThat(channel.runScheduledPendingTasks())
                 .as("time to the next timer")
                 .isEqualTo(-1);
@@ -551,6 +570,9 @@ final class ExchangeFixture {
         StoppableChannel() {
             EventLoop loop = super.eventLoop();
             InvocationHandler handler = (proxy, method, arguments) -> {
+                if (method.getName().equals("equals")) {
+                    return proxy == arguments[0];
+                }
                 if (stopped && method.getName().equals("execute")) {
                     throw new RejectedExecutionException("event executor terminated");
                 }

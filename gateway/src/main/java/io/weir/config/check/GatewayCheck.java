@@ -1,12 +1,14 @@
 package io.weir.config.check;
 
 import io.weir.cluster.ClusterProperties;
+import io.weir.config.ReloadProperties;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import io.weir.edge.TrustedProxies;
 import io.weir.management.ManagementPort;
 import io.weir.management.ManagementProperties;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -17,12 +19,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.convert.DurationStyle;
 import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
 /**
  * Checks the rules for the whole gateway that annotations cannot express: networks, the DNS server, the
- * management port, and placeholders without a value.
+ * management port, the period of certificates, and placeholders without a value.
  */
 final class GatewayCheck {
 
@@ -75,11 +78,30 @@ final class GatewayCheck {
         });
         validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
         checkForwardHeaders();
+        checkCertificatePeriod();
         checkTokens();
         checkPort(SERVER_PORT, 0);
         // -1 switches the management port off.
         checkPort(MANAGEMENT_PORT, -1);
         checkManagementPort();
+    }
+
+    /** Spring Boot reports a value that is no duration. */
+    private void checkCertificatePeriod() {
+        RawTree.effective(RawTree.at(root, ReloadProperties.CERTIFICATE_PERIOD)).ifPresent(setting -> {
+            try {
+                Duration period = DurationStyle.detectAndParse(environment.resolvePlaceholders(setting.text()));
+                if (period.compareTo(ReloadProperties.MIN_CERTIFICATE_PERIOD) < 0) {
+                    problems.accept(ConfigurationProblem.expected(
+                            setting.location(),
+                            setting.path(),
+                            setting.text(),
+                            "at least " + ReloadProperties.MIN_CERTIFICATE_PERIOD.toMillis() + "ms"));
+                }
+            } catch (IllegalArgumentException e) {
+                // Reported by check() or by Spring Boot.
+            }
+        });
     }
 
     /**

@@ -316,6 +316,24 @@ class ConfigurationCheckTest {
     }
 
     @Test
+    void refusesAPeriodOfCertificatesThatIsTooShort() throws IOException {
+        Path file = file("gateway.yml", "spring.ssl.bundle.watch.file.quiet-period: 99ms\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEqualTo(file + ":1: spring.ssl.bundle.watch.file.quiet-period: 99ms (expected: at least 100ms)\n");
+    }
+
+    @Test
+    void acceptsTheShortestPeriodOfCertificates() throws IOException {
+        Path file = file("gateway.yml", "spring.ssl.bundle.watch.file.quiet-period: 100ms\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEmpty();
+    }
+
+    @Test
     void acceptsAZeroDurationWithoutAUnit() throws IOException {
         Path file = file("gateway.yml", "weir.drain.delay: 0\n");
 
