@@ -95,8 +95,7 @@ public final class AdaptiveLimit implements Limit {
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
-    private record Published(
-            Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
+    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
 
     /** A sample for the processing thread; without evidence: a start. */
     private record Sample(

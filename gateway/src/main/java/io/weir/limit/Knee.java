@@ -69,6 +69,7 @@ final class Knee {
     private Change lastChange = Change.INITIAL;
     /** By ordinal of {@link Change}; read by other threads. */
     private final AtomicLongArray changes = new AtomicLongArray(Change.values().length);
+
     private double utilisation;
 
     /** 0 while unknown. */

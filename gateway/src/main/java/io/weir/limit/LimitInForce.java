@@ -39,6 +39,7 @@ public final class LimitInForce {
     private final AtomicReference<Configured> configured;
     /** The limit that learns, also while a fixed one is in force; null: there was none yet. */
     private volatile @Nullable Limit learning;
+
     private volatile @Nullable QueueingBulkhead dryRun;
     private volatile int operatorLimit = NONE;
     private volatile IntSupplier ceiling = () -> NONE;
@@ -80,8 +81,7 @@ public final class LimitInForce {
         this.nanoClock = System::nanoTime;
         this.wallClock = System::nanoTime;
         this.learning = limit;
-        LimitSettings settings =
-                LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
+        LimitSettings settings = LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
         this.configured = new AtomicReference<>(new Configured(settings, limit));
     }
 

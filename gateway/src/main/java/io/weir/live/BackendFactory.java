@@ -79,9 +79,7 @@ public final class BackendFactory {
         plan.onRollback(() -> registries.bulkheads().remove(name));
         LimitInForce limit = new LimitInForce(
                 bulkhead,
-                properties
-                        .bulkhead()
-                        .settings(permits, properties.deadline().toNanos()),
+                properties.bulkhead().settings(permits, properties.deadline().toNanos()),
                 nanoClock,
                 BackendFactory::wallNanos);
         RegisteredBulkhead registered =

@@ -82,8 +82,7 @@ class AdmissionTest {
         fixture.channel.runPendingTasks();
 
         assertThat(fixture.outcome()).isEqualTo("queue-evicted 503");
-        assertThat(fixture.record().queueNanos())
-                .isEqualTo(Duration.ofMillis(5).toNanos());
+        assertThat(fixture.record().queueNanos()).isEqualTo(Duration.ofMillis(5).toNanos());
         fixture.freePermit();
         assertThat(newer.granted).isTrue();
         fixture.bulkhead.release();

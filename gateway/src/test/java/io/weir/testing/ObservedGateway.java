@@ -107,7 +107,17 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        return new Backend(settings, bulkhead, new LimitInForce(bulkhead), streams, null, health, pool, retryBudget, serviceTime, observer);
+        return new Backend(
+                settings,
+                bulkhead,
+                new LimitInForce(bulkhead),
+                streams,
+                null,
+                health,
+                pool,
+                retryBudget,
+                serviceTime,
+                observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
