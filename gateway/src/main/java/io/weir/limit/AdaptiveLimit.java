@@ -92,6 +92,8 @@ public final class AdaptiveLimit implements Limit {
     private record Settings(Bounds bounds, double deadline) {}
 
     /**
+     * All that other threads read.
+     *
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */
@@ -203,7 +205,7 @@ public final class AdaptiveLimit implements Limit {
         int requests = 1;
         while (requests != 0) {
             Settings latest = settings;
-            if (latest != applied) {
+            if (!latest.equals(applied)) {
                 applied = latest;
                 knee.configure(latest.bounds, latest.deadline);
             }
