@@ -360,7 +360,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     private Decision leaveQueue(Refuse refuse) {
-        if (refuse == Refuse.QUEUE_TIMEOUT ? expire() : leave()) {
+        if (refuse.reason() == Reason.QUEUE_TIMEOUT ? expire() : leave()) {
             return isEvicted() ? Refuse.QUEUE_EVICTED : refuse;
         }
         // The permit is already on its way and will be used.
