@@ -72,11 +72,7 @@ public final class LimitInForce {
 
     /** A fixed limit, without a ceiling: the present numbers of a bulkhead. */
     public LimitInForce(QueueingBulkhead bulkhead) {
-        this(
-                bulkhead,
-                LimitSettings.fixed(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity()),
-                () -> 0,
-                () -> 0);
+        this(bulkhead, LimitSettings.fixed(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity()), () -> 0, () -> 0);
     }
 
     /**
