@@ -25,7 +25,7 @@ final class ManagementTokens {
      */
     record Holder(String name, boolean mayChange) {}
 
-    private record KnownToken(byte[] value, Holder holder) {}
+    private record KnownToken(String value, Holder holder) {}
 
     private final List<KnownToken> tokens = new ArrayList<>();
 
@@ -37,7 +37,7 @@ final class ManagementTokens {
 
     private void add(@Nullable String token, String name, boolean mayChange) {
         if (token != null) {
-            tokens.add(new KnownToken(token.getBytes(StandardCharsets.UTF_8), new Holder(name, mayChange)));
+            tokens.add(new KnownToken(token, new Holder(name, mayChange)));
         }
     }
 
@@ -61,7 +61,7 @@ final class ManagementTokens {
         Holder holder = null;
         for (KnownToken token : tokens) {
             // Takes constant time, wherever the two differ; and no match ends the loop early.
-            if (MessageDigest.isEqual(given, token.value())) {
+            if (MessageDigest.isEqual(given, token.value().getBytes(StandardCharsets.UTF_8))) {
                 holder = token.holder();
             }
         }
