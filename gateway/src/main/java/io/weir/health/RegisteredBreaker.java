@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Adapts a {@link Health} to Resilience4j's interface, so that Resilience4j's registry, meters, endpoints and
- * events show it. A transition through this interface is an operator's.
+ * events show it. A transition through this interface counts as an operator's action.
  */
 public final class RegisteredBreaker implements CircuitBreaker {
 

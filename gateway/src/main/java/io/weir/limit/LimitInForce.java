@@ -17,7 +17,7 @@ public final class LimitInForce {
 
     private record Configured(int permits, int queueCapacity) {}
 
-    /** The limit of a bulkhead, without a ceiling. */
+    /** The limit of a bulkhead, at first without a ceiling. */
     public LimitInForce(QueueingBulkhead bulkhead) {
         this.bulkhead = bulkhead;
         this.configured =

@@ -36,18 +36,18 @@ import org.jspecify.annotations.Nullable;
  * Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995). BBR multiplies the delivery rate by the
  * lowest round-trip time of the last ten seconds, which is the data in flight that keeps the path busy
  * without a queue (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016). The
- * headroom is for arrivals in bursts.
+ * headroom allows for arrivals in bursts.
  *
  * <p>Limitations: a backend that is congested for the whole remembered time is mistaken for a slow one. BBR
- * drains its queue on purpose now and then to find out; a gateway cannot, since its callers would pay for it.
- * And if the mixture of calls changes (more calls of a slow kind), the change looks like congestion until the
- * calm batches of the old mixture are forgotten.
+ * drains its queue deliberately from time to time to tell the two apart; a gateway cannot, since its callers
+ * would pay for it. And if the mixture of calls changes (more calls of a slow kind), the change looks like
+ * congestion until the calm batches of the old mixture are forgotten.
  */
 // Concurrency: recording a call is a few additions to counters that only grow. They are striped by thread,
 // since all event loops record calls of the same backend. All derived figures are in `state`, an immutable
-// object. The first thread after the end of a slice (a tenth of the window) replaces it: `rotating` is tried,
-// never waited for. The counters of one call are not added atomically; if a slice ends in between, the parts
-// of the call are counted in adjacent slices.
+// object. The first thread after the end of a slice (a tenth of the window) replaces it. `rotating` is a lock
+// that threads try and never wait for. The counters of one call are not added atomically; if a slice ends in
+// between, the parts of the call are counted in adjacent slices.
 public final class LittlesLaw {
 
     /** The minimum size of a batch. */

@@ -36,7 +36,7 @@ public final class RegisteredBulkhead implements Bulkhead {
     private final BulkheadMetrics metrics = new BulkheadMetrics();
     private final Events events = new Events();
 
-    /** The configuration, except the limit: the bulkhead has it. */
+    /** The configuration without the limit, which the bulkhead holds. */
     private volatile BulkheadConfig base = STACKLESS;
 
     RegisteredBulkhead(String name, QueueingBulkhead bulkhead, Map<String, String> tags) {

@@ -43,7 +43,7 @@ final class LoopDelay implements Runnable {
 
     private static final long SPAN_NANOS = TimeUnit.MILLISECONDS.toNanos(SPAN_MILLIS);
     private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
-    /** A shorter delay is not followed up at once: measuring would keep the loop busy. */
+    /** After a shorter delay the timer rests: otherwise the measurement itself would keep the loop busy. */
     private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private static final double SHRINKING = 0.9;
@@ -68,7 +68,7 @@ final class LoopDelay implements Runnable {
     /**
      * A delay that is not measured yet.
      *
-     * @param limitNanos a longer standing delay is an overload
+     * @param limitNanos the loop is overloaded if its standing delay is longer
      * @param overloadedLoops counts this loop while it is overloaded
      */
     LoopDelay(Timer loop, LongSupplier nanoClock, long limitNanos, AtomicInteger overloadedLoops) {

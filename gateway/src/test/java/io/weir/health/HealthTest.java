@@ -559,9 +559,9 @@ class HealthTest {
         assertThat(log.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .containsExactly(
-                        "Backend orders opened: failing, 20 of 20 calls failed: connection-lost",
-                        "Backend orders half-opened: a probe was answered",
-                        "Backend orders closed: the backend has recovered");
+                        "Breaker of backend orders opened: failing, 20 of 20 calls failed: connection-lost",
+                        "Breaker of backend orders half-opened: a probe was answered",
+                        "Breaker of backend orders closed: the backend has recovered");
     }
 
     // ---------------------------------------------------------------- fixtures
