@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param settings the configured part
  * @param bulkhead the limit on concurrent calls, with its queue
  * @param streams the limit on concurrent streams, without a queue
- * @param dryRunBulkhead the bulkhead that counts in place of {@code bulkhead} where the latter is not
+ * @param dryRunBulkhead the bulkhead of the dry run, which counts refusals while {@code bulkhead} is not
  *     enforced; null: the bulkhead is enforced
  * @param health the state of the circuit breaker
  * @param pool the connections

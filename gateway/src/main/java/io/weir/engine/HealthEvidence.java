@@ -10,16 +10,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The evidence that one attempt gives to the backend's {@link Health}: whether it waits for too long, and its
- * outcome. Only the first outcome counts.
+ * The evidence that one attempt gives to the backend's {@link Health}: whether the attempt waits for too
+ * long, and its outcome. Only the first outcome counts.
  *
  * <p>All times are the backend's own: the time for which the caller sent its request or read the answer is
- * excluded. Of a wait, pauses of the gateway itself are excluded, too.
+ * excluded. From the time of a wait, pauses of the gateway itself are excluded, too.
  */
 final class HealthEvidence {
 
     private static final long NEVER = ExchangePhase.NEVER;
-    /** A call during which the gateway stood still for longer is no evidence that the backend is late. */
+    /** A call during which the gateway paused for longer is no evidence that the backend is late. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Health health;
@@ -68,7 +68,7 @@ final class HealthEvidence {
     /**
      * The evidence of a call that an open breaker would have refused.
      *
-     * @param probe the probe that the call is by the way; null: the call is no evidence
+     * @param probe the probe as which the call also serves; null: the call is no evidence
      */
     static HealthEvidence ofUnenforced(Health health, @Nullable Probe probe, Exchange exchange, long now) {
         return new HealthEvidence(health, null, probe, false, exchange, now);
@@ -107,7 +107,7 @@ final class HealthEvidence {
         }
     }
 
-    /** A time-out has expired: a failure, unless the gateway itself stood still meanwhile. */
+    /** A time-out has expired: a failure, unless the gateway itself has paused meanwhile. */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
         if (pausedNanos(now) >= LONGEST_PAUSE_NANOS) {
             ignored();
@@ -132,8 +132,8 @@ final class HealthEvidence {
     }
 
     /**
-     * Whether a missed deadline is a failure of the backend: it had half of the route's deadline. A deadline
-     * that the caller has shortened is the caller's.
+     * Whether a missed deadline is a failure of the backend: the backend had the call for at least half of
+     * the route's deadline, and the caller had not shortened the deadline.
      */
     static boolean isBackendAtFault(long backendNanos, Deadline missed, long routeDeadlineNanos) {
         return !missed.shortenedByCaller() && backendNanos >= routeDeadlineNanos / 2;
@@ -171,7 +171,7 @@ final class HealthEvidence {
         return nanosUntilGivenUp(waitedNanos(backendNanos, now)) <= 0;
     }
 
-    /** Time until {@link #countIfStalled} or {@link #isProbeGivenUp} has something to say. */
+    /** Time until {@link #countIfStalled} or {@link #isProbeGivenUp} must be called. */
     long dueNanos(long backendNanos, long now) {
         long waited = waitedNanos(backendNanos, now);
         return Math.min(nanosUntilStalled(waited), nanosUntilGivenUp(waited));

@@ -8,8 +8,8 @@ import java.util.function.LongSupplier;
 
 /**
  * The pauses of one event loop: the time for which the loop processed nothing, for example during a garbage
- * collection or while the machine stood still. A backend's answer may have waited unread for that long, so
- * the time is no evidence against the backend.
+ * collection or while the machine stood still. An answer may have waited unread for that time, so a pause is
+ * no evidence against the backend.
  *
  * <p>A task runs every {@value #TICK_MILLIS} ms while exchanges are in flight. Between two of its runs at
  * most two ticks count as time that the loop has spent; the rest is a pause. The tick that follows a pause
@@ -32,7 +32,7 @@ final class LoopPauses implements Runnable {
     private long pausedNanos;
 
     /**
-     * The pauses of a loop, which are not measured yet.
+     * The pauses of a loop whose measurement has not started.
      *
      * @param isNeeded whether exchanges are in flight; otherwise the measurement stops
      */
@@ -42,7 +42,7 @@ final class LoopPauses implements Runnable {
         this.isNeeded = isNeeded;
     }
 
-    /** Starts the measurement, unless it runs. */
+    /** Starts the measurement, unless it is already running. */
     void start() {
         if (!isTicking) {
             isTicking = true;
@@ -77,7 +77,7 @@ final class LoopPauses implements Runnable {
         try {
             loop.schedule(this, TICK_NANOS, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
-            // The event loop has stopped, and its exchanges with it.
+            // The event loop has stopped, so its exchanges have ended.
             isTicking = false;
         }
     }

@@ -67,7 +67,10 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
                 .subscribe(nothing -> {}, failure -> health.probeFailed(probe), () -> health.probeFailed(probe));
     }
 
-    /** Completes when the answer is read or cut. A probe whose answer is good has ended before. */
+    /**
+     * Completes when the answer is read or cut. A probe with a good answer ends earlier, with the answer's
+     * head.
+     */
     private Publisher<Void> judged(
             HttpClientResponse answer, Connection from, Health health, Probe probe, LongSupplier nanoClock) {
         return rule.isGood(answer.status().code(), from).flatMap(good -> {

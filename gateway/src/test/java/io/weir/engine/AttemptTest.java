@@ -277,7 +277,7 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
-        assertThat(fixture.record().detail()).isEqualTo("the body stands still");
+        assertThat(fixture.record().detail()).isEqualTo("the request body stalls");
         assertThat(fixture.breakerCounts()).as("no failure of the backend").isEqualTo("0/0");
     }
 
@@ -295,7 +295,7 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 200");
-        assertThat(fixture.record().detail()).isEqualTo("the stream stands still");
+        assertThat(fixture.record().detail()).isEqualTo("the stream is idle");
         assertThat(fixture.record().answerBytes()).isEqualTo(2);
         assertThat(fixture.caller.received()).isEqualTo("begin 200, reset");
     }
@@ -313,7 +313,7 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-too-slow 200");
-        assertThat(fixture.record().detail()).isEqualTo("the answer is not taken");
+        assertThat(fixture.record().detail()).isEqualTo("the caller does not read the answer");
     }
 
     @Test

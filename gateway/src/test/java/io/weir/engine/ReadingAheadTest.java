@@ -247,7 +247,7 @@ class ReadingAheadTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
-        assertThat(fixture.record().detail()).isEqualTo("the body stands still");
+        assertThat(fixture.record().detail()).isEqualTo("the request body stalls");
     }
 
     @Test
