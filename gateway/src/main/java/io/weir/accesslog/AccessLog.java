@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
  * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
- * {@code fallback}; {@code detail} says exactly what went wrong. Unknown values are left out. The backend is
- * the last one that was called. Long values are truncated.
+ * {@code fallback}; {@code detail} is the exact cause. Unknown values are left out. The backend is the last
+ * one that was called. Long values are truncated.
  *
  * <p>A line is formatted on the exchange's event loop and written by a {@link LineWriter}.
  */

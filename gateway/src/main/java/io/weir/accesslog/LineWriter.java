@@ -17,7 +17,8 @@ import org.slf4j.LoggerFactory;
  */
 // Concurrency: the queue is the only shared state of event loops and writer. The writer sets `parked` before
 // its last look at the queue; an offer that makes the queue half full unparks the writer if `parked` is set.
-// If both miss each other, the writer wakes by itself after POLL_MILLIS.
+// If the offer does not see `parked` and the writer does not see the line, the writer wakes by itself after
+// POLL_MILLIS.
 final class LineWriter implements AutoCloseable {
 
     static final int POLL_MILLIS = 10;
@@ -25,7 +26,10 @@ final class LineWriter implements AutoCloseable {
     private static final long CLOSE_MILLIS = 1_000;
     private static final int BATCH_BYTES = 65_536;
 
-    /** A round is one batch or one poll, so this many take a second while idle, or a few thousand lines. */
+    /**
+     * The number of rounds between two checks. A round is one batch or one poll, so this takes a second while
+     * idle, or a few thousand lines.
+     */
     private static final int ROUNDS_PER_CHECK = 1_000 / POLL_MILLIS;
 
     private static final Logger log = LoggerFactory.getLogger(LineWriter.class);
@@ -120,7 +124,7 @@ final class LineWriter implements AutoCloseable {
         private byte[] bytes = new byte[BATCH_BYTES];
         private int length;
         private int lines;
-        /** A line that no longer fitted; the first of the next batch. */
+        /** A line that did not fit; it begins the next batch. */
         private byte @Nullable [] next;
 
         private boolean failing;

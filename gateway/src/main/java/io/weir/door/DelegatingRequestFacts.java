@@ -3,7 +3,7 @@ package io.weir.door;
 import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
-/** Takes the facts from the inbound request. */
+/** Request facts that come from the inbound request. */
 interface DelegatingRequestFacts extends RequestFacts {
 
     /** The request as received. */

@@ -20,7 +20,7 @@ import org.springframework.util.unit.DataSize;
  * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.
  * @param maxHeaderCount number of header fields, and of trailers; 1 to 10000; over it: 431.
  * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, and at most
- *     {@code readAhead} of each is in memory, so this limit protects the backends.
+ *     {@code read-ahead} of each is in memory, so this limit protects the backends.
  * @param maxConcurrentStreams streams at once on an HTTP/2 connection; 1 to 10000.
  * @param headTimeout time for a request's head, from its first byte (the first head: from the connection);
  *     100ms to 5m; over it: 408. Protects against callers that send a byte at a time.
@@ -31,11 +31,12 @@ import org.springframework.util.unit.DataSize;
  *     gRPC and {@code Expect: 100-continue} always get their permit first.
  * @param readAheadTotal the same for all exchanges together; 1MB to 1TB; default: a tenth of the direct
  *     memory. Above it, the slowest uploads end with {@code client-too-slow}.
- * @param minBodyRate if a caller that is waited for moves fewer bytes per second than this, for
- *     {@code bodyIdleTimeout} of its request's body or {@code readIdleTimeout} of its response, the exchange
- *     ends with {@code client-too-slow}; 0B to 1MB. 0B: any rate. Protects against callers that move a byte
- *     at a time. The default is far below the slowest mobile networks, and is Kestrel's and IIS's. It does
- *     not apply to uploads of streams and gRPC, which may send a message now and then.
+ * @param minBodyRate lowest rate, per second, at which a caller must send its request's body and read its
+ *     response while the gateway waits for it; 0B to 1MB; 0B: any rate. An exchange whose caller is slower
+ *     ends with {@code client-too-slow}: during the body after {@code body-idle-timeout}, during the response
+ *     after {@code read-idle-timeout}. Protects against callers that move a byte at a time. The default is
+ *     that of Kestrel and IIS, and far below the slowest mobile networks. The rate does not apply to uploads
+ *     of streams and gRPC, which may send a message from time to time.
  * @param readIdleTimeout if the caller reads no byte of the response for this long, the exchange ends with
  *     {@code client-too-slow}; 100ms to 10m.
  * @param keepAliveTimeout a connection that is idle between requests for this long is closed; 100ms to 1h.

@@ -12,7 +12,7 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of an HTTP/1 connection, and the decisions that need nothing else. It does no I/O.
+ * The state of an HTTP/1 connection, and the decisions that depend on this state alone. It does no I/O.
  *
  * <pre>
  *  OPEN ─── malformed, or too slow ──► REFUSING ─── earlier responses written ──► LINGERING ──► closed
@@ -52,7 +52,7 @@ final class Http1ConnectionState {
 
     /** Requests that were passed on and whose responses are incomplete. */
     private int openRequests;
-    /** Of the open requests whose response has not begun. */
+    /** The methods of the open requests whose response has not begun. */
     private final ArrayDeque<HttpMethod> methods = new ArrayDeque<>();
     /** The request whose body is still arriving. */
     private @Nullable HttpRequest arriving;
@@ -212,7 +212,9 @@ final class Http1ConnectionState {
         return isBodyTooLargeToDrop() || (closeRequested && openRequests == 1);
     }
 
-    /** Whether more of the request body is still to come than the connection drops before it closes. */
+    /**
+     * Whether more bytes of the request body are still to come than the connection drops before it closes.
+     */
     private boolean isBodyTooLargeToDrop() {
         return arriving != null && openRequests == 1 && bodyLength() - arrivedBytes > EdgeRules.UNREAD_MAX_BYTES;
     }
@@ -256,7 +258,7 @@ final class Http1ConnectionState {
         return phase == Phase.OPEN && openRequests == 0 && arriving == null && served;
     }
 
-    /** Whether the rest of a body arrives whose response is complete. */
+    /** Whether the response is complete while the rest of its request's body still arrives. */
     boolean awaitsEndOfAnsweredRequest() {
         return arriving != null && openRequests == 0;
     }

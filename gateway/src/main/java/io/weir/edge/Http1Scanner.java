@@ -58,7 +58,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
     /** The result of a scan step whose buffer needs no further scan. */
     private static final int STOP = -1;
 
-    private static final String BARE_CR = "head: a bare carriage return (expected: a line feed behind it)";
+    private static final String BARE_CR = "head: a bare carriage return (expected: a line feed after it)";
     private static final String OTHER_SEPARATOR = "request line: a tab or form feed (expected: single spaces)";
     private static final byte VERTICAL_TAB = 0x0b;
     private static final String FOLDED_FIELD = "head: a line that begins with a space (expected: no folded fields)";

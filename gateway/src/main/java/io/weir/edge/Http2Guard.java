@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The codec answers malformed input with a stream reset or by closing the connection; this handler reports
  * that to the listener. Requests that the codec accepts but the rules forbid are refused here, in the same
  * form as every other refusal. An unwanted body is dropped up to a limit; beyond it, the stream is reset
- * without an error (RFC 9113, 8.1). If the caller does not take a refusal, its stream is reset with an error.
+ * without an error (RFC 9113, 8.1). If the caller does not read a refusal, its stream is reset with an error.
  *
  * <p>Concurrency: confined to the connection's event loop. The class stays whole: it is one sequence of
  * events.
@@ -356,7 +356,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         if (cause instanceof Http2FrameStreamException violation) {
-            // The handlers of the stream see it closed, and answer nothing.
+            // The stream's handlers see a closed stream, and send nothing.
             reset(context, violation.stream(), violation.error());
             return;
         }

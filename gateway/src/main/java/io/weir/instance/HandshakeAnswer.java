@@ -12,7 +12,7 @@ import reactor.netty.Connection;
 import reactor.netty.NettyPipeline;
 
 /**
- * Passes on an answer that refuses a WebSocket handshake like any other answer: head, body in parts,
+ * Passes on an answer that refuses a WebSocket handshake, like any other answer: head, body in parts,
  * trailers.
  *
  * <p>It replaces Reactor Netty's aggregator. That one aggregates every answer to a handshake, fails for

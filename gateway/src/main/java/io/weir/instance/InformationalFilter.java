@@ -14,8 +14,8 @@ import io.weir.outcome.Problem;
 
 /**
  * Drops informational answers, except 101, which is final. Reactor Netty would mistake them for the final
- * answer: a 100 only in a WebSocket handshake, the others always. One instance per connection, or per stream
- * over HTTP/2.
+ * answer: a 100 in a WebSocket handshake, the others in any request. One instance per connection, or per
+ * stream over HTTP/2.
  *
  * <p>It also gives a gRPC answer that ends with its head ("trailers-only") a length of 0, so that it reaches
  * the caller as a head that ends its stream. Reactor Netty does not tell such a head from one whose body

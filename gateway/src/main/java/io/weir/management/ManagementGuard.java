@@ -86,7 +86,8 @@ final class ManagementGuard implements WebFilter, Ordered {
         PathContainer path = request.getPath().pathWithinApplication();
         return isRead(request)
                 && health.matches(path)
-                // Nothing behind the guard resolves it today; the guard must not depend on that.
+                // No handler behind the guard resolves dot segments today, but the guard must not depend on
+                // that.
                 && !path.value().contains("..");
     }
 
@@ -104,7 +105,7 @@ final class ManagementGuard implements WebFilter, Ordered {
         String authorization = request.getHeaders().getFirst(HttpHeaders.AUTHORIZATION);
         return authorization != null
                 && authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
-                // Takes constant time, wherever the two differ.
+                // Takes the same time wherever the two values differ.
                 && MessageDigest.isEqual(
                         authorization.substring(SCHEME.length()).strip().getBytes(StandardCharsets.UTF_8), token);
     }

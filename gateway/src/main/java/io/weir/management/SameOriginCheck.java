@@ -15,7 +15,7 @@ import org.springframework.http.server.reactive.ServerHttpRequest;
  */
 final class SameOriginCheck {
 
-    /** Hosts that DNS cannot point to this machine. */
+    /** Hosts that are no DNS name, so that no attacker can point one to this machine. */
     private static final Pattern IP_OR_LOCALHOST = Pattern.compile("localhost|[0-9.]+|\\[[0-9a-fA-F:.]+]");
 
     private final boolean hasToken;

@@ -40,8 +40,8 @@ public final class MeterScope implements AutoCloseable {
     }
 
     /**
-     * The value that a gauge reads, of whichever owner. The registry refers to it weakly; {@link OwnedMeter}
-     * strongly.
+     * The value that a gauge reads: that of the present owner. The registry refers to the source weakly,
+     * {@link OwnedMeter} strongly.
      */
     private static final class Source implements DoubleSupplier {
 

@@ -31,23 +31,23 @@ public final class ReloadMeters {
         scope.gauge(Meters.RELOAD_CHANGED_AT, () -> changedAtSeconds);
     }
 
-    /** Another configuration is in force. */
+    /** Records that another configuration is in force. */
     public void applied(Instant at) {
         changedAtSeconds = at.toEpochMilli() / MILLIS_PER_SECOND;
         applied.increment();
     }
 
-    /** The files hold the configuration that is in force already. */
+    /** Records that the files contain the configuration in force. */
     public void unchanged() {
         unchanged.increment();
     }
 
-    /** The configuration in the files is in force; ends the state that {@link #refused} began. */
+    /** Ends the state that {@link #refused} began: the configuration in the files is in force. */
     public void settled() {
         stale = false;
     }
 
-    /** The configuration in the files was refused. */
+    /** Records that the configuration in the files was refused. */
     public void refused() {
         stale = true;
         refused.increment();

@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
  * queue full is dropped and counted.
  */
 // Concurrency: the queue is lock-free and bounded. The exporter's thread sets `parked` before its last look
-// at the queue; the span that completes a batch unparks the thread if `parked` is set. If both miss each
-// other, the thread wakes by itself after the interval.
+// at the queue; the span that completes a batch unparks the thread if `parked` is set. If the span does not
+// see `parked` and the thread does not see the span, the thread wakes by itself after the interval.
 final class SpanExport implements SpanProcessor {
 
     /** Maximum number of spans of one export. */

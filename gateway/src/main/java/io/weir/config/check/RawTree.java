@@ -133,7 +133,7 @@ final class RawTree {
                 children().flatMap(RawTree::leaves));
     }
 
-    /** Whether only environment variables set it, whose names may belong to another program. */
+    /** Whether only environment variables set this name; such a name may belong to another program. */
     boolean isEnvironmentOnly() {
         return allSettings().allMatch(Setting::isEnvironmentVariable);
     }
