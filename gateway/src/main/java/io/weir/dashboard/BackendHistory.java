@@ -31,7 +31,9 @@ final class BackendHistory {
     private final long[] outcomes = new long[ExchangeOutcomes.words().size()];
 
     private final long[] times = new long[LogBuckets.COUNT];
-    /** The number of dispatched calls, the sum of their time left in microseconds, and the calls that ended. */
+    /**
+     * The number of dispatched calls, the sum of their time left in microseconds, and the calls that ended.
+     */
     private final long[] dispatches = new long[3];
 
     private final SlidingWindow outcomesWindow;

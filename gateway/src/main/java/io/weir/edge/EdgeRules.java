@@ -26,7 +26,8 @@ record EdgeRules(
         EdgeListener listener) {
 
     /**
-     * The number of unread bytes of a body that are dropped; while a connection lingers, the same number again.
+     * The number of unread bytes of a body that are dropped; while a connection lingers, the same number
+     * again.
      */
     static final int UNREAD_MAX_BYTES = 64 * 1024;
 
