@@ -220,7 +220,7 @@ class AdmissionTest {
     }
 
     @Test
-    void givesTheCallsPlaceOfAnOpenedUpgradeToTheNextWaiter() {
+    void givesThePermitOfAnOpenedUpgradeToTheNextWaiter() {
         fixture.bulkhead.resize(1, 2);
         fixture.withWebSocket().start();
         NextWaiter next = new NextWaiter();
@@ -235,7 +235,7 @@ class AdmissionTest {
     }
 
     @Test
-    void holdsNoPlaceOfTheStreamsWhileAnUpgradeWaits() {
+    void holdsNoStreamPermitWhileAnUpgradeWaits() {
         fixture.withWebSocket().takePermit().start();
         assertThat(fixture.bulkhead.queued()).isOne();
         assertThat(fixture.streams.inUse()).isZero();
@@ -273,7 +273,7 @@ class AdmissionTest {
     }
 
     @Test
-    void takesNoPlaceOfTheCallsForAStream() {
+    void takesNoPermitOfTheBulkheadForAStream() {
         fixture.withStreamRoute().withWebSocket().takePermit().start();
         assertThat(fixture.attempts).hasSize(1);
         assertThat(fixture.streams.inUse()).isOne();

@@ -85,7 +85,7 @@ class AttemptTest {
     }
 
     @Test
-    void recordsNoUsualTimeForWhichTheCallerWasWaitedFor() {
+    void excludesTheCallersTimeFromTheUsualTime() {
         ExchangeFixture call = fixture;
         for (int i = 0; i < 5; i++) {
             call = new ExchangeFixture(fixture.usualTime);
@@ -134,7 +134,7 @@ class AttemptTest {
         assertThat(fixture.outcome()).isEqualTo("connection-lost 200");
     }
 
-    /** The caller gets the known result rather than an exceeded deadline. */
+    /** The caller gets the known result instead of deadline-exceeded. */
     @Test
     void isNotRetriedIfTheDeadlinePassesDuringTheBackoff() {
         fixture.withRetry().start();

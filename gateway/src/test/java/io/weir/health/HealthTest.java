@@ -204,7 +204,7 @@ class HealthTest {
     }
 
     @Test
-    void halfOpensWhenACallThatStalledIsAnswered() {
+    void halfOpensWhenAStalledCallIsAnswered() {
         Generation stalled = enter();
         open();
 
@@ -214,7 +214,7 @@ class HealthTest {
     }
 
     @Test
-    void staysOpenWhenACallIsAnsweredThatWasSentBeforeTheFailures() {
+    void staysOpenIfACallSentBeforeTheFailuresIsAnswered() {
         Generation sentBefore = enter();
         fail(20);
 
@@ -305,7 +305,7 @@ class HealthTest {
     }
 
     @Test
-    void letsOneCallerAtATimeThroughWhereNothingElseCame() {
+    void letsOneCallerAtATimeThroughIfThereIsNoOtherProbe() {
         open();
         now += 199 * MILLIS;
         assertThat(health.tryStartLastResort(now, 0)).isNull();
@@ -475,7 +475,7 @@ class HealthTest {
 
     @ParameterizedTest
     @CsvSource({"CLOSED", "OPEN", "HALF_OPEN"})
-    void isForcedClosedFromEveryStateAndObservesOn(State from) {
+    void isForcedClosedFromEveryStateAndKeepsObserving(State from) {
         enter(from);
         health.forceClosed();
         fail(100);
