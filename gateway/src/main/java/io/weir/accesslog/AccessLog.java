@@ -74,7 +74,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     private final LongSupplier epochMillis;
     private final LineWriter writer;
-    private volatile boolean failureLogged;
+    private volatile boolean isFailureLogged;
 
     /**
      * Opens the log, and starts its writer.
@@ -251,8 +251,8 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     private void failed(RuntimeException e) {
         writer.countDropped();
-        if (!failureLogged) {
-            failureLogged = true;
+        if (!isFailureLogged) {
+            isFailureLogged = true;
             log.error("Line of the access log cannot be formatted; later failures are only counted", e);
         }
     }

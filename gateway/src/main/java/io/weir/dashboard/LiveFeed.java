@@ -85,7 +85,7 @@ public final class LiveFeed implements AutoCloseable {
 
     private final AtomicLong snapshots = new AtomicLong();
     private final AtomicLong slowClients = new AtomicLong();
-    private volatile boolean closed;
+    private volatile boolean isClosed;
 
     /**
      * A feed; {@link #start} starts it.
@@ -155,7 +155,7 @@ public final class LiveFeed implements AutoCloseable {
 
     /** Computes a snapshot and sends it; called once a second. */
     void tick() {
-        if (closed) {
+        if (isClosed) {
             return;
         }
         LiveView now = compute();
@@ -177,7 +177,7 @@ public final class LiveFeed implements AutoCloseable {
      */
     boolean add(Format format, StreamClient client) {
         synchronized (this) {
-            if (closed || clients() >= MAX_CLIENTS) {
+            if (isClosed || clients() >= MAX_CLIENTS) {
                 return false;
             }
             clientsOf(format).add(client);
@@ -240,10 +240,10 @@ public final class LiveFeed implements AutoCloseable {
     public void close() {
         List<StreamClient> all = new ArrayList<>();
         synchronized (this) {
-            if (closed) {
+            if (isClosed) {
                 return;
             }
-            closed = true;
+            isClosed = true;
             clients.values().forEach(all::addAll);
             clients.values().forEach(Set::clear);
         }

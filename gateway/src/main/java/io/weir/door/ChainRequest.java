@@ -26,7 +26,7 @@ final class ChainRequest {
     private final AtomicInteger inChainOfAll;
     private final AtomicBoolean inChain = new AtomicBoolean();
     private @Nullable String routeId;
-    private boolean reported;
+    private boolean isReported;
 
     /**
      * Creates a request that has not entered the chain.
@@ -98,12 +98,12 @@ final class ChainRequest {
 
     /** Marks the outcome as reported; returns whether it was reported before. */
     boolean markReported() {
-        boolean before = reported;
-        reported = true;
+        boolean before = isReported;
+        isReported = true;
         return before;
     }
 
     boolean isReported() {
-        return reported;
+        return isReported;
     }
 }

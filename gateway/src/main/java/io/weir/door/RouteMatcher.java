@@ -23,13 +23,13 @@ import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
  * @param paths alternatives for each Path predicate
  * @param methods alternatives for each Method predicate
  * @param others the other predicates
- * @param complete whether these are all predicates of the route; if not, a match means "maybe"
+ * @param isComplete whether these are all predicates of the route; if not, a match means "maybe"
  */
 public record RouteMatcher(
         List<List<PathPattern>> paths,
         List<Set<HttpMethod>> methods,
         List<Predicate<ServerHttpRequest>> others,
-        boolean complete) {
+        boolean isComplete) {
 
     boolean matches(ServerHttpRequest request, PathContainer path) {
         for (Set<HttpMethod> alternatives : methods) {

@@ -56,11 +56,11 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     private final Http2FrameRules frames;
 
     private boolean hasRequest;
-    private boolean inHead;
+    private boolean isInHead;
     private long headSinceNanos;
     private long idleSinceNanos;
     private int lastRequestStream;
-    private boolean goingAway;
+    private boolean isGoingAway;
     private boolean isFlooded;
     private @Nullable ChannelHandlerContext ctx;
 
@@ -133,7 +133,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             encodeIllegalPath(head.headers());
             context.fireChannelRead(head);
         }
-        if (!goingAway && rules.drain().isClosingConnections()) {
+        if (!isGoingAway && rules.drain().isClosingConnections()) {
             drain();
         }
     }
@@ -269,10 +269,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
      * to a head.
      */
     void onBytesDecoded(boolean nowInHead) {
-        if (nowInHead == inHead) {
+        if (nowInHead == isInHead) {
             return;
         }
-        inHead = nowInHead;
+        isInHead = nowInHead;
         headSinceNanos = hasRequest ? connection.nowNanos() : connection.openedAtNanos();
         updateTimeout();
     }
@@ -287,7 +287,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         long now = connection.nowNanos();
         long nanos = unfinished.nanosUntilDeadline(now);
-        if (inHead) {
+        if (isInHead) {
             nanos = Math.min(nanos, headSinceNanos + rules.headTimeoutNanos() - now);
         }
         if (hasNoStreams()) {
@@ -305,21 +305,21 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private long idleTimeoutNanos() {
-        return goingAway ? EdgeRules.GOAWAY_GRACE_NANOS : rules.keepAliveTimeoutNanos();
+        return isGoingAway ? EdgeRules.GOAWAY_GRACE_NANOS : rules.keepAliveTimeoutNanos();
     }
 
     @Override
     public void onTimeout() {
         ChannelHandlerContext context = context();
         long now = connection.nowNanos();
-        if (inHead && now - headSinceNanos >= rules.headTimeoutNanos()) {
+        if (isInHead && now - headSinceNanos >= rules.headTimeoutNanos()) {
             connection.reportRefusal(Reason.CLIENT_TOO_SLOW, null, null, now - headSinceNanos);
             // The codec closes the connection after this frame.
             context.writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.ENHANCE_YOUR_CALM));
             return;
         }
         if (!hasRequest || (hasNoStreams() && now - idleSinceNanos >= idleTimeoutNanos())) {
-            if (goingAway) {
+            if (isGoingAway) {
                 context.write(new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR));
             }
             context.close();
@@ -332,10 +332,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     /** Tells the caller to open no new streams; streams that are open or on their way are served. */
     @Override
     public void drain() {
-        if (goingAway) {
+        if (isGoingAway) {
             return;
         }
-        goingAway = true;
+        isGoingAway = true;
         if (hasNoStreams()) {
             idleSinceNanos = connection.nowNanos();
         }

@@ -36,10 +36,10 @@
  * response. A refusal of the edge has the same form as every other refusal. It is reported to an
  * {@link io.weir.edge.EdgeListener}, because no exchange reports it.
  *
- * <p>Each protocol needs two handlers. Only the bytes show that a head has begun, and how exactly it was
- * written: the codec unfolds fields, and reads a carriage return as a space. Only the codec's output shows
- * the kind of a message, and its end. The scanner does not repeat the codec's work: it follows the ends of
- * lines, and reads the body's framing from the decoded request, so that scanner and codec cannot disagree.
+ * <p>Each protocol needs two handlers. Only the raw bytes show that a head has begun, and its exact spelling:
+ * the codec unfolds fields, and reads a carriage return as a space. Only the codec's output shows the kind of
+ * a message, and its end. The scanner does not repeat the codec's work: it follows the ends of lines, and
+ * reads the body's framing from the decoded request, so that scanner and codec cannot disagree.
  *
  * <p>{@link io.weir.edge.Http1RequestChecks} and {@link io.weir.edge.Http2RequestChecks} decide about a
  * request, {@link io.weir.edge.Http1ConnectionState} about an HTTP/1 connection. The guards do the I/O.
@@ -81,8 +81,8 @@
  *       forgets closed streams, so {@link io.weir.edge.Http2StreamHistory} remembers the latest ones.
  *   <li>A first line that names no protocol, such as a malformed HTTP/2 preface, closes the connection
  *       without a response: the caller does not use HTTP/1.
- *   <li>Netty's limits of resets are off. They count 200 resets in 30 s, whatever their cause, and would end
- *       all calls of a proxy's connection because one backend hangs or breaks off its responses.
+ *   <li>Netty's limits of resets are off. They count 200 resets in 30 s regardless of the cause, and would
+ *       end all calls of a proxy's connection because one backend hangs or breaks off its responses.
  *   <li>HTTP/2's limit of header lists is the sum of the other limits. So the guard refuses slightly larger
  *       lists in the form of every other refusal, and the codec refuses only much larger ones in its own
  *       form.

@@ -64,7 +64,8 @@ sealed interface Decision {
         static final BreakOff CALLER_TOO_SLOW = new BreakOff(Reason.CLIENT_TOO_SLOW, null);
         static final BreakOff BELOW_MINIMUM_RATE =
                 new BreakOff(Reason.CLIENT_TOO_SLOW, "the body arrives below the minimum rate");
-        static final BreakOff ANSWER_NOT_READ = new BreakOff(Reason.CLIENT_TOO_SLOW, "the caller does not read the answer");
+        static final BreakOff ANSWER_NOT_READ =
+                new BreakOff(Reason.CLIENT_TOO_SLOW, "the caller does not read the answer");
     }
 
     /**

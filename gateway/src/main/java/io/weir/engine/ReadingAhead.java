@@ -25,7 +25,8 @@ final class ReadingAhead implements ExchangePhase {
     /** The duration from which an upload counts as slow, so that it may be ended for others. */
     static final long SLOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private static final String CHOSEN = "ended as the slowest upload, since all uploads together exceed read-ahead-total";
+    private static final String CHOSEN =
+            "ended as the slowest upload, since all uploads together exceed read-ahead-total";
     private static final AtomicIntegerFieldUpdater<ReadingAhead> CHOSEN_FLAG =
             AtomicIntegerFieldUpdater.newUpdater(ReadingAhead.class, "chosen");
 

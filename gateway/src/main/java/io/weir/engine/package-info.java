@@ -36,14 +36,14 @@
  * The phases cost no more memory than nullable fields beside an enum would; a test bounds the bytes per
  * request.
  *
- * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.HealthEvidence} (its
- * outcome for the backend's health), {@link io.weir.engine.RetryDecider}, and {@link
- * io.weir.engine.AttemptTimeout}. {@link io.weir.engine.Relay} passes a body on as it arrives; {@link
- * io.weir.engine.BodyAggregator} collects a small answer, which then costs one write. An answer that is
- * incomplete after 5 to 10 ms is passed on as it arrives: the caller may wait for the head or for a first
- * part, and for a backend that pauses it does not matter to save writes. {@link io.weir.engine.PauseDetector}
- * finds such answers with one task for each event loop. After the head is passed on, the gateway breaks a
- * late answer off instead of refusing the request.
+ * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
+ * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and
+ * {@link io.weir.engine.AttemptTimeout} (when it has waited for too long). {@link io.weir.engine.Relay}
+ * passes a body on as it arrives; {@link io.weir.engine.BodyAggregator} collects a small answer, which then
+ * costs one write. An answer that is incomplete after 5 to 10 ms is passed on as it arrives: the caller may
+ * wait for the head or for a first part, and for a backend that pauses it does not matter to save writes.
+ * {@link io.weir.engine.PauseDetector} finds such answers with one task for each event loop. After the head
+ * is passed on, the gateway breaks a late answer off instead of refusing the request.
  *
  * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
  * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for
@@ -61,13 +61,13 @@
  * <p>Why a state machine and not a chain of operators: a cancellation, a failure, a time-out and a completion
  * can arrive at any moment and on any thread, and every permit, connection and buffer must be given back
  * exactly once in any order of events. The state machine is confined to one event loop and has a single end,
- * so reading one class is enough to check this. In a chain of operators it depends on how eight operators
- * propagate a cancellation.
+ * so reading one class is enough to check this. In a chain of operators, exactly-once release depends on how
+ * eight operators propagate a cancellation.
  *
  * <p>An answer that fails after it has begun is reset, so that its receiver cannot take it for complete. A
- * gRPC answer ends with a status in its trailers instead: gRPC's callers report every reset as INTERNAL. For
- * that, the relay does not pass the failure to the caller's side. It completes that side instead, on the
- * event loop of the backend's connection: there no buffer can be on its way.
+ * gRPC answer ends with a status in its trailers instead: gRPC's callers report every reset as INTERNAL. The
+ * relay then does not pass the failure on. It completes the caller's side on the event loop of the backend's
+ * connection, where no buffer can be on its way.
  *
  * <p>A request that asks for an upgrade is a call, with the bulkhead's permit, until the backend has opened
  * the tunnel. In addition it holds a stream's permit from its start to its end. So an ordinary request with

@@ -125,7 +125,7 @@ public final class Health {
         }
     }
 
-    /** The backend has sent the final head of an answer to a call, whatever its status. */
+    /** The backend has sent the final head of an answer to a call, with any status. */
     public void answered(@Nullable Generation generation, long now) {
         if (generation != null) {
             generation.answered(now);

@@ -39,9 +39,9 @@
  * the recovery, the next ramp has half the pace; the probes keep theirs.
  *
  * <p><b>Only the backend's behaviour is evidence.</b> The engine decides which results are reported: the
- * gateway's own refusals, pauses and local errors never count, nor do callers who leave early or ask for
- * impossible deadlines. Results of calls that were sent before the last opening are ignored, because they
- * have already opened the breaker once.
+ * gateway's own refusals, pauses and local errors never count, nor do callers that leave earlier than
+ * described above, or that set deadlines which no backend can meet. Results of calls that were sent before
+ * the last opening are ignored, because they have already opened the breaker once.
  *
  * <p><b>Why not</b> count overdue calls in the window of the last calls, as this package once did: five calls
  * of 1.5 s among 2000 fast calls per second opened the breaker with a window of ten, and 2310 of 12 631 calls

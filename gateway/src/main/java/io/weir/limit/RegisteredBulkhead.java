@@ -55,8 +55,8 @@ public final class RegisteredBulkhead implements Bulkhead {
         Map<String, String> all = new HashMap<>(registry.getTags());
         all.putAll(tags);
         RegisteredBulkhead registered = new RegisteredBulkhead(name, bulkhead, all);
-        // A registry creates its entries itself and replaces only existing ones: its own entry exists for a
-        // moment.
+        // A registry creates entries itself, and replaces only existing entries. So its own entry exists for
+        // a moment.
         registry.bulkhead(name, STACKLESS, tags);
         registry.replace(name, registered);
         return registered;

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The queues of all tenants within one priority. Only tenants whose calls wait have a queue, so the number of
- * waiting calls bounds the memory, whatever names callers send. At most {@value #MAX_TENANTS} tenants have a
- * queue of their own; all further tenants share one queue and its turn. Calls without a tenant have a queue
- * that needs no look-up. Not thread-safe.
+ * waiting calls bounds the memory, not the number of names that callers send. At most {@value #MAX_TENANTS}
+ * tenants have a queue of their own; all further tenants share one queue and its turn. Calls without a tenant
+ * have a queue that needs no look-up. Not thread-safe.
  */
 final class TenantQueues {
 

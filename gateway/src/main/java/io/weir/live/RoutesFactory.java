@@ -96,7 +96,7 @@ public final class RoutesFactory {
                             route,
                             compilation.matcher(),
                             compilation.path(),
-                            compilation.pathVariables(),
+                            compilation.usesPathVariables(),
                             compilation.request(),
                             compilation.response(),
                             compilation.preserveHost(),

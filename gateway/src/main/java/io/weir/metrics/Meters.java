@@ -87,7 +87,8 @@ public enum Meters {
             "weir.service.time",
             Kind.TIMER,
             null,
-            "Time of calls in the backend, all attempts together, without streams, and without the time" + " of waiting for their callers.",
+            "Time of calls in the backend, all attempts together, without streams, and without the time"
+                    + " of waiting for their callers.",
             "backend"),
     /** Retries, and whether the budget allowed them. */
     RETRIES(

@@ -12,7 +12,7 @@ public final class ReloadMeters {
     private final Counter unchanged;
     private final Counter refused;
     /** Whether the files hold a configuration that was refused. */
-    private volatile boolean stale;
+    private volatile boolean isStale;
 
     private volatile double changedAtSeconds;
 
@@ -27,7 +27,7 @@ public final class ReloadMeters {
         this.applied = scope.counter(Meters.RELOADS, "applied");
         this.unchanged = scope.counter(Meters.RELOADS, "unchanged");
         this.refused = scope.counter(Meters.RELOADS, "refused");
-        scope.gauge(Meters.RELOAD_REFUSED, () -> stale ? 1 : 0);
+        scope.gauge(Meters.RELOAD_REFUSED, () -> isStale ? 1 : 0);
         scope.gauge(Meters.RELOAD_CHANGED_AT, () -> changedAtSeconds);
     }
 
@@ -44,12 +44,12 @@ public final class ReloadMeters {
 
     /** Ends the state that {@link #refused} began: the configuration in the files is in force. */
     public void settled() {
-        stale = false;
+        isStale = false;
     }
 
     /** Records that the configuration in the files was refused. */
     public void refused() {
-        stale = true;
+        isStale = true;
         refused.increment();
     }
 }

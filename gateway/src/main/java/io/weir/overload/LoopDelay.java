@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
  * <p>Only a <em>standing</em> delay counts, after CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM
  * Queue 10(5), 2012): the lowest of the last measurements, at least {@value #ITERATIONS} over at least
  * {@value #SPAN_MILLIS} ms. A pause of any length (a garbage collection, stolen CPU, one long task) makes one
- * iteration long, whatever its cause. A load beyond the loop's capacity makes every iteration long.
+ * iteration long. A load beyond the loop's capacity makes every iteration long.
  *
  * <p>The iterations after a pause are long too, while the loop works off the requests that came meanwhile,
  * but each of them is shorter than the one before. A delay that shrinks by more than a tenth from the first

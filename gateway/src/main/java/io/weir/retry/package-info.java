@@ -4,9 +4,9 @@
  *
  * <p>A retry must be safe and useful. The gateway retries requests of which nothing was sent, and idempotent
  * requests (RFC 9110, section 9.2.2) without a body. It never retries a request whose answer has begun, nor
- * one that the gateway itself refused or could not send for want of files, ports or memory. All attempts
- * share the exchange's deadline. The breaker admits or refuses each attempt anew, so a breaker that opens
- * ends the retries.
+ * one that the gateway itself refused, nor one for which the gateway had no file, port or memory left. All
+ * attempts share the exchange's deadline. The breaker admits or refuses each attempt anew, so a breaker that
+ * opens ends the retries.
  *
  * <p>A request that was provably not sent, because the backend refused the connection or had closed it before
  * the head was written, is tried once more without any configuration, within the same budget.

@@ -73,8 +73,7 @@ class HealthScenarioTest {
 
     @ParameterizedTest
     @MethodSource("everyCase")
-    void opensByTheRulesAndServesAgainSoonAfterTheHeal(
-            Traffic traffic, Duration deadline, Fault fault, long seed) {
+    void opensByTheRulesAndServesAgainSoonAfterTheHeal(Traffic traffic, Duration deadline, Fault fault, long seed) {
         TrafficSimulation simulation = new TrafficSimulation(deadline, LIMIT, LIMIT, seed);
         simulation.service = SERVICE;
         Duration calm = atLeast(traffic.interval.multipliedBy(10), Duration.ofSeconds(1));
