@@ -79,18 +79,22 @@ record EdgeRecorder(
     @Override
     public void refused(
             Reason reason,
+            String requestId,
             @Nullable String method,
             @Nullable String target,
             @Nullable SocketAddress remote,
-            long nanos) {
-        refused(Refusal.of(reason, null), nanos, new UndecodedRequest(method, target, remote));
+            long nanos,
+            int answerBytes) {
+        refused(Refusal.of(reason, null), nanos, new UndecodedRequest(requestId, method, target, remote, answerBytes));
     }
 
     /** The known facts of a request that the decoder refused. */
     private record UndecodedRequest(
+            String requestId,
             @Nullable String method,
             @Nullable String target,
-            @Nullable SocketAddress remote) implements RequestFacts {
+            @Nullable SocketAddress remote,
+            int answerBytes) implements RequestFacts {
 
         @Override
         public String requestMethod() {
@@ -113,8 +117,8 @@ record EdgeRecorder(
         }
 
         @Override
-        public String requestId() {
-            return "";
+        public int refusalBytes(Refusal refusal) {
+            return answerBytes;
         }
 
         @Override

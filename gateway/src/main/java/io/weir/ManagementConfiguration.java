@@ -1,6 +1,7 @@
 package io.weir;
 
 import io.weir.cluster.GatewayCount;
+import io.weir.config.check.BuildVersion;
 import io.weir.dashboard.LiveFeed;
 import io.weir.dashboard.RefusedConfiguration;
 import io.weir.door.LiveRoutes;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.actuate.info.InfoContributor;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -64,6 +66,13 @@ class ManagementConfiguration {
     WeirEndpoint weirEndpoint(
             Gateway gateway, GatewayState state, LiveConfiguration configuration, RecentEvents recentEvents) {
         return new WeirEndpoint(gateway, state.engine(), state.guard(), state.drain(), configuration, recentEvents);
+    }
+
+    /** Replaces Spring Boot's own contributor, which is absent in classes that Maven has not built. */
+    @Bean
+    InfoContributor versionInfo() {
+        return info -> info.withDetail(
+                "build", Map.of("artifact", BuildVersion.PROGRAM, "version", BuildVersion.current()));
     }
 
     @Bean

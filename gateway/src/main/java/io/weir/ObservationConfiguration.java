@@ -7,10 +7,12 @@ import io.github.resilience4j.consumer.EventConsumerRegistry;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.weir.accesslog.AccessLog;
 import io.weir.config.WeirProperties;
+import io.weir.config.check.BuildVersion;
 import io.weir.engine.Engine;
 import io.weir.live.RouteRecorders;
 import io.weir.management.EventRings;
 import io.weir.management.RecentEvents;
+import io.weir.metrics.BuildMeters;
 import io.weir.metrics.EdgeMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.TracingMeters;
@@ -54,7 +56,9 @@ class ObservationConfiguration {
 
     @Bean
     MeterBook meterBook(MeterRegistry registry) {
-        return new MeterBook(registry);
+        MeterBook meterBook = new MeterBook(registry);
+        BuildMeters.show(meterBook, BuildVersion.current(), System.getProperty("java.version", "unknown"));
+        return meterBook;
     }
 
     /** Not closed with the application: the last scrape still reads it. */

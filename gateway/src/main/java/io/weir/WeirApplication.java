@@ -16,6 +16,9 @@ public class WeirApplication {
 
     /** Starts the gateway, or checks configuration files with {@code --validate FILE...}. */
     public static void main(String[] args) {
-        CommandLine.run(args, given -> SpringApplication.run(WeirApplication.class, given));
+        CommandLine.run(args, given -> {
+            StopSignal.exitWithZero();
+            SpringApplication.run(WeirApplication.class, given);
+        });
     }
 }

@@ -149,7 +149,9 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat(resideInAnyPackage("org.springframework..", "reactor..")
                         .and(not(resideInAnyPackage(
-                                "org.springframework.boot.context.properties..", "org.springframework.util.unit.."))))
+                                "org.springframework.boot.context.properties..",
+                                "org.springframework.boot.convert..",
+                                "org.springframework.util.unit.."))))
                 .check(all);
     }
 

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * {"timestamp":"2026-03-01T12:00:00.123Z","method":"GET","path":"/orders/7","host":"shop.example",
  *  "protocol":"HTTP/1.1","door":"compiled","route":"orders","backend":"orders","status":503,
  *  "outcome":"bulkhead-full","client":"192.0.2.7","user_agent":"curl/8","request_id":"...",
- *  "trace_id":"...","attempts":0,"queue_ms":0.000,"backend_ms":0.000,"total_ms":0.212,"bytes":0}
+ *  "trace_id":"...","attempts":0,"queue_ms":0.000,"backend_ms":0.000,"total_ms":0.212,"bytes":178}
  * }</pre>
  *
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
@@ -62,6 +62,9 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     private static final byte[] BACKEND_MS = JsonLine.key("backend_ms");
     private static final byte[] TOTAL_MS = JsonLine.key("total_ms");
     private static final byte[] BYTES = JsonLine.key("bytes");
+
+    /** The size of an answer that Spring Cloud Gateway has written. */
+    private static final int UNKNOWN = -1;
 
     private static final Logger log = LoggerFactory.getLogger(AccessLog.class);
 
@@ -127,7 +130,15 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
     public void failed(
             @Nullable String route, Refusal refusal, long totalNanos, RequestFacts facts, @Nullable String traceId) {
         Reason reason = refusal.reason();
-        logWithoutExchange(route, reason.status().code(), reason.word(), refusal.detail(), totalNanos, facts, traceId);
+        logWithoutExchange(
+                route,
+                reason.status().code(),
+                reason.word(),
+                refusal.detail(),
+                totalNanos,
+                facts,
+                traceId,
+                facts.refusalBytes(refusal));
     }
 
     /**
@@ -139,7 +150,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
      */
     public void answered(String route, int status, long totalNanos, RequestFacts facts, @Nullable String traceId) {
         String outcome = ExchangeOutcomes.words().get(ExchangeOutcomes.index(status));
-        logWithoutExchange(route, status, outcome, null, totalNanos, facts, traceId);
+        logWithoutExchange(route, status, outcome, null, totalNanos, facts, traceId, UNKNOWN);
     }
 
     private void logWithoutExchange(
@@ -149,7 +160,8 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
             @Nullable String detail,
             long totalNanos,
             RequestFacts facts,
-            @Nullable String traceId) {
+            @Nullable String traceId,
+            int answerBytes) {
         try {
             JsonLine line = begin(totalNanos);
             facts(line, facts);
@@ -158,6 +170,9 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
             identity(line, facts, traceId);
             if (route != null) {
                 line.millis(TOTAL_MS, totalNanos);
+            }
+            if (answerBytes != UNKNOWN) {
+                line.number(BYTES, answerBytes);
             }
             writer.accept(line.end());
         } catch (RuntimeException e) {

@@ -22,4 +22,14 @@ public record ReloadProperties(
         Duration pollInterval,
 
         @DefaultValue("100ms") @DurationMin @DurationMax(minutes = 1)
-        Duration quietPeriod) {}
+        Duration quietPeriod) {
+
+    /**
+     * Spring Boot's property for the time between two comparisons of the files of a bundle with {@code
+     * reload-on-update}; at least {@link #MIN_CERTIFICATE_PERIOD}; default: 10s.
+     */
+    public static final String CERTIFICATE_PERIOD = "spring.ssl.bundle.watch.file.quiet-period";
+
+    /** A shorter period would read a pair of files between the writes of the two. */
+    public static final Duration MIN_CERTIFICATE_PERIOD = Duration.ofMillis(100);
+}

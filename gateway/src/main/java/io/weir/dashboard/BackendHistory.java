@@ -7,14 +7,13 @@ import io.weir.limit.LogBuckets;
 import io.weir.management.BackendView;
 import io.weir.metrics.BackendMeters;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The recent figures of one backend: sliding windows of its counters, and two minutes for the sparkline.
+ * The recent figures of one backend: sliding windows of its counters, and two minutes for the sparklines.
  *
  * <p>Not thread-safe: for the feed's thread.
  */
@@ -42,8 +41,9 @@ final class BackendHistory {
     private final SlidingWindow dispatchesWindow;
     private final int[] ended = new int[HISTORY_SECONDS];
     private final int[] trouble = new int[HISTORY_SECONDS];
+    private final int[] limit = new int[HISTORY_SECONDS];
+    private final int[] active = new int[HISTORY_SECONDS];
     private int nextSecond;
-    private final int[] active = new int[SlidingWindow.SECONDS];
     private int maxActiveEver;
     private int probeIntervalMillis;
     private CircuitBreakerConfig breakerConfig = CircuitBreakerConfig.ofDefaults();
@@ -78,15 +78,16 @@ final class BackendHistory {
         long endedNow = outcomesWindow.lastSecond();
         long troubleNow = outcomesWindow.lastSecond(
                 outcome -> ExchangeOutcomes.kind(outcome).isTrouble());
+        BackendView now = BackendView.of(backend);
         ended[nextSecond] = (int) endedNow;
         trouble[nextSecond] = (int) troubleNow;
+        limit[nextSecond] = now.calls().limit();
+        active[nextSecond] = now.calls().active();
         nextSecond = (nextSecond + 1) % HISTORY_SECONDS;
 
-        BackendView now = BackendView.of(backend);
         breakerConfig = backend.health().resilience4j().getCircuitBreakerConfig();
         probeIntervalMillis =
                 (int) backend.health().settings().recovery().probeInterval().toMillis();
-        active[nextSecond % SlidingWindow.SECONDS] = now.calls().active();
         maxActiveEver = Math.max(maxActiveEver, now.calls().active());
         LiveView.Recent recent = recent(endedNow, troubleNow);
         return new LiveView.BackendSnapshot(backend.name(), Severity.of(now, recent.troubleShare()), recent, now);
@@ -148,9 +149,9 @@ final class BackendHistory {
         return calls <= 0 ? null : Math.max(0, dispatchesWindow.sum()[1] / MICROS_PER_MILLI / calls);
     }
 
-    /** The figures of the sparkline. */
+    /** The figures of the sparklines. */
     LiveView.History history() {
-        return new LiveView.History(oldestFirst(ended), oldestFirst(trouble));
+        return new LiveView.History(oldestFirst(ended), oldestFirst(trouble), oldestFirst(limit), oldestFirst(active));
     }
 
     private List<Integer> oldestFirst(int[] ring) {
@@ -188,7 +189,11 @@ final class BackendHistory {
 
     /** Largest number of concurrent calls at the end of a second within the window. */
     int maxActive() {
-        return Arrays.stream(active).max().orElse(0);
+        int most = 0;
+        for (int i = 1; i <= SlidingWindow.SECONDS; i++) {
+            most = Math.max(most, active[(nextSecond + HISTORY_SECONDS - i) % HISTORY_SECONDS]);
+        }
+        return most;
     }
 
     /** Largest number of concurrent calls at the end of any second. */

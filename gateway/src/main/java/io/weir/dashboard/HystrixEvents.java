@@ -72,6 +72,7 @@ final class HystrixEvents {
                             outcomes,
                             Reason.BULKHEAD_FULL.word(),
                             Reason.QUEUE_TIMEOUT.word(),
+                            Reason.QUEUE_EVICTED.word(),
                             Reason.GATEWAY_OVERLOADED.word(),
                             Reason.SHUTTING_DOWN.word()));
         }

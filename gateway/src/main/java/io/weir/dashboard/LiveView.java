@@ -76,8 +76,10 @@ record LiveView(
      *
      * @param ended exchanges that ended
      * @param trouble exchanges that were shed or failed
+     * @param limit the limit of concurrent calls in force; 0 before the first second
+     * @param active calls in the backend at the end of the second
      */
-    record History(List<Integer> ended, List<Integer> trouble) {}
+    record History(List<Integer> ended, List<Integer> trouble, List<Integer> limit, List<Integer> active) {}
 
     /** The snapshot as the first event of a connection. */
     LiveView withHistory(Map<String, ExchangeOutcomes.Kind> kinds, Map<String, History> histories) {

@@ -185,6 +185,11 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     }
 
     @Override
+    public int refusalBytes(Refusal refusal) {
+        return inbound.refusalBytes(refusal);
+    }
+
+    @Override
     public void refuse(Refusal refusal) {
         ByteBuf body = inbound.writeRefusal(refusal);
         inbound.response().sendObject(body).then().subscribe(new WriteSubscriber());

@@ -1,6 +1,7 @@
 package io.weir.door;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
 /** Request facts that come from the inbound request. */
@@ -32,6 +33,11 @@ interface DelegatingRequestFacts extends RequestFacts {
     @Override
     default String requestId() {
         return inbound().requestId();
+    }
+
+    @Override
+    default int refusalBytes(Refusal refusal) {
+        return inbound().refusalBytes(refusal);
     }
 
     @Override

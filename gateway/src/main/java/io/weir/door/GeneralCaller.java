@@ -238,6 +238,11 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     }
 
     @Override
+    public int refusalBytes(Refusal refusal) {
+        return inbound.refusalBytes(refusal);
+    }
+
+    @Override
     public void refuse(Refusal refusal) {
         headSink().error(new RefusalException(refusal));
     }

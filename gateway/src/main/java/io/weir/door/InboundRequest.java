@@ -29,6 +29,7 @@ import io.weir.edge.Via;
 import io.weir.engine.Backend;
 import io.weir.engine.Exchange;
 import io.weir.outcome.Problem;
+import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
@@ -220,7 +221,7 @@ final class InboundRequest implements RequestFacts {
         }
         response.status(refusal.reason().status());
         Problem.writeHead(refusal, head);
-        ByteBuf body = Problem.body(refusal, channel.alloc());
+        ByteBuf body = Problem.body(refusal, requestId(), channel.alloc());
         if (!HttpMethod.HEAD.equals(request.method())) {
             return body;
         }
@@ -379,6 +380,14 @@ final class InboundRequest implements RequestFacts {
     @Override
     public String protocol() {
         return request.protocol();
+    }
+
+    @Override
+    public int refusalBytes(Refusal refusal) {
+        boolean hasBody = refusal.reason() != Reason.CLIENT_CLOSED
+                && !HttpMethod.HEAD.equals(request.method())
+                && !Problem.isGrpc(request.requestHeaders());
+        return hasBody ? Problem.length(refusal, requestId()) : 0;
     }
 
     @Override

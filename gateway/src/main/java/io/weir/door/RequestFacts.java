@@ -1,6 +1,7 @@
 package io.weir.door;
 
 import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,9 @@ public interface RequestFacts {
 
     /** The request's id, received or created. */
     String requestId();
+
+    /** The size of the body in the answer of a refusal. */
+    int refusalBytes(Refusal refusal);
 
     /** The trace id of a valid {@code traceparent}; null if there is none. */
     @Nullable

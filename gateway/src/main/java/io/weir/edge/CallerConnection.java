@@ -127,8 +127,14 @@ final class CallerConnection implements Runnable {
     }
 
     /** Reports a refusal to the listener; see {@link EdgeListener#refused}. */
-    void reportRefusal(Reason reason, @Nullable String method, @Nullable String target, long waitedNanos) {
-        rules.listener().refused(reason, method, target, remote, waitedNanos);
+    void reportRefusal(
+            Reason reason,
+            String requestId,
+            @Nullable String method,
+            @Nullable String target,
+            long waitedNanos,
+            int answerBytes) {
+        rules.listener().refused(reason, requestId, method, target, remote, waitedNanos, answerBytes);
     }
 
     /** Reports a TLS handshake that has failed. */

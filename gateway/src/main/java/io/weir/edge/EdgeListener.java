@@ -30,10 +30,12 @@ public interface EdgeListener {
         @Override
         public void refused(
                 Reason reason,
+                String requestId,
                 @Nullable String method,
                 @Nullable String target,
                 @Nullable SocketAddress remote,
-                long waitedNanos) {}
+                long waitedNanos,
+                int answerBytes) {}
     };
 
     /** A connection was accepted. */
@@ -59,16 +61,20 @@ public interface EdgeListener {
      * violation of HTTP/2 is reported as {@link Reason#BAD_REQUEST}, without a method.
      *
      * @param reason why it was refused
+     * @param requestId the request's id, as in the answer; may be empty if there is no answer
      * @param method the method; null if it could not be decoded
      * @param target the request's target as received, of any length and content; null if it could not be
      *     decoded
      * @param remote the address of the peer
      * @param waitedNanos the time spent waiting for the request; 0 if the reason is not a time-out
+     * @param answerBytes the size of the answer's body; 0 if it has none, or if there is no answer
      */
     void refused(
             Reason reason,
+            String requestId,
             @Nullable String method,
             @Nullable String target,
             @Nullable SocketAddress remote,
-            long waitedNanos);
+            long waitedNanos,
+            int answerBytes);
 }

@@ -19,6 +19,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Frame;
 import io.netty.util.ReferenceCountUtil;
 import io.weir.edge.Http1ConnectionState.Phase;
+import io.weir.outcome.Problem;
 import io.weir.outcome.Reason;
 import io.weir.outcome.Refusal;
 import java.nio.channels.ClosedChannelException;
@@ -47,6 +48,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     private final LingeringClose lingeringClose;
     private final Http1ConnectionState state = new Http1ConnectionState();
     private @Nullable ChannelHandlerContext ctx;
+    /** The id of the request that the state's refusal answers. */
+    private String refusedRequestId = "";
 
     private Http1Guard(CallerConnection connection, boolean hasUpgradeHandler) {
         this.connection = connection;
@@ -245,7 +248,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         if (state.openRequests() == 0) {
             linger(context, false);
         } else if (state.isWritingResponse() && state.openRequests() == 1) {
-            report(bad, request, 0);
+            // Half an answer is out; no other one follows.
+            report(bad, RequestId.of(receivedId(request)), request, 0, 0);
             state.enter(Phase.LINGERING);
             LingeringClose.reset(context);
         } else {
@@ -260,14 +264,35 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
 
     /** Refuses a request; {@code turn} is the number of open requests at which the refusal is written. */
     private void refuse(Refusal bad, @Nullable HttpRequest request, int turn) {
-        report(bad, request, bad.reason() == Reason.CLIENT_TOO_SLOW ? waitedForHeadNanos() : 0);
+        refusedRequestId = RequestId.of(receivedId(request));
+        report(
+                bad,
+                refusedRequestId,
+                request,
+                bad.reason() == Reason.CLIENT_TOO_SLOW ? waitedForHeadNanos() : 0,
+                isAnswered(bad) ? Problem.length(bad, refusedRequestId) : 0);
         state.refuse(bad, turn);
         writeRefusalIfDue();
     }
 
-    private void report(Refusal bad, @Nullable HttpRequest request, long waitedNanos) {
+    private static @Nullable CharSequence receivedId(@Nullable HttpRequest request) {
+        return request == null ? null : request.headers().get(RequestId.X_REQUEST_ID);
+    }
+
+    /** Bytes of another protocol get no answer. */
+    private static boolean isAnswered(Refusal bad) {
+        return !bad.equals(Http1RequestChecks.NO_PROTOCOL);
+    }
+
+    private void report(
+            Refusal bad, String requestId, @Nullable HttpRequest request, long waitedNanos, int answerBytes) {
         connection.reportRefusal(
-                bad.reason(), Http1RequestChecks.methodOf(request), Http1RequestChecks.targetOf(request), waitedNanos);
+                bad.reason(),
+                requestId,
+                Http1RequestChecks.methodOf(request),
+                Http1RequestChecks.targetOf(request),
+                waitedNanos,
+                answerBytes);
     }
 
     private void writeRefusalIfDue() {
@@ -276,8 +301,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
             return;
         }
         ChannelHandlerContext context = context();
-        if (!due.equals(Http1RequestChecks.NO_PROTOCOL)) {
-            context.writeAndFlush(LastResponseHandler.refusal(due, context.alloc()));
+        if (isAnswered(due)) {
+            context.writeAndFlush(LastResponseHandler.refusal(due, refusedRequestId, context.alloc()));
         }
         linger(context, false);
     }

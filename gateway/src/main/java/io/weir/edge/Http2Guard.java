@@ -16,6 +16,8 @@ import io.netty.handler.codec.http2.DefaultHttp2GoAwayFrame;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.DefaultHttp2WindowUpdateFrame;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.netty.handler.codec.http2.Http2DataFrame;
 import io.netty.handler.codec.http2.Http2Error;
@@ -48,6 +50,13 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.
 final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
+
+    /**
+     * Widens the connection's window from 64 KiB to 1 MiB, as Envoy recommends for an edge. Each stream's is
+     * 64 KiB. With the same window for the connection, one upload that its backend does not read would hold
+     * up all other uploads of the connection.
+     */
+    private static final int MORE_WINDOW_BYTES = (1 << 20) - Http2CodecUtil.DEFAULT_WINDOW_SIZE;
 
     private final CallerConnection connection;
     private final EdgeRules rules;
@@ -120,6 +129,9 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void onRequest(ChannelHandlerContext context, Http2HeadersFrame head) {
+        if (!hasRequest) {
+            context.writeAndFlush(new DefaultHttp2WindowUpdateFrame(MORE_WINDOW_BYTES));
+        }
         hasRequest = true;
         if (!Http2RequestChecks.isWellFormed(head.headers())) {
             // The lifecycle manager reports it.
@@ -147,7 +159,8 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         if (bad == null) {
             return false;
         }
-        connection.reportRefusal(bad.reason(), null, null, 0);
+        connection.reportRefusal(
+                bad.reason(), RequestId.of(trailers.headers().get(RequestId.X_REQUEST_ID)), null, null, 0, 0);
         reset(context, trailers.stream(), Http2Error.ENHANCE_YOUR_CALM);
         return true;
     }
@@ -163,10 +176,16 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     private void refuse(ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad) {
         CharSequence method = head.headers().method();
         CharSequence path = head.headers().path();
+        String requestId = RequestId.of(head.headers().get(RequestId.X_REQUEST_ID));
         connection.reportRefusal(
-                bad.reason(), method == null ? null : method.toString(), path == null ? null : path.toString(), 0);
+                bad.reason(),
+                requestId,
+                method == null ? null : method.toString(),
+                path == null ? null : path.toString(),
+                0,
+                hasBody(head) ? Problem.length(bad, requestId) : 0);
         Http2FrameStream stream = head.stream();
-        ChannelFuture written = writeRefusal(context, head, bad);
+        ChannelFuture written = writeRefusal(context, head, bad, requestId);
         if (!head.isEndStream()) {
             // After the response: a reset overtakes frames that wait for the caller's flow-control window.
             written.addListener(answered -> {
@@ -182,17 +201,26 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
     }
 
-    /** Writes the response of a refusal; returns the future of its last frame. */
-    private static ChannelFuture writeRefusal(ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad) {
-        CharSequence method = head.headers().method();
+    private static boolean isGrpc(Http2HeadersFrame head) {
         CharSequence type = head.headers().get(HttpHeaderNames.CONTENT_TYPE);
-        boolean isGrpc = type != null && type.toString().startsWith("application/grpc");
-        boolean isHead = method != null && HttpMethod.HEAD.asciiName().contentEquals(method);
-        boolean hasBody = !isGrpc && !isHead;
-        ByteBuf body = Problem.body(bad, context.alloc());
+        return type != null && type.toString().startsWith("application/grpc");
+    }
+
+    /** Whether the response of a refusal has a body. */
+    private static boolean hasBody(Http2HeadersFrame head) {
+        CharSequence method = head.headers().method();
+        return !isGrpc(head) && (method == null || !HttpMethod.HEAD.asciiName().contentEquals(method));
+    }
+
+    /** Writes the response of a refusal; returns the future of its last frame. */
+    private static ChannelFuture writeRefusal(
+            ChannelHandlerContext context, Http2HeadersFrame head, Refusal bad, String requestId) {
+        boolean hasBody = hasBody(head);
+        ByteBuf body = Problem.body(bad, requestId, context.alloc());
         HttpHeaders fields = new DefaultHttpHeaders();
         HttpResponseStatus status;
-        if (isGrpc) {
+        fields.set(RequestId.X_REQUEST_ID, requestId);
+        if (isGrpc(head)) {
             status = HttpResponseStatus.OK;
             Problem.writeGrpc(bad, fields);
         } else {
@@ -313,7 +341,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         ChannelHandlerContext context = context();
         long now = connection.nowNanos();
         if (isInHead && now - headSinceNanos >= rules.headTimeoutNanos()) {
-            connection.reportRefusal(Reason.CLIENT_TOO_SLOW, null, null, now - headSinceNanos);
+            connection.reportRefusal(Reason.CLIENT_TOO_SLOW, "", null, null, now - headSinceNanos, 0);
             // The codec closes the connection after this frame.
             context.writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.ENHANCE_YOUR_CALM));
             return;
@@ -397,7 +425,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private void reportViolation() {
-        connection.reportRefusal(Reason.BAD_REQUEST, null, null, 0);
+        connection.reportRefusal(Reason.BAD_REQUEST, "", null, null, 0, 0);
     }
 
     private ChannelHandlerContext context() {

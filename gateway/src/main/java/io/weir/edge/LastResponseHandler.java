@@ -77,12 +77,13 @@ public final class LastResponseHandler extends ChannelOutboundHandlerAdapter {
     }
 
     /** The response of a refusal, which is always a connection's last one. */
-    static FullHttpResponse refusal(Refusal refusal, ByteBufAllocator allocator) {
-        ByteBuf body = Problem.body(refusal, allocator);
+    static FullHttpResponse refusal(Refusal refusal, String requestId, ByteBufAllocator allocator) {
+        ByteBuf body = Problem.body(refusal, requestId, allocator);
         FullHttpResponse response = new DefaultFullHttpResponse(
                 HttpVersion.HTTP_1_1, refusal.reason().status(), body);
         Problem.writeHead(refusal, response.headers());
         response.headers()
+                .set(RequestId.X_REQUEST_ID, requestId)
                 .setInt(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())
                 .set(HttpHeaderNames.CONNECTION, HttpHeaderValues.CLOSE);
         return response;

@@ -4,6 +4,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 
 /** {@code X-Request-Id}, which identifies a request in all logs. */
 public final class RequestId {
@@ -18,8 +19,18 @@ public final class RequestId {
 
     /** The caller's id if it has 1 to 128 visible ASCII characters; a new one otherwise. */
     public static String of(HttpHeaders headers) {
-        String received = headers.get(X_REQUEST_ID);
-        return received != null && isUsable(received) ? received : create();
+        return of(headers.get(X_REQUEST_ID));
+    }
+
+    /** The same for a value of the field; null: none. */
+    static String of(@Nullable CharSequence received) {
+        if (received != null) {
+            String id = received.toString();
+            if (isUsable(id)) {
+                return id;
+            }
+        }
+        return create();
     }
 
     private static boolean isUsable(String id) {

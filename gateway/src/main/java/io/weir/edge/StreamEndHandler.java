@@ -1,15 +1,17 @@
 package io.weir.edge;
 
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandler.Sharable;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http2.Http2ResetFrame;
 import reactor.netty.NettyPipeline;
 
 /**
@@ -18,11 +20,14 @@ import reactor.netty.NettyPipeline;
  * <p>A stream is closed by its last frame, and so before Reactor Netty reports the flush of that frame. A
  * closed stream alone does not tell whether the response is complete, or the caller has cancelled it.
  *
+ * <p>It also closes a stream whose caller has left. Netty's stream does not notice that while a part of the
+ * request's body is unread: its exchange would hold its permit until the deadline.
+ *
  * <p>Without state, so one instance serves all streams.
  */
 @Sharable
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write shows as the stream's close.
-public final class StreamEndHandler extends ChannelOutboundHandlerAdapter {
+public final class StreamEndHandler extends ChannelDuplexHandler {
 
     private static final StreamEndHandler INSTANCE = new StreamEndHandler();
 
@@ -36,6 +41,26 @@ public final class StreamEndHandler extends ChannelOutboundHandlerAdapter {
         stream.pipeline().addBefore(NettyPipeline.ReactiveBridge, null, INSTANCE);
         if (request.contains(HttpHeaderNames.TRANSFER_ENCODING)) {
             RequestTrailers.keep(stream);
+            closeWithConnection(stream);
+        } else if (request.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            closeWithConnection(stream);
+        }
+    }
+
+    /** Closes a stream whose body may be unread when its connection closes. */
+    private static void closeWithConnection(Channel stream) {
+        ChannelFutureListener close = closed -> stream.close();
+        stream.parent().closeFuture().addListener(close);
+        stream.closeFuture().addListener(closed -> stream.parent().closeFuture().removeListener(close));
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext context, Object event) {
+        boolean isReset = event instanceof Http2ResetFrame;
+        context.fireUserEventTriggered(event);
+        if (isReset) {
+            // Later: the codec closes the stream after this event, and then sends no reset in return.
+            context.channel().eventLoop().execute(context.channel()::close);
         }
     }
 

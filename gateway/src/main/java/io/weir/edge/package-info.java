@@ -111,6 +111,10 @@
  *   <li>An unread HTTP/2 body is counted from the flush of its response.
  *   <li>HTTP/3 and the PROXY protocol are not guarded.
  * </ul>
+ *
+ * <p>The window of a caller's HTTP/2 connection is 1 MiB, 16 times that of a stream: uploads that a backend
+ * does not read must not hold up the other uploads of the connection. A stream whose caller leaves is closed
+ * even if a part of its body is unread ({@link io.weir.edge.StreamEndHandler}).
  */
 @NullMarked
 package io.weir.edge;

@@ -5,6 +5,7 @@ import io.weir.engine.Decision.Step;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.limit.Limit.Evidence;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.util.concurrent.RejectedExecutionException;
@@ -50,6 +51,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private boolean isPermitUsed;
     private boolean isSample;
+    /** Of the permit; without a meaning while none is held. */
+    private int limitMark;
+    /** What the end of the call says about the backend, so far. */
+    private Evidence evidence = Evidence.NONE;
     private @Nullable BulkheadDryRun dryRun;
     /** The request itself is a probe, outside the limit; null: it is an ordinary call. */
     private @Nullable Probe probe;
@@ -74,7 +79,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /** Requests the permits. Called once. */
     Decision request(long now) {
         if (!backend.health().permits(now) && isRefusedByBreaker()) {
-            return startProbe(now) ? admit(now) : Refuse.CIRCUIT_OPEN;
+            return startProbe(now) ? admit(now) : refusedByBreaker();
         }
         Refuse full = acquireCaps();
         if (full != null) {
@@ -84,7 +89,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             return admit(now);
         }
         if (acquireDryRun() || bulkhead.tryAcquire()) {
-            holdsPermit = true;
+            holdPermit(now);
             return admit(now);
         }
         releaseCaps();
@@ -117,12 +122,18 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     /**
      * Whether the breaker refuses the request, so that the caller need not send the body first. The only side
-     * effect is that refusals are counted.
+     * effect is that refusals which are not enforced are counted.
      */
     boolean isRefusedBeforeReading(long now) {
         return !backend.health().permits(now)
                 && isRefusedByBreaker()
                 && !ProbeChoice.isDue(exchange, backend.health(), usualNanos(now), now);
+    }
+
+    /** The breaker's refusal, which counts in its metrics. */
+    Refuse refusedByBreaker() {
+        backend.health().refused();
+        return Refuse.CIRCUIT_OPEN;
     }
 
     private long usualNanos(long now) {
@@ -182,10 +193,23 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
     }
 
-    /** The granted permit has reached the exchange's event loop. */
+    @Override
+    protected void evicted() {
+        try {
+            exchange.loop().execute(this);
+        } catch (RejectedExecutionException e) {
+            // The gateway and its event loops have stopped, and the exchange with them.
+        }
+    }
+
+    /** The granted permit, or the loss of the place in the queue, has reached the exchange's event loop. */
     @Override
     public void run() {
-        if (isQueued) {
+        if (isEvicted()) {
+            if (isQueued) {
+                exchange.apply(Refuse.QUEUE_EVICTED);
+            }
+        } else if (isQueued) {
             exchange.apply(permitGranted());
         } else {
             // The admission ended while the permit was on its way.
@@ -195,10 +219,15 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private Decision permitGranted() {
         long now = exchange.now();
-        holdsPermit = true;
+        holdPermit(now);
         endWait(now, true);
         Refuse full = acquireCaps();
         return full == null ? admit(now) : full;
+    }
+
+    private void holdPermit(long now) {
+        holdsPermit = true;
+        limitMark = backend.limit().started(now);
     }
 
     private Decision admit(long now) {
@@ -276,7 +305,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             isMoved = true;
             endDryRun();
             releaseRoutePermit();
-            releasePermit();
+            // The caller's slowness is no sample.
+            evidence = Evidence.NONE;
+            releasePermit(exchange.now(), 0);
             backend.observer().movedToStreams();
         }
     }
@@ -284,9 +315,17 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     /**
      * Makes the time of the call a sample of the backend's service time: the backend has answered, or has let
      * the deadline pass. Other ends, such as a caller that leaves or a refused connection, give no sample.
+     *
+     * @param end the evidence of this end about the backend's limit
      */
-    void markSample() {
+    void markSample(Evidence end) {
         isSample = true;
+        evidence = end;
+    }
+
+    /** The call has no answer; its end may say something about the backend's limit. */
+    void markUnanswered(Evidence end) {
+        evidence = end;
     }
 
     /**
@@ -295,10 +334,11 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
      */
     void upgraded(long now) {
         if (holdsPermit) {
-            markSample();
-            recordCall(Math.max(0, backendNanos(now)));
+            markSample(Evidence.ANSWERED);
+            long nanos = Math.max(0, backendNanos(now));
+            recordCall(nanos);
             endDryRun();
-            releasePermit();
+            releasePermit(now, nanos);
         }
     }
 
@@ -324,8 +364,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     private Decision leaveQueue(Refuse refuse) {
-        if (leave()) {
-            return refuse;
+        if (refuse == Refuse.QUEUE_TIMEOUT ? expire() : leave()) {
+            return isEvicted() ? Refuse.QUEUE_EVICTED : refuse;
         }
         // The permit is already on its way and will be used.
         isPermitComing = true;
@@ -364,8 +404,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
         releaseCaps();
         endDryRun();
+        long nanos = Math.max(0, backendNanos(now));
         if (isPermitUsed) {
-            long nanos = Math.max(0, backendNanos(now));
             isPermitUsed = false;
             exchange.record().backendNanos += nanos;
             if (holdsPermit || isMoved) {
@@ -373,7 +413,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             }
         }
         if (holdsPermit) {
-            releasePermit();
+            releasePermit(now, nanos);
         }
     }
 
@@ -393,10 +433,13 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
     }
 
-    private void releasePermit() {
+    private void releasePermit(long now, long nanos) {
         holdsPermit = false;
         Generation generation = permitGeneration;
-        if (generation == null || generation.leave()) {
+        boolean ownsPermit = generation == null || generation.leave();
+        // A call whose permit the breaker has given back hung: the breaker's evidence, not the limit's.
+        backend.limit().ended(now, limitMark, nanos, ownsPermit ? evidence : Evidence.NONE);
+        if (ownsPermit) {
             bulkhead.release();
         }
     }

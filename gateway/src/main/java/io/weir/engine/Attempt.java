@@ -11,6 +11,7 @@ import io.weir.engine.Decision.Retry;
 import io.weir.engine.Decision.Step;
 import io.weir.health.BackendFailure;
 import io.weir.instance.Failures;
+import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import io.weir.outcome.ThrottledLog;
 import java.net.ProtocolException;
@@ -57,11 +58,18 @@ abstract non-sealed class Attempt implements ExchangePhase {
     private final HealthEvidence evidence;
     private final long startedAt;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
+    /** What the answer says about the backend's limit. */
+    private Evidence answer = Evidence.ANSWERED;
     /** Written before the request is sent, and so before a connection's event loop reads it. */
     private @Nullable Consumer<HttpHeaders> traceContext;
 
     /** Drains the answer of an attempt that is retried; null: the answer is for the caller. */
     private @Nullable Backoff drainedBy;
+
+    private @Nullable String target;
+    private boolean isConnectGrantedAgain;
+    /** The end of the second connect time-out, after a pause; without one: 0. */
+    private long connectEndsAt;
 
     /** The gateway could not build the request's head. The backend is not at fault. */
     private volatile boolean isOwnFailure;
@@ -143,15 +151,24 @@ abstract non-sealed class Attempt implements ExchangePhase {
         }
     }
 
-    /** The path and query of the request. Reports the attempt to the trace. */
+    /** The path and query of the request. Reports the attempt to the trace, once. */
     final String target() {
+        String known = target;
+        if (known == null) {
+            known = readTarget();
+            target = known;
+        }
+        return known;
+    }
+
+    private String readTarget() {
         Caller caller = exchange.record().caller();
-        String target = caller.target();
+        String read = caller.target();
         ExchangeTrace trace = exchange.record().trace();
         if (trace != null) {
-            traceContext = trace.attempted(backend, caller.method().name(), target, startedAt);
+            traceContext = trace.attempted(backend, caller.method().name(), read, startedAt);
         }
-        return target;
+        return read;
     }
 
     /** Writes the request's head. On the connection's event loop. */
@@ -181,6 +198,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
         long now = exchange.now();
         traceAnswered(status);
         evidence.answered(now);
+        answer = BackendFailures.signOfLoad(status, headers);
         BackendFailure failure = BackendFailures.ofHead(backend, status, headers);
         Retry retry = RetryDecider.afterStatus(this, status, headers, now);
         head = headers;
@@ -245,6 +263,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The connection failed after a part of the answer went to the caller. */
     final void answerBroken(Throwable failure) {
         long now = exchange.now();
+        admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
         evidence.failed(backendOnlyNanos(now), BackendFailures.of(Reason.CONNECTION_LOST), now);
         exchange.apply(new BreakOff(Reason.CONNECTION_LOST, Failures.describe(failure)));
     }
@@ -260,6 +279,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
 
     private Decision fail(Throwable failure) {
         Reason reason = Failures.reason(failure, isConnected());
+        if (reason == Reason.CONNECT_TIMEOUT && grantsConnectAgain(exchange.now())) {
+            return begin();
+        }
         Refuse refuse = new Refuse(isOwnFailure ? Reason.INTERNAL_ERROR : reason, Failures.describe(failure));
         if (refuse.reason() == Reason.INTERNAL_ERROR) {
             log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
@@ -273,8 +295,15 @@ abstract non-sealed class Attempt implements ExchangePhase {
         long now = exchange.now();
         BackendFailure failure = BackendFailures.of(refuse.reason());
         switch (refuse.reason()) {
-            case CONNECT_TIMEOUT, DEADLINE_EXCEEDED -> evidence.timedOut(backendOnlyNanos(now), failure, now);
-            default -> evidence.failed(backendOnlyNanos(now), failure, now);
+            case DEADLINE_EXCEEDED -> evidence.timedOut(backendOnlyNanos(now), failure, now);
+            case CONNECT_TIMEOUT -> {
+                admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
+                evidence.timedOut(backendOnlyNanos(now), failure, now);
+            }
+            default -> {
+                admission.markUnanswered(undisturbed(Evidence.UNAVAILABLE, now));
+                evidence.failed(backendOnlyNanos(now), failure, now);
+            }
         }
         Retry retry = RetryDecider.afterFailure(this, refuse, isUnsent, now);
         return retry != null ? retry : refuse;
@@ -329,6 +358,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
             endedByCaller(now);
             return Refuse.BELOW_MINIMUM_RATE;
         }
+        if (timeout == AttemptTimeout.CONNECT && grantsConnectAgain(now)) {
+            return Step.WAIT;
+        }
         if (timeout == null) {
             HeldUpCall.moveIfHeldUp(this, now);
             long backendNanos = backendOnlyNanos(now);
@@ -341,7 +373,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             return refuse;
         }
         if (timeout == AttemptTimeout.ANSWER) {
-            admission.markSample();
+            admission.markSample(undisturbed(Evidence.TIMED_OUT, now));
         }
         return fail(refuse, false);
     }
@@ -384,6 +416,24 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     /**
+     * Grants the connect time-out again, once, if the gateway itself has paused meanwhile: after a pause,
+     * a timer may fire before the event loop reads that the connection is established.
+     */
+    private boolean grantsConnectAgain(long now) {
+        if (isConnectGrantedAgain || !evidence.sawPause(now)) {
+            return false;
+        }
+        isConnectGrantedAgain = true;
+        connectEndsAt = now + backend.settings().connectTimeoutNanos();
+        return true;
+    }
+
+    /** The moment at which DNS, every address of the name, and TLS together have taken too long. */
+    final long connectEndsAt() {
+        return isConnectGrantedAgain ? connectEndsAt : startedAt + AttemptTimeout.connectNanos(this);
+    }
+
+    /**
      * The time for which the gateway waited only for the backend; it stands still while the caller holds up
      * the call.
      */
@@ -405,7 +455,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The deadline has passed while the gateway waited for the backend. */
     final void deadlinePassed(long now) {
         if (isBackendAtFault(now)) {
-            admission.markSample();
+            admission.markSample(undisturbed(Evidence.TIMED_OUT, now));
         }
         evidence.missedDeadline(
                 backendOnlyNanos(now),
@@ -427,11 +477,23 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     final void report(@Nullable BackendFailure failure, long now) {
-        if (failure != null) {
+        if (failure != null && answer != Evidence.ANSWERED) {
+            evidence.refused(backendOnlyNanos(now), failure, answer, now);
+        } else if (failure != null) {
             evidence.failed(backendOnlyNanos(now), failure, now);
         } else {
             evidence.succeeded(backendOnlyNanos(now), now);
         }
+    }
+
+    /** The backend has answered; what it answered is a sample for its limit. */
+    final void markAnswered(long now) {
+        admission.markSample(undisturbed(answer, now));
+    }
+
+    /** The evidence for the limit; none if the gateway itself stood still during the attempt. */
+    private Evidence undisturbed(Evidence end, long now) {
+        return evidence.sawPause(now) ? Evidence.NONE : end;
     }
 
     final Admission admission() {

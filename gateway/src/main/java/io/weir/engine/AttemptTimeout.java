@@ -85,10 +85,13 @@ enum AttemptTimeout {
      * enforces it. Together with DNS and TLS, all addresses get half of the time that is left to the attempt,
      * but at least the connect time-out. So an address that never answers leaves time for the next one.
      */
-    private static long connectLeftNanos(Attempt attempt, long now) {
+    static long connectNanos(Attempt attempt) {
         long left = attempt.exchange.timer().leftNanos(attempt.startedAt());
-        long share = Math.max(attempt.backend.settings().connectTimeoutNanos(), left / 2);
-        return attempt.startedAt() + share - now;
+        return Math.max(attempt.backend.settings().connectTimeoutNanos(), left / 2);
+    }
+
+    private static long connectLeftNanos(Attempt attempt, long now) {
+        return attempt.connectEndsAt() - now;
     }
 
     private static long answerLeftNanos(Attempt attempt, long backendNanos) {

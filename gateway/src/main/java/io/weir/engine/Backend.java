@@ -2,6 +2,7 @@ package io.weir.engine;
 
 import io.weir.health.Health;
 import io.weir.instance.Pool;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param settings the configured part
  * @param bulkhead the limit on concurrent calls, with its queue
+ * @param limit the source of the bulkhead's numbers, fed with samples of its calls
  * @param streams the limit on concurrent streams, without a queue
  * @param dryRunBulkhead the bulkhead of the dry run, which counts refusals while {@code bulkhead} is not
  *     enforced; null: the bulkhead is enforced
@@ -25,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 public record Backend(
         BackendSettings settings,
         QueueingBulkhead bulkhead,
+        LimitInForce limit,
         QueueingBulkhead streams,
         @Nullable QueueingBulkhead dryRunBulkhead,
         Health health,

@@ -1,7 +1,9 @@
 package io.weir.engine;
 
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.health.BackendFailure;
+import io.weir.limit.Limit.Evidence;
 import io.weir.outcome.Reason;
 import java.util.EnumMap;
 import java.util.Map;
@@ -13,6 +15,8 @@ import org.jspecify.annotations.Nullable;
 final class BackendFailures {
 
     private static final int FIRST_STATUS = 400;
+    private static final int TOO_MANY_REQUESTS = 429;
+    private static final int UNAVAILABLE = 503;
     private static final int STATUSES = 200;
     private static final int GRPC_STATUSES = 17;
 
@@ -50,6 +54,17 @@ final class BackendFailures {
     /** The failure that an answer's head reports, by its status or its gRPC status; null: none. */
     static @Nullable BackendFailure ofHead(Backend backend, int status, HttpHeaders head) {
         return backend.settings().failureStatuses().get(status) ? ofStatus(status) : ofGrpcStatus(backend, head);
+    }
+
+    /** What an answer's head says about the backend's limit. */
+    static Evidence signOfLoad(int status, HttpHeaders head) {
+        if (status != UNAVAILABLE && status != TOO_MANY_REQUESTS) {
+            return Evidence.ANSWERED;
+        }
+        if (head.contains(HttpHeaderNames.RETRY_AFTER)) {
+            return Evidence.SHED;
+        }
+        return status == UNAVAILABLE ? Evidence.UNAVAILABLE : Evidence.ANSWERED;
     }
 
     /** The failure that the gRPC status in a head or in trailers reports; null: none. */

@@ -62,7 +62,7 @@ final class Backoff implements ExchangePhase {
         if (attempt == null) {
             return;
         }
-        attempt.admission().markSample();
+        attempt.markAnswered(now);
         if (isHead() || ContentLength.of(attempt.head()) <= MAX_DRAINED_BYTES) {
             attempt.drain(this, isHead() ? 0 : MAX_DRAINED_BYTES);
         } else {

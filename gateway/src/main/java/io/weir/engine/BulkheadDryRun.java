@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * Counts whether a bulkhead that is not enforced would refuse a call. The call proceeds at once; its dry run
  * requests a permit of a second bulkhead, where it waits and is refused like a real call.
  *
- * <p>Confined to the exchange's event loop, except {@link #granted()}, which does nothing: {@link #leave()}
- * later tells whether a permit was granted.
+ * <p>Confined to the exchange's event loop, except {@link #evicted()} and {@link #granted()}. The latter
+ * does nothing: {@link #leave()} later tells whether a permit was granted.
  */
 final class BulkheadDryRun extends QueueingBulkhead.Waiter {
 
@@ -51,14 +51,21 @@ final class BulkheadDryRun extends QueueingBulkhead.Waiter {
 
     private void timeOut() {
         queueTimeout = null;
-        if (isQueued && leave()) {
+        if (isQueued && expire()) {
             isQueued = false;
-            observer.wouldRefuse(Reason.QUEUE_TIMEOUT);
+            if (!isEvicted()) {
+                observer.wouldRefuse(Reason.QUEUE_TIMEOUT);
+            }
         }
     }
 
     @Override
     protected void granted() {}
+
+    @Override
+    protected void evicted() {
+        observer.wouldRefuse(Reason.QUEUE_EVICTED);
+    }
 
     /** The call has ended. */
     void end() {

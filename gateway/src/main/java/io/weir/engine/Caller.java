@@ -67,6 +67,9 @@ public interface Caller {
     /** Sends a complete answer. The callee owns the body. The same events follow as for {@link #begin}. */
     void answer(int status, HttpHeaders headers, ByteBuf body);
 
+    /** The size of the body that {@link #refuse} sends, in bytes. */
+    int refusalBytes(Refusal refusal);
+
     /** Sends the gateway's own answer. */
     void refuse(Refusal refusal);
 

@@ -40,6 +40,7 @@ sealed interface Decision {
         static final Refuse STREAMS_FULL = new Refuse(Reason.BULKHEAD_FULL, "the streams are at their limit");
         static final Refuse BULKHEAD_FULL = new Refuse(Reason.BULKHEAD_FULL, null);
         static final Refuse QUEUE_TIMEOUT = new Refuse(Reason.QUEUE_TIMEOUT, null);
+        static final Refuse QUEUE_EVICTED = new Refuse(Reason.QUEUE_EVICTED, null);
         static final Refuse DEADLINE_EXCEEDED = new Refuse(Reason.DEADLINE_EXCEEDED, null);
         static final Refuse TOO_LITTLE_TIME =
                 new Refuse(Reason.DEADLINE_EXCEEDED, "too little time is left to wait for a permit");

@@ -125,9 +125,13 @@ public final class Engine {
         return probes;
     }
 
-    /** The pauses of the exchange's event loop. On this event loop. */
-    LoopPauses pausesOfLoopOf(Exchange exchange) {
-        return inFlightOnLoopOf(exchange).pauses();
+    /** The exchanges in flight on an event loop, and the loop's pauses. */
+    InFlightExchanges inFlightOn(EventLoop loop) {
+        InFlightExchanges known = inFlightByLoop.get(loop);
+        return known != null
+                ? known
+                : inFlightByLoop.computeIfAbsent(
+                        loop, absent -> new InFlightExchanges(absent, overload.pausesOf(absent)));
     }
 
     /**
@@ -143,7 +147,7 @@ public final class Engine {
             streams.incrementAndGet();
         }
         // Added before the drain is checked: an exchange that {@link #endAll} misses is refused here.
-        inFlightOnLoopOf(exchange).add(exchange);
+        exchange.inFlightOnLoop().add(exchange);
         if (drain.isRefusing()) {
             return Refuse.SHUTTING_DOWN;
         }
@@ -152,18 +156,10 @@ public final class Engine {
 
     /** Deregisters an exchange that has ended. On the exchange's event loop. */
     void deregister(Exchange exchange) {
-        inFlightOnLoopOf(exchange).remove(exchange);
+        exchange.inFlightOnLoop().remove(exchange);
         inFlight.decrementAndGet();
         if (exchange.isStream()) {
             streams.decrementAndGet();
         }
-    }
-
-    private InFlightExchanges inFlightOnLoopOf(Exchange exchange) {
-        EventLoop loop = exchange.loop();
-        InFlightExchanges known = inFlightByLoop.get(loop);
-        return known != null
-                ? known
-                : inFlightByLoop.computeIfAbsent(loop, absent -> new InFlightExchanges(absent, nanoClock));
     }
 }

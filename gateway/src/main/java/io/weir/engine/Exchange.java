@@ -44,6 +44,7 @@ public final class Exchange {
     private final ExchangeRecord record;
     private final Engine engine;
     private final EventLoop loop;
+    private final InFlightExchanges inFlightOnLoop;
     private final ExchangeTimer timer;
     private final boolean webSocket;
     private boolean tunnel;
@@ -71,6 +72,7 @@ public final class Exchange {
         this.engine = engine;
         this.record = new ExchangeRecord(route, caller, arrivedAt);
         this.loop = caller.channel().eventLoop();
+        this.inFlightOnLoop = engine.inFlightOn(loop);
         this.webSocket = caller.asksForWebSocket();
         this.timer = new ExchangeTimer(this);
     }
@@ -144,7 +146,7 @@ public final class Exchange {
             return admission.request(now);
         }
         if (admission.isRefusedBeforeReading(now)) {
-            return Refuse.CIRCUIT_OPEN;
+            return admission.refusedByBreaker();
         }
         ReadingAhead reading = new ReadingAhead(this, admission, incoming, now);
         phase = reading;
@@ -186,7 +188,7 @@ public final class Exchange {
         }
         HealthEvidence evidence = admission.enterBackend(now);
         if (evidence == null) {
-            return Refuse.CIRCUIT_OPEN;
+            return admission.refusedByBreaker();
         }
         admission.attemptStarts(now);
         record.attempts++;
@@ -238,7 +240,7 @@ public final class Exchange {
                 phase instanceof Answering answering ? answering.reader() : new SlowReaderDetector(this, now);
         record.answerBytes = bytes;
         record.traceAttemptEnded(null, now);
-        attempt.admission().markSample();
+        attempt.markAnswered(now);
         attempt.releaseAdmission(now);
         flush(reader, now);
     }
@@ -420,6 +422,7 @@ public final class Exchange {
     }
 
     private void answerRefusal(Refusal refusal, @Nullable String detail) {
+        record.answerBytes = record.caller().refusalBytes(refusal);
         end(refusal.reason(), detail, refusal.reason().status().code());
         record.caller().refuse(refusal);
     }
@@ -506,6 +509,11 @@ public final class Exchange {
 
     EventLoop loop() {
         return loop;
+    }
+
+    /** The exchanges in flight on the same event loop, and the loop's pauses. */
+    InFlightExchanges inFlightOnLoop() {
+        return inFlightOnLoop;
     }
 
     ExchangeTimer timer() {

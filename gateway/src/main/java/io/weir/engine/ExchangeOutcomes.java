@@ -113,7 +113,8 @@ public final class ExchangeOutcomes {
 
     private static Kind kind(Reason reason) {
         return switch (reason) {
-            case CIRCUIT_OPEN, BULKHEAD_FULL, QUEUE_TIMEOUT, GATEWAY_OVERLOADED, SHUTTING_DOWN -> Kind.SHED;
+            case CIRCUIT_OPEN, BULKHEAD_FULL, QUEUE_TIMEOUT, QUEUE_EVICTED, GATEWAY_OVERLOADED, SHUTTING_DOWN ->
+                Kind.SHED;
             case DEADLINE_EXCEEDED, CONNECT_TIMEOUT, CONNECT_FAILED, CONNECTION_LOST, INTERNAL_ERROR -> Kind.FAILED;
             case BAD_REQUEST,
                     PAYLOAD_TOO_LARGE,

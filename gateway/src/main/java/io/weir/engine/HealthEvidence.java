@@ -5,7 +5,10 @@ import io.weir.health.BackendFailure;
 import io.weir.health.Generation;
 import io.weir.health.Health;
 import io.weir.health.Probe;
+import io.weir.limit.Limit.Evidence;
+import io.weir.limit.LimitInForce;
 import io.weir.outcome.Reason;
+import io.weir.overload.LoopPauses;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +34,7 @@ final class HealthEvidence {
     private final long sentAt;
     private final long stallNanos;
     private final long abandonedNanos;
+    private final LimitInForce limit;
     private boolean isReported;
     private boolean isAnswered;
     private boolean isOverdue;
@@ -47,8 +51,9 @@ final class HealthEvidence {
         this.probe = probe;
         this.isProbeRefusable = isProbeRefusable;
         this.sentAt = now;
-        this.pauses = exchange.engine().pausesOfLoopOf(exchange);
+        this.pauses = exchange.inFlightOnLoop().pauses();
         this.pausedBeforeNanos = pauses.nanos(now);
+        this.limit = exchange.record().backend().limit();
         Route route = exchange.record().route();
         long usualNanos = route.usualTime().nanos(now);
         this.stallNanos = health.settings().stallNanos(route.deadlineNanos(), usualNanos);
@@ -107,9 +112,31 @@ final class HealthEvidence {
         }
     }
 
-    /** A time-out has expired: a failure, unless the gateway itself has paused meanwhile. */
+    /**
+     * The backend answered that it is overloaded: a failure, unless a lower limit still relieves it.
+     *
+     * @param sign {@link Evidence#SHED} or {@link Evidence#UNAVAILABLE}
+     */
+    void refused(long backendNanos, BackendFailure failure, Evidence sign, long now) {
+        if (limit.absorbs(sign, backendNanos)) {
+            ignored();
+        } else {
+            failed(backendNanos, failure, now);
+        }
+    }
+
+    /** Whether the gateway itself has paused since the attempt started. */
+    boolean sawPause(long now) {
+        return pausedNanos(now) >= LONGEST_PAUSE_NANOS;
+    }
+
+    /**
+     * A time-out has expired: a failure, unless the gateway itself has paused meanwhile, or the backend is
+     * overloaded and a lower limit still relieves it.
+     */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
-        if (pausedNanos(now) >= LONGEST_PAUSE_NANOS) {
+        boolean isLate = failure == BackendFailures.of(Reason.DEADLINE_EXCEEDED);
+        if (sawPause(now) || (isLate && limit.absorbs(Evidence.TIMED_OUT, backendNanos))) {
             ignored();
         } else {
             failed(backendNanos, failure, now);
@@ -144,7 +171,7 @@ final class HealthEvidence {
         if (missed.shortenedByCaller()) {
             endedByCaller(backendNanos, now);
         } else if (isBackendAtFault(backendNanos, missed, routeDeadlineNanos)) {
-            if (pausedNanos(now) < LONGEST_PAUSE_NANOS) {
+            if (!sawPause(now)) {
                 stall(now);
             }
             timedOut(backendNanos, BackendFailures.of(Reason.DEADLINE_EXCEEDED), now);

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import io.weir.health.Health;
@@ -15,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
+import reactor.netty.http.client.HttpClientResponse;
 
 /**
  * Probes a backend's health path, or its gRPC health service, while its breaker is open, so that no caller's
@@ -30,6 +32,9 @@ public final class HealthProber {
     private static final ByteBuf GRPC_REQUEST = Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[5]));
     /** The field {@code status} with the value {@code SERVING}. */
     private static final byte[] GRPC_SERVING = {0, 0, 0, 0, 2, 8, 1};
+
+    private static final String GRPC_STATUS = "grpc-status";
+    private static final String GRPC_OK = "0";
 
     private final Backend backend;
     private final ProbeRequest request;
@@ -51,21 +56,21 @@ public final class HealthProber {
     public static HealthProber ofPath(Backend backend, String path, EventLoop loop, LongSupplier nanoClock) {
         DefaultHttpHeaders head = new DefaultHttpHeaders();
         head.set(HttpHeaderNames.HOST, backend.settings().authority());
-        ProbeRequest.Rule rule = (status, from) -> Mono.just(status < FIRST_UNHEALTHY_STATUS);
+        ProbeRequest.Rule rule = (answer, from) -> Mono.just(answer.status().code() < FIRST_UNHEALTHY_STATUS);
         return new HealthProber(
                 backend, new ProbeRequest(HttpMethod.GET, path, head, Unpooled.EMPTY_BUFFER, rule), loop, nanoClock);
     }
 
     /**
      * A prober of gRPC's health service that has not {@linkplain #start started}. The status {@code SERVING}
-     * of the whole server means healthy.
+     * of the whole server means healthy, if the call itself succeeds.
      */
     public static HealthProber ofGrpcHealth(Backend backend, EventLoop loop, LongSupplier nanoClock) {
         DefaultHttpHeaders head = new DefaultHttpHeaders();
         head.set(HttpHeaderNames.HOST, backend.settings().authority());
         head.set(HttpHeaderNames.CONTENT_TYPE, "application/grpc");
         head.set(HttpHeaderNames.TE, "trailers");
-        ProbeRequest.Rule rule = (status, from) -> from.inbound()
+        ProbeRequest.Rule rule = (answer, from) -> from.inbound()
                 .receive()
                 .asByteArray()
                 // A longer answer is not good: it is collected up to one part more than expected.
@@ -73,9 +78,17 @@ public final class HealthProber {
                 .takeUntil(message -> message.length > GRPC_SERVING.length)
                 .last()
                 .map(message -> Arrays.equals(message, GRPC_SERVING))
+                .flatMap(serves -> serves ? hasSucceeded(answer) : Mono.just(false))
                 .defaultIfEmpty(false);
         return new HealthProber(
                 backend, new ProbeRequest(HttpMethod.POST, GRPC_PATH, head, GRPC_REQUEST, rule), loop, nanoClock);
+    }
+
+    /** Whether the trailers report no failure of the call. The body is complete. */
+    private static Mono<Boolean> hasSucceeded(HttpClientResponse answer) {
+        return answer.trailerHeaders()
+                .defaultIfEmpty(EmptyHttpHeaders.INSTANCE)
+                .map(trailers -> GRPC_OK.equals(trailers.get(GRPC_STATUS, GRPC_OK)));
     }
 
     private static byte[] concatenated(byte[] first, byte[] second) {

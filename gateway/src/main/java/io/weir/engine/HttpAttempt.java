@@ -1,6 +1,7 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
@@ -55,7 +56,9 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** The answer has failed and ends with trailers that tell the caller so. */
     private boolean endsEarly;
 
-    private volatile @Nullable EventLoop connectionLoop;
+    /** The connection's channel, or its stream of an HTTP/2 connection. */
+    private volatile @Nullable Channel connectionChannel;
+
     private volatile boolean cancelled;
     private volatile boolean isUnsent;
     private volatile @Nullable Connection request;
@@ -197,16 +200,15 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     Publisher<ByteBuf> relay() {
+        Engine engine = exchange.engine();
+        Caller caller = exchange.record().caller();
         Relay relay = new Relay(
-                connection().inbound().receiveObject(),
-                Long.MAX_VALUE,
-                this,
-                exchange.engine().nanoClock());
-        if (exchange.record().caller().readsFailureInTrailers()) {
+                new PausableInbound(connection(), connectionChannel()), Long.MAX_VALUE, this, engine.nanoClock());
+        if (caller.readsFailureInTrailers()) {
             relay.holdFailure();
         }
         download = relay;
-        return relay;
+        return new AnswerWindow(relay, caller.channel(), engine.limits().readAheadBytes());
     }
 
     /** The backend pauses within a small answer: it is passed on as it arrives. */
@@ -265,8 +267,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      * loop.
      */
     void connected(Connection established) {
-        // Read now: a connection does not know its event loop any more once its answer is complete.
-        connectionLoop = established.channel().eventLoop();
+        // Read now: a connection does not know its channel any more once its answer is complete.
+        connectionChannel = established.channel();
         request = established;
     }
 
@@ -399,11 +401,15 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     private EventLoop connectionLoop() {
-        EventLoop loop = connectionLoop;
-        if (loop == null) {
+        return connectionChannel().eventLoop();
+    }
+
+    private Channel connectionChannel() {
+        Channel channel = connectionChannel;
+        if (channel == null) {
             throw new IllegalStateException("no connection is established");
         }
-        return loop;
+        return channel;
     }
 
     /** Closes the connection of an answer that is not read. */

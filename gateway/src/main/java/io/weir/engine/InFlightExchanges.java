@@ -1,16 +1,17 @@
 package io.weir.engine;
 
 import io.netty.channel.EventLoop;
+import io.weir.overload.LoopPauses;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The exchanges in flight on one event loop, so that a drain can end the remaining ones, each with its own
- * answer.
+ * What an engine keeps for one event loop: the exchanges in flight on it, so that a drain can end the
+ * remaining ones, each with its own answer, and the loop's pauses. Each exchange looks its loop's object up
+ * once.
  *
  * <p>A list that is linked through the exchanges themselves: adding and removing allocate nothing.
  * Concurrency: confined to the event loop, except {@link #shutDown}.
@@ -23,12 +24,17 @@ final class InFlightExchanges {
     private final LoopPauses pauses;
     private @Nullable Exchange first;
 
-    InFlightExchanges(EventLoop loop, LongSupplier nanoClock) {
+    /**
+     * An empty list.
+     *
+     * @param pauses the pauses of the event loop
+     */
+    InFlightExchanges(EventLoop loop, LoopPauses pauses) {
         this.loop = loop;
-        this.pauses = new LoopPauses(loop, nanoClock, () -> first != null);
+        this.pauses = pauses;
     }
 
-    /** The pauses of the event loop, measured while exchanges are in flight. */
+    /** The pauses of the event loop. */
     LoopPauses pauses() {
         return pauses;
     }
@@ -40,7 +46,6 @@ final class InFlightExchanges {
             second.previous = exchange;
         }
         first = exchange;
-        pauses.start();
     }
 
     void remove(Exchange exchange) {

@@ -69,8 +69,8 @@ enum ProbeChoice {
             caller.writeHead(head, backend);
             CallerTimeout.write(head, probe.patienceNanos());
             head.set(FIELD, "shadow");
-            ProbeRequest.Rule rule = (status, from) ->
-                    Mono.just(!backend.settings().failureStatuses().get(status));
+            ProbeRequest.Rule rule = (answer, from) -> Mono.just(
+                    !backend.settings().failureStatuses().get(answer.status().code()));
             ProbeRequest copy = new ProbeRequest(caller.method(), caller.target(), head, Unpooled.EMPTY_BUFFER, rule);
             exchange.engine().probes().send(backend, copy, probe);
         } catch (RuntimeException e) {

@@ -3,12 +3,8 @@ package io.weir.engine;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
-import io.weir.health.Health;
 import io.weir.health.Probe;
-import java.time.Duration;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
-import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
 import reactor.netty.http.client.HttpClientResponse;
@@ -34,7 +30,7 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
          *
          * @return the answer's quality; empty or an error: not good
          */
-        Mono<Boolean> isGood(int status, Connection from);
+        Mono<Boolean> isGood(HttpClientResponse answer, Connection from);
     }
 
     /** Sends probes; a test replaces it. */
@@ -48,48 +44,6 @@ record ProbeRequest(HttpMethod method, String target, HttpHeaders head, ByteBuf 
 
     /** Sends probes over the network. */
     static Sender overNetwork(LongSupplier nanoClock) {
-        return (backend, request, probe) -> request.send(backend, probe, nanoClock);
-    }
-
-    private void send(Backend backend, Probe probe, LongSupplier nanoClock) {
-        Health health = backend.health();
-        backend.pool()
-                .client()
-                .request(method)
-                .uri(target)
-                .send((toBackend, out) -> {
-                    toBackend.requestHeaders().set(head);
-                    return body.isReadable() ? out.sendObject(body.duplicate()) : out;
-                })
-                .responseConnection((answer, from) -> judged(answer, from, health, probe, nanoClock))
-                .then()
-                .timeout(Duration.ofNanos(probe.patienceNanos()))
-                .subscribe(nothing -> {}, failure -> health.probeFailed(probe), () -> health.probeFailed(probe));
-    }
-
-    /**
-     * Completes when the answer is read or cut. A probe with a good answer ends earlier, with the answer's
-     * head.
-     */
-    private Publisher<Void> judged(
-            HttpClientResponse answer, Connection from, Health health, Probe probe, LongSupplier nanoClock) {
-        return rule.isGood(answer.status().code(), from).flatMap(good -> {
-            if (good) {
-                health.probeAnswered(probe, nanoClock.getAsLong());
-            } else {
-                health.probeFailed(probe);
-            }
-            return discarded(from);
-        });
-    }
-
-    /** Cancelling the body closes the connection. */
-    private static Mono<Void> discarded(Connection from) {
-        AtomicInteger left = new AtomicInteger(MAX_BODY_BYTES);
-        return from.inbound()
-                .receive()
-                .map(ByteBuf::readableBytes)
-                .takeUntil(bytes -> left.addAndGet(-bytes) < 0)
-                .then();
+        return (backend, request, probe) -> new ProbeCall(backend, request, probe, nanoClock).send();
     }
 }

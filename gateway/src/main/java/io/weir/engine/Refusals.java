@@ -37,7 +37,7 @@ final class Refusals {
     private static long retryAfterNanos(Reason reason, Backend backend) {
         return switch (reason) {
             case CIRCUIT_OPEN -> backend.health().nanosToNextProbe();
-            case BULKHEAD_FULL, QUEUE_TIMEOUT -> {
+            case BULKHEAD_FULL, QUEUE_TIMEOUT, QUEUE_EVICTED -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
                 // The time in which the backend, with all permits in use, serves the whole queue.
                 long serviceNanos = backend.serviceTime().uncongestedNanos();

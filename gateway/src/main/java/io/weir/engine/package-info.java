@@ -45,6 +45,12 @@
  * {@link io.weir.engine.PauseDetector} finds such answers with one task for each event loop. After the head
  * is passed on, the gateway breaks a late answer off instead of refusing the request.
  *
+ * <p><b>Samples.</b> Each permit of a backend's bulkhead is one sample of its limit, from the permit to its
+ * release; {@link io.weir.engine.Admission} holds both. The end is evidence if the backend caused it: an
+ * answer (a 503, or a 429 with {@code Retry-After}, as such), a failed connection, a deadline. Nothing is
+ * learnt from callers who leave or are slow, from the gateway's own errors and pauses, and from calls whose
+ * permits the breaker has given back. Probes and streams hold no such permit.
+ *
  * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
  * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for
  * each exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A larger body, and
@@ -54,6 +60,15 @@
  * never reach an idle time-out. Rejected alternatives: buffering whole bodies, as nginx does, needs files or
  * unbounded memory. Admitting every call before its body is read costs healthy calls their permits in a burst
  * of slow uploads.
+ *
+ * <p>At most {@code read-ahead} bytes of an answer are read ahead of its caller. {@link
+ * io.weir.engine.AnswerWindow} bounds the bytes that wait to be written, and {@link
+ * io.weir.engine.PausableInbound} stops reading the backend's connection. So the gateway holds at most
+ * {@code read-ahead} bytes and the rest of one read (64 KiB), beside the kernel's socket buffers. A part of a
+ * buffer keeps the whole buffer: 20 unread answers of 50 MB took 140 to 185 KiB of memory each over HTTP/1.1,
+ * and 610 to 700 KiB over HTTP/2, where a window opens frame by frame. Reactor Netty alone holds 1100 KiB.
+ * Rejected alternatives: a smaller prefetch of Reactor Netty is a property of the whole JVM, and counts
+ * buffers, not bytes; smaller receive buffers would split and copy HTTP/2 frames.
  *
  * <p>The cost: a backend sees the head of a request only when {@code read-ahead} bytes or the whole body have
  * arrived. A conversation in small parts over HTTP/1.1 needs {@code mode: stream}.
@@ -79,10 +94,12 @@
  * suggested limit and {@code Retry-After} collapse.
  *
  * <p>The engine feeds the backend's health, since only the engine knows which side ended an exchange.
- * {@link io.weir.engine.LoopPauses} keeps the gateway's own pauses out of the evidence. A request that an
+ * {@link io.weir.overload.LoopPauses} keep the gateway's own pauses out of the evidence. A request that an
  * open breaker refuses may serve as a probe ({@link io.weir.engine.ProbeChoice}); the gateway's own requests
- * are {@link io.weir.engine.ProbeRequest}s. {@link io.weir.engine.Relay} separates the time in which the
- * caller sent its request or read its answer from the backend's.
+ * are {@link io.weir.engine.ProbeRequest}s, each sent by a {@link io.weir.engine.ProbeCall}. After a pause,
+ * the connect time-out of an attempt is granted once more, within the deadline: a timer may fire before the
+ * event loop reads that the connection is established. {@link io.weir.engine.Relay} separates the time in
+ * which the caller sent its request or read its answer from the backend's.
  *
  * <p>When an exchange begins, its {@link io.weir.engine.RouteObserver} can give it an
  * {@link io.weir.engine.ExchangeTrace}, which receives each step.

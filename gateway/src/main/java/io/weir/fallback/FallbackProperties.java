@@ -35,6 +35,7 @@ public record FallbackProperties(
             "circuit-open",
             "bulkhead-full",
             "queue-timeout",
+            "queue-evicted",
             "deadline-exceeded",
             "connect-timeout",
             "connect-failed",

@@ -95,14 +95,18 @@ public final class Health {
 
     /**
      * Whether a call would be permitted now. Used before a call asks for a permit, so that no call waits only
-     * to be refused. A refusal counts in Resilience4j's {@code not_permitted_calls}.
+     * to be refused. {@link #refused} must follow if the call is refused.
      */
     public boolean permits(long now) {
-        if (settle(now).generation() != null) {
-            return true;
-        }
+        return settle(now).generation() != null;
+    }
+
+    /**
+     * A call was refused because it is not permitted. Counts in Resilience4j's {@code not_permitted_calls}. A
+     * call that becomes a probe, or passes because the breaker is not enforced, is not refused.
+     */
+    public void refused() {
         face.publishNotPermitted();
-        return false;
     }
 
     /**
@@ -110,13 +114,12 @@ public final class Health {
      *
      * @param holdsPermit whether the call holds a permit of the compartment; then {@link Generation#leave}
      *     must follow exactly once
-     * @return the call's generation; null: refused
+     * @return the call's generation; null: not permitted, and {@link #refused} must follow if it is refused
      */
     public @Nullable Generation enter(long now, boolean holdsPermit) {
         while (true) {
             Generation generation = settle(now).generation();
             if (generation == null) {
-                face.publishNotPermitted();
                 return null;
             }
             if (!holdsPermit || generation.enter()) {

@@ -84,7 +84,11 @@ public final class RegisteredBreaker implements CircuitBreaker {
 
     @Override
     public boolean tryAcquirePermission() {
-        return health.enter(health.now(), false) != null;
+        boolean isPermitted = health.enter(health.now(), false) != null;
+        if (!isPermitted) {
+            publishNotPermitted();
+        }
+        return isPermitted;
     }
 
     @Override

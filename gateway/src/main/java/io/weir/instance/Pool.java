@@ -2,9 +2,12 @@ package io.weir.instance;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
+import io.netty.handler.codec.http2.DefaultHttp2WindowUpdateFrame;
+import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.resolver.AddressResolverGroup;
+import io.netty.util.AttributeKey;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -27,6 +30,8 @@ public final class Pool {
 
     /** The name of the handler that drops informational answers. */
     static final String INFORMATIONAL_FILTER = "weir.informational";
+
+    private static final AttributeKey<Boolean> IS_WIDE = AttributeKey.valueOf(Pool.class, "isWide");
 
     private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
     /**
@@ -108,7 +113,10 @@ public final class Pool {
                 });
         if (protocol == UpstreamProtocol.H2) {
             // Each request has a channel of its own, through which its answer passes.
-            configured = configured.doOnRequest((request, stream) -> dropInformational(stream.channel()));
+            configured = configured.doOnRequest((request, stream) -> {
+                dropInformational(stream.channel());
+                widen(stream.channel().parent());
+            });
         }
         if (resolver != null) {
             configured = configured.resolver(resolver);
@@ -118,6 +126,21 @@ public final class Pool {
 
     private static void dropInformational(Channel channel) {
         channel.pipeline().addBefore(NettyPipeline.ReactiveBridge, INFORMATIONAL_FILTER, new InformationalFilter());
+    }
+
+    /**
+     * Widens the window of an HTTP/2 connection, once, so that all its streams can fill their own windows.
+     * Otherwise one answer that its caller does not read uses up the connection's window, and all other
+     * answers of the connection wait for it.
+     */
+    @SuppressWarnings("FutureReturnValueIgnored") // A connection that has just failed needs no window.
+    private void widen(@Nullable Channel connection) {
+        if (connection != null && connection.attr(IS_WIDE).setIfAbsent(true) == null) {
+            long streams = (long) maxConnections.get() * Http2CodecUtil.DEFAULT_WINDOW_SIZE;
+            int more = (int) Math.min(streams, Http2CodecUtil.MAX_INITIAL_WINDOW_SIZE)
+                    - Http2CodecUtil.DEFAULT_WINDOW_SIZE;
+            connection.writeAndFlush(new DefaultHttp2WindowUpdateFrame(more));
+        }
     }
 
     private static HttpClient secured(HttpClient client, SslContext tls, ConnectionProperties properties) {

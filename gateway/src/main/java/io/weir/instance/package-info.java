@@ -21,6 +21,9 @@
  * <p>{@link io.weir.instance.Failures} tells the backend's failures from the gateway's own: a pool that gives
  * no connection, and a machine without files, ports or memory, are no evidence against the backend.
  *
+ * <p>The window of an HTTP/2 connection is as large as the windows of all its calls together. With the usual
+ * 64 KiB, one answer that its caller does not read would stop all other answers of the connection.
+ *
  * <p>These handlers correct Reactor Netty's client:
  *
  * <ul>

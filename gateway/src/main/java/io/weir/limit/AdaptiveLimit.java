@@ -29,6 +29,17 @@ public final class AdaptiveLimit implements Limit {
     private static final int MIN_QUEUE_CAPACITY = 32;
     private static final int MAX_QUEUE_CAPACITY = 100_000;
     private static final double SECOND = 1e9;
+    private static final double MILLIS_PER_SECOND = 1e3;
+    private static final double NANOS_PER_MILLI = 1e6;
+
+    /** A belief that differs by less than this share is not worth a publication. */
+    private static final double NOTICEABLE = 1 / 16.;
+
+    /** A backend that answers less than this share of its calls fails; a lower limit does not help it. */
+    private static final double MIN_ANSWERED_SHARE = .1;
+
+    /** The weight of a sample in that share is 1 / this. */
+    private static final double ANSWERED_SHARE_SAMPLES = 32;
 
     /**
      * This bit of a mark is set if the call is a sample of the base latency; the other bits are the calls in
@@ -36,14 +47,20 @@ public final class AdaptiveLimit implements Limit {
      */
     private static final int BASE = 1 << 30;
 
-    private final double deadline;
     private final long startNanos;
+    private final double startMillis;
     private final Runnable onChange;
 
     private final Knee knee;
     private final RecentRate recentRate = new RecentRate();
+    private final LastChange lastChange = new LastChange();
     private double lastNow;
     private long samples;
+    private double answeredShare = 1;
+    private Settings applied;
+
+    /** Written by any thread; the processing thread applies it. */
+    private volatile Settings settings;
 
     private final AtomicInteger processing = new AtomicInteger();
     private final AtomicReference<@Nullable Sample> handedOver = new AtomicReference<>();
@@ -76,7 +93,16 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
-    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding) {}
+    /** A 503 within this time is a fast one, however fast the backend answers. */
+    private static final long MIN_FAST_NANOS = 1_000_000;
+
+    private record Settings(Bounds bounds, double deadline) {}
+
+    /**
+     * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
+     *     answers some of its calls
+     */
+    private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
 
     /** A sample for the processing thread; without evidence, the start of a call. */
     private record Sample(
@@ -99,10 +125,12 @@ public final class AdaptiveLimit implements Limit {
      *     time. It must neither block nor throw
      */
     public AdaptiveLimit(Bounds bounds, long deadlineNanos, long nowNanos, long wallNanos, Runnable onChange) {
-        this.deadline = deadlineNanos / SECOND;
         this.startNanos = nowNanos;
+        this.startMillis = wallNanos / NANOS_PER_MILLI;
         this.onChange = onChange;
-        this.knee = new Knee(bounds, deadline, wallNanos / SECOND);
+        this.applied = new Settings(bounds, deadlineNanos / SECOND);
+        this.settings = applied;
+        this.knee = new Knee(bounds, applied.deadline, wallNanos / SECOND);
         this.published = currentState(capacity());
     }
 
@@ -126,6 +154,11 @@ public final class AdaptiveLimit implements Limit {
     }
 
     @Override
+    public long changes(Change reason) {
+        return knee.changes(reason);
+    }
+
+    @Override
     public int started(long nowNanos, int inUse) {
         Published seen = published;
         if (seen.holding) {
@@ -139,6 +172,29 @@ public final class AdaptiveLimit implements Limit {
         process(nowNanos, mark, latencyNanos, evidence, inUse);
     }
 
+    /**
+     * Changes the settings, and keeps what was learnt. {@link Bounds#initial} has no effect on a limit that
+     * has learnt something.
+     *
+     * @param deadlineNanos the deadline of the backend's calls
+     */
+    public void configure(Bounds bounds, long deadlineNanos) {
+        settings = new Settings(bounds, deadlineNanos / SECOND);
+        if (processing.getAndIncrement() == 0) {
+            processHandedOver();
+        }
+    }
+
+    /** Whether an end may be one of too many calls, and a lower limit may help against it. */
+    boolean absorbs(Evidence end, long latencyNanos) {
+        Published seen = published;
+        return seen.canHelp
+                && (end == Evidence.SHED
+                        || end == Evidence.TIMED_OUT
+                        || (end == Evidence.UNAVAILABLE
+                                && latencyNanos < Math.max(seen.beliefs.baseLatencyNanos() / 2, MIN_FAST_NANOS)));
+    }
+
     private void process(long nowNanos, int mark, long latencyNanos, @Nullable Evidence evidence, int inUse) {
         if (processing.compareAndSet(0, 1)) {
             apply(nowNanos, mark, latencyNanos, evidence, inUse);
@@ -148,8 +204,17 @@ public final class AdaptiveLimit implements Limit {
                 return;
             }
         }
+        processHandedOver();
+    }
+
+    private void processHandedOver() {
         int requests = 1;
         while (requests != 0) {
+            Settings latest = settings;
+            if (!latest.equals(applied)) {
+                applied = latest;
+                knee.configure(latest.bounds, latest.deadline);
+            }
             if (handedOver.get() != null) {
                 applyAll(handedOver.getAndSet(null));
             }
@@ -193,6 +258,9 @@ public final class AdaptiveLimit implements Limit {
             return;
         }
         samples++;
+        if (evidence != Evidence.NONE) {
+            answeredShare += ((evidence == Evidence.ANSWERED ? 1 : 0) - answeredShare) / ANSWERED_SHARE_SAMPLES;
+        }
         if (evidence == Evidence.ANSWERED) {
             recentRate.answered();
         }
@@ -202,16 +270,24 @@ public final class AdaptiveLimit implements Limit {
 
     private void publish() {
         Published seen = published;
+        Beliefs before = seen.beliefs;
         int limit = knee.value();
+        if (limit != before.limit() || (lastChange.isProbing() && knee.lastChange() != Change.PROBE)) {
+            lastChange.record(before.limit(), limit, knee.lastChange(), lastNow);
+        }
         int capacity = capacity();
-        boolean resized = limit != seen.beliefs.limit()
+        boolean resized = limit != before.limit()
                 // A small difference is not worth a resize.
                 || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / 16;
-        boolean differs = resized
+        boolean outdated = resized
+                || lastChange.reason() != before.lastChange()
                 || knee.baseInFlight() != seen.baseInFlight
                 || knee.isHolding() != seen.holding
-                || knee.utilisation() != seen.beliefs.utilisation();
-        if (differs) {
+                || canHelp() != seen.canHelp
+                || knee.utilisation() != before.utilisation()
+                || differs(knee.baseLatency(), before.baseLatencyNanos() / SECOND)
+                || differs(knee.rate(), before.answersPerSecond());
+        if (outdated) {
             published = currentState(resized ? capacity : seen.queueCapacity);
         }
         if (resized) {
@@ -219,10 +295,23 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
+    private static boolean differs(double now, double before) {
+        return Math.abs(now - before) > NOTICEABLE * before;
+    }
+
     private Published currentState(int queueCapacity) {
         Beliefs beliefs = new Beliefs(
-                knee.value(), (long) (knee.baseLatency() * SECOND), knee.rate(), knee.utilisation(), knee.lastChange());
-        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding());
+                knee.value(),
+                (long) (knee.baseLatency() * SECOND),
+                knee.rate(),
+                knee.utilisation(),
+                lastChange.reason(),
+                (long) (startMillis + lastChange.at() * MILLIS_PER_SECOND));
+        return new Published(beliefs, queueCapacity, knee.baseInFlight(), knee.isHolding(), canHelp());
+    }
+
+    private boolean canHelp() {
+        return !knee.isAtFloor() && answeredShare >= MIN_ANSWERED_SHARE;
     }
 
     private int capacity() {
@@ -230,7 +319,7 @@ public final class AdaptiveLimit implements Limit {
         if (knee.baseLatency() > 0) {
             perSecond = Math.max(perSecond, knee.value() / knee.baseLatency());
         }
-        double answeredInTime = deadline / 2 * perSecond;
+        double answeredInTime = applied.deadline / 2 * perSecond;
         return (int) Math.clamp(Math.max(2. * knee.value(), answeredInTime), MIN_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY);
     }
 

@@ -20,6 +20,12 @@ public record FixedLimit(int value) implements Limit {
 
     @Override
     public Beliefs beliefs() {
-        return new Beliefs(value, 0, 0, 0, Change.FIXED);
+        return new Beliefs(value, 0, 0, 0, Change.FIXED, 0);
+    }
+
+    /** A change of the configuration replaces the limit. */
+    @Override
+    public long changes(Change reason) {
+        return 0;
     }
 }

@@ -2,6 +2,7 @@ package io.weir.limit;
 
 import io.weir.limit.Limit.Change;
 import io.weir.limit.Limit.Evidence;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Finds the limit at the knee of a backend: the fewest concurrent calls that keep it busy. By Little's law
@@ -58,10 +59,10 @@ final class Knee {
     /** After this time without saturation, saturation counts as new. */
     private static final double FORGOTTEN = 2;
 
-    private final double min;
-    private final double max;
-    private final double deadline;
     private final double wallOffset;
+    private double min;
+    private double max;
+    private double deadline;
 
     private final SampleWindow window = new SampleWindow();
     private final LatencyProbe probe = new LatencyProbe();
@@ -69,6 +70,9 @@ final class Knee {
 
     private double limit;
     private Change lastChange = Change.INITIAL;
+    /** By ordinal of {@link Change}; read by other threads. */
+    private final AtomicLongArray changes = new AtomicLongArray(Change.values().length);
+
     private double utilisation;
 
     /** 0 while unknown. */
@@ -111,6 +115,14 @@ final class Knee {
         this.wallOffset = wallOffset;
     }
 
+    /** Changes the settings. The initial limit counts only while nothing is known. */
+    void configure(AdaptiveLimit.Bounds bounds, double nextDeadline) {
+        min = bounds.min();
+        max = bounds.max();
+        deadline = nextDeadline;
+        limit = lastChange == Change.INITIAL && !base.isKnown() ? bounds.initial() : clip(limit);
+    }
+
     int value() {
         return probe.isRunning() ? probe.limit() : ownValue();
     }
@@ -133,6 +145,10 @@ final class Knee {
 
     double utilisation() {
         return utilisation;
+    }
+
+    boolean isAtFloor() {
+        return ownValue() <= min;
     }
 
     /** Whether {@link #started} must be called for each call. */
@@ -372,6 +388,7 @@ final class Knee {
         if (!base.isTrusted() || tick(now, PROBE_TICK) != tick(probeWantedAt, PROBE_TICK)) {
             probeWanted = false;
             probe.start(now, (int) Math.max(1, Math.floor(limit / 2)));
+            count(Change.PROBE);
         }
     }
 
@@ -412,6 +429,16 @@ final class Knee {
         }
     }
 
+    /**
+     * The limit that is its own {@link #target}: that of a backend that works on so many calls at once.
+     *
+     * @param calls the rate of answers times the base latency
+     */
+    static double limitFor(double calls) {
+        double root = (1 + Math.sqrt(1 + 4 * GAIN * calls)) / 2;
+        return root * root;
+    }
+
     private double cappedBase() {
         return Math.min(base.seconds(), deadline / 2);
     }
@@ -431,7 +458,17 @@ final class Knee {
     private void change(double next, Change reason) {
         if ((int) (next + 1e-9) != ownValue()) {
             lastChange = reason;
+            count(reason);
         }
         limit = next;
+    }
+
+    private void count(Change reason) {
+        changes.lazySet(reason.ordinal(), changes.get(reason.ordinal()) + 1);
+    }
+
+    /** The changes for this reason. May be called from any thread. */
+    long changes(Change reason) {
+        return changes.get(reason.ordinal());
     }
 }

@@ -1,5 +1,8 @@
 package io.weir.limit;
 
+import java.util.List;
+import java.util.Locale;
+
 /**
  * The number of calls that a backend may work on at once, computed from samples of its calls. Only calls that
  * hold a permit of the backend's bulkhead are samples.
@@ -53,6 +56,9 @@ public interface Limit {
     /** The figures behind the limit, for operators. */
     Beliefs beliefs();
 
+    /** The number of changes of the limit for this reason. */
+    long changes(Change reason);
+
     /** The reason for the last change of a limit. */
     enum Change {
         /** It has not changed since the start. */
@@ -72,7 +78,16 @@ public interface Limit {
         /** The backend answers again after most calls had timed out. */
         RECOVERY,
         /** Lowered for a moment, to measure the latency at half the limit. */
-        PROBE
+        PROBE;
+
+        /** The reasons of changes while calls are served: all but {@link #INITIAL} and {@link #FIXED}. */
+        public static final List<Change> LEARNT =
+                List.of(GROWTH, GROWTH_REVERTED, QUEUEING, SHEDDING, TIMEOUTS, RECOVERY, PROBE);
+
+        /** The word in metrics and JSON, such as {@code growth-reverted}. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
     }
 
     /**
@@ -83,7 +98,22 @@ public interface Limit {
      * @param answersPerSecond the rate of answers while the limit was in use; 0 while unknown
      * @param utilisation the share of calls that ended while all permits were in use, in the last window; 0
      *     to 1
-     * @param lastChange the reason for the last change
+     * @param lastChange the reason for the last change. {@link Change#PROBE} only while a probe runs: a probe
+     *     that leaves the limit as it was does not count as a change afterwards
+     * @param changedAtMillis the time of the last change, in milliseconds since 1970; before the first
+     *     change, the time of the limit's creation; 0 for a fixed limit
      */
-    record Beliefs(int limit, long baseLatencyNanos, double answersPerSecond, double utilisation, Change lastChange) {}
+    record Beliefs(
+            int limit,
+            long baseLatencyNanos,
+            double answersPerSecond,
+            double utilisation,
+            Change lastChange,
+            long changedAtMillis) {
+
+        /** Whether the limit is a number in the configuration. */
+        public boolean isFixed() {
+            return lastChange == Change.FIXED;
+        }
+    }
 }

@@ -1,59 +1,332 @@
 package io.weir.limit;
 
+import io.weir.limit.Limit.Beliefs;
+import io.weir.limit.Limit.Change;
+import io.weir.limit.Limit.Evidence;
+import io.weir.limit.QueueingBulkhead.Overflow;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The limit that a bulkhead has in force: the configured one, or a lower one that the backend's health sets
- * while it recovers.
+ * The limit that a backend's bulkhead has in force: the lowest of
+ *
+ * <ul>
+ *   <li>its {@link Limit}, fixed or adaptive;
+ *   <li>an operator's limit, which holds until it is released; a fixed limit gives way to it, so that an
+ *       operator can also raise it;
+ *   <li>the ceiling that the backend's health sets while the backend recovers.
+ * </ul>
+ *
+ * <p>An adaptive limit learns only while its own value is the lowest: otherwise the calls in flight show the
+ * effect of another number. It survives a change to a fixed limit and back.
  */
-// Concurrency: `configured` is the only state. The bulkhead may be resized by several threads at once; each
-// of them reads both values again after it has resized, so the last resize uses the last values.
+// Concurrency: `configured`, `operatorLimit` and the source of the ceiling are independent; the bulkhead may
+// be resized by several threads at once. Each of them reads all values again after it has resized, so the
+// last resize uses the last values.
 public final class LimitInForce {
 
+    /** No limit by an operator, and no ceiling. */
+    public static final int NONE = Integer.MAX_VALUE;
+
+    /** The mark of a call from which nothing is learnt. */
+    private static final int NO_SAMPLE = -1;
+
     private final QueueingBulkhead bulkhead;
+    private final LongSupplier nanoClock;
+    private final LongSupplier wallClock;
     private final AtomicReference<Configured> configured;
-    private volatile IntSupplier ceiling = () -> Integer.MAX_VALUE;
+    /** The limit that learns, also while a fixed one is in force; null: there was none yet. */
+    private volatile @Nullable Limit learning;
 
-    private record Configured(int permits, int queueCapacity) {}
+    private volatile @Nullable QueueingBulkhead dryRun;
+    private volatile int operatorLimit = NONE;
+    private volatile IntSupplier ceiling = () -> NONE;
+    private volatile boolean isFixedByOperator;
+    private volatile Runnable onLearnt = () -> {};
 
-    /** The limit of a bulkhead, at first without a ceiling. */
+    /** The number that is in force: the lowest one. */
+    public enum Binding {
+        /** The number that an adaptive limit has found. */
+        AUTO,
+        /** The configured number. */
+        FIXED,
+        /** An operator's number. */
+        OPERATOR,
+        /** The ceiling while the backend recovers. */
+        RAMP;
+
+        /** The word in JSON, such as {@code auto}. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** The settings and the limit that follows them. */
+    private record Configured(LimitSettings settings, Limit limit) {}
+
+    /** The numbers of a bulkhead. */
+    private record Numbers(int permits, int queueCapacity, Overflow overflow) {}
+
+    /** A fixed limit with the present numbers of a bulkhead, at first without a ceiling. */
     public LimitInForce(QueueingBulkhead bulkhead) {
+        this(
+                bulkhead,
+                LimitSettings.fixed(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity()),
+                System::nanoTime,
+                System::nanoTime);
+    }
+
+    /**
+     * The limit of a bulkhead, without a ceiling. It resizes the bulkhead.
+     *
+     * @param nanoClock the clock of the samples
+     * @param wallClock nanoseconds of the wall clock, by which the gateways in front of one backend measure
+     *     it together
+     */
+    public LimitInForce(
+            QueueingBulkhead bulkhead, LimitSettings settings, LongSupplier nanoClock, LongSupplier wallClock) {
         this.bulkhead = bulkhead;
-        this.configured =
-                new AtomicReference<>(new Configured(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity()));
+        this.nanoClock = nanoClock;
+        this.wallClock = wallClock;
+        this.configured = new AtomicReference<>(new Configured(settings, limitOf(settings)));
+        update();
+    }
+
+    /** A limit that is given, with the bulkhead's present queue. For tests. */
+    public LimitInForce(QueueingBulkhead bulkhead, Limit limit) {
+        this.bulkhead = bulkhead;
+        this.nanoClock = System::nanoTime;
+        this.wallClock = System::nanoTime;
+        this.learning = limit;
+        LimitSettings settings = LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
+        this.configured = new AtomicReference<>(new Configured(settings, limit));
+    }
+
+    private Limit limitOf(LimitSettings settings) {
+        if (!settings.isAdaptive()) {
+            return new FixedLimit(settings.fixed());
+        }
+        if (learning instanceof AdaptiveLimit known) {
+            known.configure(settings.bounds(), settings.deadlineNanos());
+            return known;
+        }
+        AdaptiveLimit created = new AdaptiveLimit(
+                settings.bounds(),
+                settings.deadlineNanos(),
+                nanoClock.getAsLong(),
+                wallClock.getAsLong(),
+                this::putLearntInForce);
+        learning = created;
+        return created;
+    }
+
+    private void putLearntInForce() {
+        update();
+        onLearnt.run();
+    }
+
+    // ---------------------------------------------------------------- changes
+
+    /**
+     * Sets the action to run each time that an adaptive limit, or its queue, has changed; it replaces the
+     * previous one. One call at a time. It must neither block nor throw.
+     */
+    public void onLearnt(Runnable action) {
+        onLearnt = action;
     }
 
     /**
      * Sets the source of the ceiling; it replaces the previous one.
      *
-     * @param source returns 1 or more; {@link Integer#MAX_VALUE}: no ceiling
+     * @param source returns 1 or more; {@link #NONE}: no ceiling
      */
     public void limitBy(IntSupplier source) {
         ceiling = source;
         update();
     }
 
-    /** Changes the configured limit and the queue's capacity. */
-    public void configure(int permits, int queueCapacity) {
-        configured.set(new Configured(permits, queueCapacity));
+    /**
+     * Changes the settings. An adaptive limit keeps what it has learnt. One thread at a time.
+     */
+    public void configure(LimitSettings settings) {
+        if (!configured.get().settings.equals(settings)) {
+            configured.set(new Configured(settings, limitOf(settings)));
+        }
         update();
     }
 
-    /** The configured limit. */
-    public int permits() {
-        return configured.get().permits;
+    /**
+     * Sets an operator's limit. It holds until it is released, also when the settings change.
+     *
+     * @param limit 1 to {@value QueueingBulkhead#LARGEST}; {@link #NONE} releases the limit
+     */
+    public void limitByOperator(int limit) {
+        if (limit != NONE && (limit < 1 || limit > QueueingBulkhead.LARGEST)) {
+            throw new IllegalArgumentException(
+                    "max-concurrent-calls: %d (expected: 1 to %d)".formatted(limit, QueueingBulkhead.LARGEST));
+        }
+        operatorLimit = limit;
+        update();
     }
 
-    /** Puts a changed ceiling in force. */
+    /** Shows a fixed limit as an operator's, or as the configuration's. Changes nothing else. */
+    public void showOperators(boolean isOperators) {
+        isFixedByOperator = isOperators;
+    }
+
+    /** Gives a bulkhead that only counts the same numbers; null: there is none. */
+    public void countIn(@Nullable QueueingBulkhead counting) {
+        dryRun = counting;
+        update();
+    }
+
+    /** Puts changed numbers in force. */
     public void update() {
         while (true) {
-            Configured seen = configured.get();
-            int lowest = ceiling.getAsInt();
-            bulkhead.resize(Math.min(seen.permits, lowest), seen.queueCapacity);
-            if (configured.get().equals(seen) && ceiling.getAsInt() == lowest) {
+            Numbers numbers = numbers();
+            QueueingBulkhead counting = dryRun;
+            bulkhead.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
+            if (counting != null) {
+                counting.resize(numbers.permits, numbers.queueCapacity, numbers.overflow);
+            }
+            if (numbers().equals(numbers) && dryRun == counting) {
                 return;
             }
         }
+    }
+
+    private Numbers numbers() {
+        Configured seen = configured.get();
+        int capacity = seen.settings.queueCapacity();
+        if (capacity == LimitSettings.AUTO) {
+            capacity = seen.limit instanceof AdaptiveLimit adaptive ? adaptive.queueCapacity() : 0;
+        }
+        return new Numbers(
+                Math.min(permits(seen), ceiling.getAsInt()),
+                capacity,
+                seen.settings.isAdaptive() ? Overflow.EVICT_OLDEST : Overflow.REFUSE_NEWCOMER);
+    }
+
+    private int permits(Configured seen) {
+        int operators = operatorLimit;
+        return seen.settings.isAdaptive() || operators == NONE ? Math.min(seen.limit.value(), operators) : operators;
+    }
+
+    // ---------------------------------------------------------------- samples
+
+    /**
+     * A call has received its permit.
+     *
+     * @return a mark, to be handed to {@link #ended}
+     */
+    public int started(long nowNanos) {
+        Limit limit = configured.get().limit;
+        return limit == learning && isLowest(limit) ? limit.started(nowNanos, bulkhead.inUse()) : NO_SAMPLE;
+    }
+
+    /**
+     * A call has ended; once for each started call, before its permit is released.
+     *
+     * @param mark the result of {@link #started}
+     * @param latencyNanos as for {@link Limit#ended}
+     */
+    public void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence) {
+        if (mark == NO_SAMPLE) {
+            return;
+        }
+        Limit limit = learning;
+        if (limit != null) {
+            boolean counts = configured.get().limit == limit && isLowest(limit) && !isFutileProbe(limit);
+            limit.ended(nowNanos, mark, latencyNanos, counts ? evidence : Evidence.NONE, bulkhead.inUse());
+        }
+    }
+
+    /** Whether the calls in flight show the effect of this limit. */
+    private boolean isLowest(Limit limit) {
+        int value = limit.value();
+        return value <= operatorLimit && value <= ceiling.getAsInt();
+    }
+
+    /** Without enforcement a lower limit is not put to the test, so nothing can be measured at it. */
+    private boolean isFutileProbe(Limit limit) {
+        return dryRun != null && limit.beliefs().lastChange() == Change.PROBE;
+    }
+
+    /**
+     * Whether an end is a matter of the limit alone, and not a failure of the backend: the backend seems to
+     * have too much to do, and a lower limit may help.
+     *
+     * @param latencyNanos the time that the backend had the call
+     */
+    public boolean absorbs(Evidence end, long latencyNanos) {
+        return configured.get().limit instanceof AdaptiveLimit adaptive
+                && isLowest(adaptive)
+                && adaptive.absorbs(end, latencyNanos);
+    }
+
+    // ---------------------------------------------------------------- facts
+
+    /** The limit and an operator's, apart from the ceiling. */
+    public int permits() {
+        return permits(configured.get());
+    }
+
+    /** The limit, fixed or adaptive; a change of the settings may replace it. */
+    public Limit limit() {
+        return configured.get().limit;
+    }
+
+    /** The number that the bulkhead has in force. */
+    public int inForce() {
+        return bulkhead.maxConcurrentCalls();
+    }
+
+    /** Where the number in force comes from. */
+    public Binding binding() {
+        Configured seen = configured.get();
+        int operators = operatorLimit;
+        if (ceiling.getAsInt() < permits(seen)) {
+            return Binding.RAMP;
+        }
+        if (seen.settings.isAdaptive()) {
+            return operators < seen.limit.value() ? Binding.OPERATOR : Binding.AUTO;
+        }
+        return operators != NONE || isFixedByOperator ? Binding.OPERATOR : Binding.FIXED;
+    }
+
+    /** What the limit is based on. */
+    public Beliefs beliefs() {
+        return limit().beliefs();
+    }
+
+    /** Changes of the adaptive limit for this reason, since the backend exists; 0 if it never had one. */
+    public long changes(Change reason) {
+        Limit limit = learning;
+        return limit == null ? 0 : limit.changes(reason);
+    }
+
+    /** Whether the limit adapts. */
+    public boolean isAdaptive() {
+        return configured.get().settings.isAdaptive();
+    }
+
+    /** The smallest value of the limit; of a fixed limit, its number. */
+    public int min() {
+        Configured seen = configured.get();
+        return seen.settings.isAdaptive() ? seen.settings.bounds().min() : seen.limit.value();
+    }
+
+    /** The largest value of the limit; of a fixed limit, its number. */
+    public int max() {
+        Configured seen = configured.get();
+        return seen.settings.isAdaptive() ? seen.settings.bounds().max() : seen.limit.value();
+    }
+
+    /** An operator's limit; {@link #NONE}: none. */
+    public int operatorLimit() {
+        return operatorLimit;
     }
 }

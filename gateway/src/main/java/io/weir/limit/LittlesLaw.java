@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Little's law, live. From the calls that a backend served recently, it computes the arrival rate &lambda;,
  * the mean time W that a call spends in the queue and in the backend, and the mean number of concurrent calls
  * L = &lambda; &middot; W. From the service time of the uncongested backend, it computes the limit that the
- * backend needs.
+ * present calls need, if the limit in force is a fixed one.
  *
  * <p><b>&lambda;</b> is the rate of <i>served</i> calls. In a stable system the departure rate equals the
  * arrival rate, and refused calls never entered the system that the law describes. Served calls also keep the
@@ -31,17 +31,25 @@ import org.jspecify.annotations.Nullable;
  * follows a backend that has become slower for good. Batches in which the backend was failing do not count,
  * since errors are fast.
  *
+ * <p><b>Suggested limit.</b> One backend has one estimate. Where the limit is adaptive, that limit is the
+ * suggestion, and its base latency is the uncongested service time. Where the limit is fixed, the suggestion
+ * is the limit at which {@link Knee} would rest, with &lambda; and the uncongested service time as measured
+ * here: the same formula. It needs traffic that says something about a limit: on average {@value
+ * #MIN_ACTIVE_CALLS} calls in the backend, or half of the limit. Below that there is no suggestion: a
+ * backend that gets a call per second needs no limit of 2, and an adaptive limit would not have moved either.
+ *
  * <p>Congestion control in TCP works the same way, where it does not infer congestion from loss. Vegas takes
  * the lowest round-trip time as that of the uncongested path (Brakmo and Peterson, "TCP Vegas: End to End
  * Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995). BBR multiplies the delivery rate by the
  * lowest round-trip time of the last ten seconds, which is the data in flight that keeps the path busy
- * without a queue (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016). The
- * headroom allows for arrivals in bursts.
+ * without a queue (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016).
  *
- * <p>Limitations: a backend that is congested for the whole remembered time is mistaken for a slow one. BBR
- * drains its queue deliberately from time to time to tell the two apart; a gateway cannot, since its callers
- * would pay for it. And if the mixture of calls changes (more calls of a slow kind), the change looks like
- * congestion until the calm batches of the old mixture are forgotten.
+ * <p>Limitations of the suggestion for a fixed limit: a backend that is congested for the whole remembered
+ * time is mistaken for a slow one. BBR drains its queue deliberately from time to time to tell the two apart,
+ * and so does the adaptive limit; a fixed limit is never lowered. The suggestion fits the present traffic. It
+ * does not measure the backend's capacity, which shows only while the limit is reached. And if the mixture of
+ * calls changes (more calls of a slow kind), the change looks like congestion until the calm batches of the
+ * old mixture are forgotten.
  */
 // Concurrency: recording a call is a few additions to counters that only grow. They are striped by thread,
 // since all event loops record calls of the same backend. All derived figures are in `state`, an immutable
@@ -59,6 +67,9 @@ public final class LittlesLaw {
     /** The remembered epochs, including the current one. */
     static final int EPOCHS = 2;
 
+    /** The mean number of calls in the backend that a suggestion needs. */
+    static final int MIN_ACTIVE_CALLS = 4;
+
     private static final int SLICES = 10;
     private static final int MAX_STRIPES = 16;
     private static final double SECOND = 1e9;
@@ -69,7 +80,6 @@ public final class LittlesLaw {
     /** The buckets begin on another cache line than the counters. */
     private static final int FIRST_BUCKET = 16;
 
-    private final double headroom;
     private final long windowNanos;
     private final long sliceNanos;
     private final long epochNanos;
@@ -86,7 +96,6 @@ public final class LittlesLaw {
      * @param nanoClock {@link System#nanoTime}, except in tests
      */
     public LittlesLaw(LittlesLawProperties properties, BooleanSupplier trusted, LongSupplier nanoClock) {
-        this.headroom = properties.headroom();
         this.windowNanos = properties.window().toNanos();
         this.sliceNanos = windowNanos / SLICES;
         this.epochNanos = windowNanos * EPOCH_WINDOWS;
@@ -136,8 +145,12 @@ public final class LittlesLaw {
         Arrays.setAll(into, i -> sum(FIRST_BUCKET + i));
     }
 
-    /** The figures of the window that ends now. */
-    public Figures figures() {
+    /**
+     * The figures of the window that ends now.
+     *
+     * @param limit the backend's limit
+     */
+    public Figures figures(Limit limit) {
         long now = nanoClock.getAsLong();
         rotate(now);
         State seen = state;
@@ -148,10 +161,22 @@ public final class LittlesLaw {
         double rate = count * SECOND / Math.max(now - from.at, sliceNanos);
         double service = count == 0 ? 0 : (double) (to.service - from.service) / count;
         double waiting = count == 0 ? 0 : (double) (to.waiting - from.waiting) / count;
-        Batch calmest = seen.calmest();
-        double uncongested = calmest == null ? 0 : calmest.meanNanos();
-        int suggested = (int) Math.ceil(rate * uncongested / SECOND * headroom);
+        Limit.Beliefs beliefs = limit.beliefs();
+        double uncongested = beliefs.baseLatencyNanos() > 0 ? beliefs.baseLatencyNanos() : measuredUncongested(seen);
+        int suggested = beliefs.isFixed()
+                ? suggestion(rate * service / SECOND, rate * uncongested / SECOND, beliefs.limit())
+                : beliefs.limit();
         return new Figures(rate, service, waiting, to.count, uncongested, suggested);
+    }
+
+    private static double measuredUncongested(State state) {
+        Batch calmest = state.calmest();
+        return calmest == null ? 0 : calmest.meanNanos();
+    }
+
+    private static int suggestion(double activeCalls, double neededCalls, int limit) {
+        boolean isEnough = activeCalls >= Math.min(MIN_ACTIVE_CALLS, limit / 2.);
+        return isEnough && neededCalls > 0 ? (int) Math.ceil(Knee.limitFor(neededCalls)) : 0;
     }
 
     /**
@@ -162,8 +187,8 @@ public final class LittlesLaw {
      * @param waitingNanos mean time in the queue, over the same calls
      * @param retired calls served since the start
      * @param uncongestedNanos mean time in the uncongested backend; 0 while it is unknown
-     * @param suggestedLimit the limit on concurrent calls that suffices; 0 while it is unknown or no calls
-     *     arrive
+     * @param suggestedLimit an adaptive limit itself; for a fixed one, the limit that the present calls need;
+     *     0 while it is unknown, or the calls are too few to say
      */
     public record Figures(
             double arrivalRate,

@@ -114,7 +114,6 @@ public final class QueueingBulkhead {
     private final AtomicLong word = new AtomicLong();
 
     private final AtomicReference<Limits> limits;
-    private final Overflow overflow;
 
     /** The queue. Confined to the serving thread. */
     private final WaitingCalls waiting = new WaitingCalls();
@@ -177,8 +176,7 @@ public final class QueueingBulkhead {
      * @param overflow the treatment of a call that finds the queue full
      */
     public QueueingBulkhead(int maxConcurrentCalls, int queueCapacity, Overflow overflow) {
-        this.limits = new AtomicReference<>(new Limits(maxConcurrentCalls, queueCapacity, 0));
-        this.overflow = overflow;
+        this.limits = new AtomicReference<>(new Limits(maxConcurrentCalls, queueCapacity, overflow, 0));
     }
 
     /** Takes a permit if one is free. Never waits, and never overtakes the queue. */
@@ -245,9 +243,9 @@ public final class QueueingBulkhead {
     }
 
     /** An evicting queue may be longer than its capacity until a thread has evicted the surplus. */
-    private int maxQueued(Limits inForce) {
+    private static int maxQueued(Limits inForce) {
         int capacity = inForce.queueCapacity;
-        boolean evicts = overflow == Overflow.EVICT_OLDEST && capacity > 0;
+        boolean evicts = inForce.overflow == Overflow.EVICT_OLDEST && capacity > 0;
         return evicts ? Math.min(LARGEST, capacity + MAX_SURPLUS) : capacity;
     }
 
@@ -295,9 +293,18 @@ public final class QueueingBulkhead {
      * @param queueCapacity the limit on waiters; 0 to {@value #LARGEST}
      */
     public void resize(int maxConcurrentCalls, int queueCapacity) {
+        resize(maxConcurrentCalls, queueCapacity, limits.get().overflow);
+    }
+
+    /**
+     * Changes both limits as {@link #resize(int, int)} does, and the treatment of calls that find the queue
+     * full. Calls that wait already keep their places.
+     */
+    public void resize(int maxConcurrentCalls, int queueCapacity, Overflow overflow) {
         while (true) {
             Limits inForce = limitsInForce();
-            Limits next = new Limits(maxConcurrentCalls, queueCapacity, (inForce.revision + 1) & REVISION_MASK);
+            Limits next =
+                    new Limits(maxConcurrentCalls, queueCapacity, overflow, (inForce.revision + 1) & REVISION_MASK);
             if (limits.compareAndSet(inForce, next)) {
                 limitsInForce();
                 serve();
@@ -421,10 +428,11 @@ public final class QueueingBulkhead {
     }
 
     private void evictSurplus() {
-        if (overflow != Overflow.EVICT_OLDEST) {
+        Limits inForce = limits.get();
+        if (inForce.overflow != Overflow.EVICT_OLDEST) {
             return;
         }
-        int capacity = limits.get().queueCapacity;
+        int capacity = inForce.queueCapacity;
         while (queued(word.get()) > capacity) {
             Waiter victim = waiting.pollVictim(capacity);
             if (victim == null) {
@@ -502,7 +510,7 @@ public final class QueueingBulkhead {
         return (int) (word >>> (REVISION_BITS + IN_USE_BITS));
     }
 
-    private record Limits(int maxConcurrentCalls, int queueCapacity, long revision) {
+    private record Limits(int maxConcurrentCalls, int queueCapacity, Overflow overflow, long revision) {
         Limits {
             requireInRange("max-concurrent-calls", maxConcurrentCalls, 1);
             requireInRange("queue-capacity", queueCapacity, 0);
@@ -593,13 +601,18 @@ public final class QueueingBulkhead {
             return leave(true);
         }
 
+        /** Whether this waiter has lost its place; {@link #evicted()} may still follow. */
+        protected final boolean isEvicted() {
+            return state == EVICTED;
+        }
+
         private boolean leave(boolean expired) {
             if (!STATE.compareAndSet(this, WAITING, LEFT)) {
                 return state != GRANTED;
             }
             QueueingBulkhead entered = bulkhead;
             if (entered != null) {
-                hasExpired = expired && entered.overflow == Overflow.EVICT_OLDEST;
+                hasExpired = expired && entered.limits.get().overflow == Overflow.EVICT_OLDEST;
                 entered.pushLeaver(this);
                 entered.serve();
             }

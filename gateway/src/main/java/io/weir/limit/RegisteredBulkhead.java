@@ -32,6 +32,7 @@ public final class RegisteredBulkhead implements Bulkhead {
 
     private final String name;
     private final QueueingBulkhead bulkhead;
+    private final LimitInForce limit;
     private final Map<String, String> tags;
     private final BulkheadMetrics metrics = new BulkheadMetrics();
     private final Events events = new Events();
@@ -39,22 +40,28 @@ public final class RegisteredBulkhead implements Bulkhead {
     /** The configuration without the limit, which the bulkhead holds. */
     private volatile BulkheadConfig base = STACKLESS;
 
-    RegisteredBulkhead(String name, QueueingBulkhead bulkhead, Map<String, String> tags) {
+    RegisteredBulkhead(String name, QueueingBulkhead bulkhead, LimitInForce limit, Map<String, String> tags) {
         this.name = name;
         this.bulkhead = bulkhead;
+        this.limit = limit;
         this.tags = Map.copyOf(tags);
     }
 
     /**
      * Registers the bulkhead, in place of any other bulkhead of that name.
      *
+     * @param limit the source of its limit
      * @param tags tags of its meters; they override the registry's tags
      */
     public static RegisteredBulkhead register(
-            BulkheadRegistry registry, String name, QueueingBulkhead bulkhead, Map<String, String> tags) {
+            BulkheadRegistry registry,
+            String name,
+            QueueingBulkhead bulkhead,
+            LimitInForce limit,
+            Map<String, String> tags) {
         Map<String, String> all = new HashMap<>(registry.getTags());
         all.putAll(tags);
-        RegisteredBulkhead registered = new RegisteredBulkhead(name, bulkhead, all);
+        RegisteredBulkhead registered = new RegisteredBulkhead(name, bulkhead, limit, all);
         // A registry creates entries itself, and replaces only existing entries. So its own entry exists for
         // a moment.
         registry.bulkhead(name, STACKLESS, tags);
@@ -113,7 +120,9 @@ public final class RegisteredBulkhead implements Bulkhead {
     }
 
     /**
-     * Changes the limit at once, without waiting for permits. The queue's capacity does not change.
+     * Sets an operator's limit at once, without waiting for permits. It replaces a fixed limit, and is the
+     * ceiling of one that adapts, until a change to {@value QueueingBulkhead#LARGEST} or more releases it.
+     * Reloads keep it. The queue's capacity does not change.
      *
      * @throws IllegalArgumentException for a setting that this bulkhead does not support: a wait, or unfair
      *     order
@@ -129,7 +138,8 @@ public final class RegisteredBulkhead implements Bulkhead {
             throw new IllegalArgumentException(
                     "fairCallHandlingEnabled: false (expected: true, since the queue is FIFO)");
         }
-        bulkhead.resize(config.getMaxConcurrentCalls(), bulkhead.queueCapacity());
+        int calls = config.getMaxConcurrentCalls();
+        limit.limitByOperator(calls >= QueueingBulkhead.LARGEST ? LimitInForce.NONE : calls);
         base = config;
     }
 

@@ -91,7 +91,28 @@
  * by single cases, both with the real limit and the real queue in virtual time, on other seeds than those
  * that the rules were fitted to.
  *
- * <h2>Estimate of the uncongested time</h2>
+ * <h2>The limit in force</h2>
+ *
+ * {@link io.weir.limit.LimitInForce} puts the lowest of three numbers in force: the limit (fixed, or found by
+ * {@code max-concurrent-calls: auto}), an operator's, and the ramp of a backend that recovers. It feeds the
+ * adaptive limit with one sample for each permit, and only while that limit's own number is the lowest:
+ * otherwise the samples show the effect of another number. A call that started under another number ends
+ * without evidence. The queue of an adaptive limit evicts; the queue of a fixed one refuses newcomers, so
+ * that a configured number behaves as it always did.
+ *
+ * <p>Where the bulkhead is not enforced, the limit learns from the calls in flight, and a second bulkhead
+ * with the same numbers counts the calls to refuse. Its probes are discarded: calls above the lower limit are
+ * not held back, so nothing is measured at it. So the dry run of a backend that became slower finds a lower
+ * limit than the limit in force would.
+ *
+ * <h2>What people see</h2>
+ *
+ * {@link io.weir.limit.Limit.Beliefs} are all that metrics, endpoint, dashboard and log show. A change of a
+ * sixteenth in the latency or the rate is published, a smaller one is not: a publication allocates. {@link
+ * io.weir.limit.LastChange} keeps the reason of the number: a probe every ten seconds would hide it. {@link
+ * io.weir.limit.LimitInForce} knows where the number in force comes from.
+ *
+ * <h2>Estimate of the uncongested time, and the suggested limit</h2>
  *
  * {@link io.weir.limit.LittlesLaw} measures how long a call takes while its backend is not congested. A
  * refusal derives its {@code Retry-After} from the median of that time, and the metrics show it with the
@@ -99,6 +120,18 @@
  * not with the metrics, because a control input belongs to the capability that uses it. Definitions, sources
  * and limitations are in the class's documentation. {@link io.weir.limit.LogBuckets} is its histogram:
  * bounded relative error, fixed memory, and one counter increment per call.
+ *
+ * <p>A backend has one suggested limit. With an adaptive limit it is that limit, and the uncongested time
+ * shown is its base latency. A fixed limit is only observed, so its suggestion is weaker: the limit at which
+ * {@code Knee} would rest (1.15 n + &radic;limit = limit), with n = present calls per second &times;
+ * uncongested time. There is no suggestion while the calls say nothing about a limit. Rejected:
+ *
+ * <ul>
+ *   <li>An adaptive limit in the shadow of a fixed one: it finds the knee by acting. Its growth would bring
+ *       no answers, its probes would measure nothing, and calls beyond its own number would count as evidence
+ *       for it.
+ *   <li>A factor of its own, as before (1.5 &lambda;W): a second formula, and 1 permit for one call a second.
+ * </ul>
  *
  * <p>{@link io.weir.limit.UsualTime} is the estimate for one route: the median of its recent calls, congested
  * or not. Admission uses it: a waiting call whose remaining time is shorter cannot be served in time, so it
@@ -150,6 +183,8 @@
  *       meanwhile, a permit promised to it counts as in use although no call has it.
  *   <li>A waiter's callback runs on the thread that serves the queue, and switches to its own event loop
  *       itself.
+ *   <li>While the adaptive limit is not the lowest number, it learns nothing, and it continues with what it
+ *       knew before.
  *   <li>Of the events of Resilience4j's bulkheads, only those of rejected calls are published.
  *   <li>The adaptive limit does badly with one to four slow workers and with backends that collapse: see
  *       {@code limit-grid.md}. Gateways in front of one backend converge slowly: after 30 s one can still

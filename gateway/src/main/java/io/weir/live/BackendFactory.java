@@ -9,8 +9,8 @@ import io.weir.engine.ServiceTimeEstimate;
 import io.weir.health.Health;
 import io.weir.health.HealthSettings;
 import io.weir.instance.Pool;
-import io.weir.limit.BulkheadProperties;
 import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitLog;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.RegisteredBulkhead;
@@ -20,6 +20,7 @@ import io.weir.metrics.MeterScope;
 import io.weir.retry.RetryBudget;
 import java.net.URI;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -71,14 +72,19 @@ public final class BackendFactory {
     ManagedBackend create(String name, BackendProperties properties, int permits, BackendPlan plan) {
         @Nullable Object sslBundle = pools.sslBundle(properties);
         Pool pool = pool(name, properties, plan);
-        QueueingBulkhead bulkhead =
-                new QueueingBulkhead(permits, properties.bulkhead().queueCapacity());
+        // The limit resizes it.
+        QueueingBulkhead bulkhead = new QueueingBulkhead(permits, 0);
         QueueingBulkhead streams = new QueueingBulkhead(properties.maxStreams(), 0);
         HealthSettings settings = healthSettings(properties);
         // The registries stop showing a retired backend of this name, even if requests still use it.
         plan.onRollback(() -> registries.bulkheads().remove(name));
-        RegisteredBulkhead registered = RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, Map.of());
-        LimitInForce limit = new LimitInForce(bulkhead);
+        LimitInForce limit = new LimitInForce(
+                bulkhead,
+                properties.bulkhead().settings(permits, properties.deadline().toNanos()),
+                nanoClock,
+                BackendFactory::wallNanos);
+        RegisteredBulkhead registered =
+                RegisteredBulkhead.register(registries.bulkheads(), name, bulkhead, limit, Map.of());
         Health health = new Health(name, settings, new CompartmentPermits(bulkhead, limit), nanoClock, random);
         limit.limitBy(health::maxCalls);
         registries.breakers().remove(name);
@@ -92,18 +98,21 @@ public final class BackendFactory {
                 scope,
                 name,
                 bulkhead,
+                limit,
                 streams,
-                properties.bulkhead().maxWaitDuration().toNanos(),
+                properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 health,
                 pool,
                 retryBudget,
                 serviceTime.littlesLaw());
         meters.onRejected(registered::publishRejected);
+        limit.onLearnt(new LimitLog(name, limit, nanoClock)::changed);
         Backend backend = new Backend(
                 backendSettings(name, properties),
                 bulkhead,
+                limit,
                 streams,
-                dryRunBulkhead(properties, permits, null),
+                dryRunBulkhead(properties, null),
                 health,
                 pool,
                 retryBudget,
@@ -116,10 +125,9 @@ public final class BackendFactory {
     /**
      * Creates the successor of a backend whose properties have changed.
      *
-     * @param permits as for {@link #create}
      * @param plan receives the steps that undo the creation
      */
-    ManagedBackend createSuccessor(ManagedBackend before, BackendProperties properties, int permits, BackendPlan plan) {
+    ManagedBackend createSuccessor(ManagedBackend before, BackendProperties properties, BackendPlan plan) {
         Backend old = before.backend();
         String name = old.name();
         @Nullable Object sslBundle = pools.sslBundle(properties);
@@ -131,8 +139,9 @@ public final class BackendFactory {
         Backend backend = new Backend(
                 backendSettings(name, properties),
                 old.bulkhead(),
+                old.limit(),
                 old.streams(),
-                dryRunBulkhead(properties, permits, old.dryRunBulkhead()),
+                dryRunBulkhead(properties, old.dryRunBulkhead()),
                 old.health(),
                 pool,
                 retryBudget,
@@ -160,7 +169,7 @@ public final class BackendFactory {
                 properties.uri(),
                 authority(properties.uri()),
                 properties.deadline().toNanos(),
-                properties.bulkhead().maxWaitDuration().toNanos(),
+                properties.bulkhead().maxWait(properties.deadline()).toNanos(),
                 properties.connection().connectTimeout().toNanos(),
                 properties.streamIdleTimeout().toNanos(),
                 BackendSettings.bits(properties.circuitBreaker().recordStatuses()),
@@ -187,12 +196,16 @@ public final class BackendFactory {
      * enforced.
      */
     private static @Nullable QueueingBulkhead dryRunBulkhead(
-            BackendProperties properties, int permits, @Nullable QueueingBulkhead existing) {
-        BulkheadProperties bulkhead = properties.bulkhead();
-        if (bulkhead.enforce()) {
+            BackendProperties properties, @Nullable QueueingBulkhead existing) {
+        if (properties.bulkhead().enforce()) {
             return null;
         }
-        return existing != null ? existing : new QueueingBulkhead(permits, bulkhead.queueCapacity());
+        // The limit resizes it when the configuration is committed.
+        return existing != null ? existing : new QueueingBulkhead(1, 0);
+    }
+
+    private static long wallNanos() {
+        return TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     }
 
     private @Nullable HealthProber prober(Backend backend, BackendProperties properties) {

@@ -8,6 +8,7 @@ import io.weir.metrics.EdgeMeters;
 import io.weir.reload.LiveConfiguration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -69,6 +70,11 @@ public final class ConfigurationApplier implements LiveConfiguration.Target {
         List<RetiredResource> retired = commit(plan);
         retire(before, plan.next(), retired);
         announce(plan, gateway);
+    }
+
+    @Override
+    public void showOperatorsLimits(Set<String> names) {
+        backends.showOperatorsLimits(names);
     }
 
     private static Plan plan(

@@ -6,11 +6,11 @@ import io.weir.config.BackendProperties;
 import io.weir.engine.Backend;
 import io.weir.limit.BulkheadProperties;
 import io.weir.limit.BulkheadScope;
-import io.weir.limit.QueueingBulkhead;
 import io.weir.live.RetiredGenerations.RetiredResource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -73,7 +73,7 @@ public final class LiveBackends {
         if (before.properties().equals(next) && factory.isCurrent(before)) {
             return before;
         }
-        return factory.createSuccessor(before, next, share(next.bulkhead()).permits(), plan);
+        return factory.createSuccessor(before, next, plan);
     }
 
     /**
@@ -110,7 +110,10 @@ public final class LiveBackends {
             }
             next.meters()
                     .replaceParts(
-                            next.properties().bulkhead().maxWaitDuration().toNanos(),
+                            next.properties()
+                                    .bulkhead()
+                                    .maxWait(next.properties().deadline())
+                                    .toNanos(),
                             backend.pool(),
                             backend.retryBudget());
             if (backend.pool() != old.pool()) {
@@ -130,20 +133,25 @@ public final class LiveBackends {
                 .forEach(this::resizeBulkhead);
     }
 
+    /** Shows that an operator has set the limits of these backends, and of no others. */
+    synchronized void showOperatorsLimits(Set<String> names) {
+        backends.forEach((name, managed) -> managed.limit().showOperators(names.contains(name)));
+    }
+
     private void resizeBulkhead(ManagedBackend managed) {
         BulkheadProperties properties = managed.properties().bulkhead();
         Share share = share(properties);
-        managed.limit().configure(share.permits(), properties.queueCapacity());
-        QueueingBulkhead dryRun = managed.backend().dryRunBulkhead();
-        if (dryRun != null) {
-            dryRun.resize(share.permits(), properties.queueCapacity());
-        }
+        managed.limit().countIn(managed.backend().dryRunBulkhead());
+        managed.limit()
+                .configure(properties.settings(
+                        share.permits(), managed.properties().deadline().toNanos()));
         managed.meters().setFloored(share.isFloored());
     }
 
+    /** This gateway's share of a fixed limit. */
     private Share share(BulkheadProperties properties) {
         return Share.of(
-                properties.maxConcurrentCalls(),
+                properties.maxConcurrentCalls().orElse(1),
                 properties.scope() == BulkheadScope.CLUSTER ? membership : Membership.ALONE);
     }
 

@@ -5,6 +5,8 @@ import io.weir.engine.Backend;
 import io.weir.engine.Enforcement;
 import io.weir.health.Health;
 import io.weir.instance.Pool;
+import io.weir.limit.Limit;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLaw;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.metrics.BackendMeters;
@@ -19,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param uri scheme and authority of the backend
  * @param deadlineMs deadline of an exchange
  * @param calls the bulkhead
+ * @param limit the limit of the bulkhead, and the reason for it
  * @param streams streams and WebSockets
  * @param breaker the circuit breaker
  * @param pool the connections
@@ -30,6 +33,7 @@ public record BackendView(
         String uri,
         double deadlineMs,
         Calls calls,
+        LimitView limit,
         Streams streams,
         BreakerView breaker,
         Connections pool,
@@ -41,6 +45,57 @@ public record BackendView(
 
     /** Calls in the backend and in its queue. */
     public record Calls(int active, int limit, int waiting, int queueCapacity, double maxWaitMs) {}
+
+    /**
+     * The limit on concurrent calls, and the reason for it.
+     *
+     * @param inForce the limit in force
+     * @param binds the one that is in force: {@code auto}, {@code fixed}, {@code operator} or {@code ramp}
+     * @param own the limit that auto has found, or that the configuration fixes
+     * @param min smallest limit that auto may find; of a fixed limit, its number
+     * @param max largest limit that auto may find; of a fixed limit, its number
+     * @param baseLatencyMs latency of the backend while calls do not queue in it; null: not known
+     * @param answersPerSecond answers per second while the limit was reached; null: not known
+     * @param utilisation share of the last window's calls that ended while the limit was reached, 0 to 1;
+     *     null: the limit is fixed
+     * @param reason the reason of the last change, as in {@code weir_limit_changes_total}, or {@code initial}
+     *     or {@code fixed}
+     * @param changedAt the time of the last change, as ISO 8601 has it; null: the limit is fixed
+     */
+    public record LimitView(
+            int inForce,
+            String binds,
+            int own,
+            int min,
+            int max,
+            @Nullable Double baseLatencyMs,
+            @Nullable Double answersPerSecond,
+            @Nullable Double utilisation,
+            String reason,
+            @Nullable String changedAt) {
+
+        static LimitView of(LimitInForce limit) {
+            Limit.Beliefs beliefs = limit.beliefs();
+            boolean fixed = beliefs.isFixed();
+            return new LimitView(
+                    limit.inForce(),
+                    limit.binding().word(),
+                    beliefs.limit(),
+                    limit.min(),
+                    limit.max(),
+                    known(beliefs.baseLatencyNanos() / NANOS_PER_MILLI),
+                    known(beliefs.answersPerSecond()),
+                    fixed ? null : beliefs.utilisation(),
+                    beliefs.lastChange().word(),
+                    fixed
+                            ? null
+                            : Instant.ofEpochMilli(beliefs.changedAtMillis()).toString());
+        }
+
+        private static @Nullable Double known(double value) {
+            return value == 0 ? null : value;
+        }
+    }
 
     /** Streams and WebSockets. */
     public record Streams(int active, int limit) {}
@@ -123,7 +178,14 @@ public record BackendView(
     /** The connections to the backend. */
     public record Connections(int acquired, int idle, int pending, int limit) {}
 
-    /** Little's law. */
+    /**
+     * Little's law.
+     *
+     * @param uncongestedMs with auto, its base latency
+     * @param limit the limit in force
+     * @param suggestedLimit with auto, its limit; else the limit that the present calls need; 0: not known,
+     *     or too few calls to say
+     */
     public record Law(
             double arrivalRate,
             double serviceMs,
@@ -136,8 +198,8 @@ public record BackendView(
             int suggestedLimit,
             long retired) {
 
-        static Law of(LittlesLaw law, QueueingBulkhead bulkhead) {
-            LittlesLaw.Figures figures = law.figures();
+        static Law of(LittlesLaw law, Backend backend) {
+            LittlesLaw.Figures figures = law.figures(backend.limit().limit());
             return new Law(
                     figures.arrivalRate(),
                     figures.serviceNanos() / NANOS_PER_MILLI,
@@ -146,7 +208,7 @@ public record BackendView(
                     figures.waitingCalls(),
                     figures.waitingShare(),
                     figures.uncongestedNanos() / NANOS_PER_MILLI,
-                    bulkhead.maxConcurrentCalls(),
+                    backend.bulkhead().maxConcurrentCalls(),
                     figures.suggestedLimit(),
                     figures.retired());
         }
@@ -168,10 +230,11 @@ public record BackendView(
                         bulkhead.queued(),
                         bulkhead.queueCapacity(),
                         backend.settings().maxWaitNanos() / NANOS_PER_MILLI),
+                LimitView.of(backend.limit()),
                 new Streams(streams.inUse(), streams.maxConcurrentCalls()),
                 BreakerView.of(backend.health()),
                 new Connections(pool.acquired(), pool.idle(), pool.pending(), pool.maxConnections()),
-                backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), bulkhead) : null,
+                backend.observer() instanceof BackendMeters meters ? Law.of(meters.law(), backend) : null,
                 backend.retryBudget().available(),
                 DryRun.of(backend));
     }

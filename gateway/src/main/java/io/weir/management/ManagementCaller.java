@@ -7,7 +7,7 @@ public final class ManagementCaller {
 
     private ManagementCaller() {}
 
-    /** The address and port of the caller. */
+    /** The name of the token's holder, if there is one, with the address and port. */
     public static String of(ContextView context) {
         return context.hasKey(ManagementGuard.CALLER) ? context.get(ManagementGuard.CALLER) : "an unknown caller";
     }

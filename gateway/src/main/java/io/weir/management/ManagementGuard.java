@@ -1,14 +1,15 @@
 package io.weir.management;
 
+import io.weir.management.ManagementTokens.Holder;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
 import org.springframework.http.server.PathContainer;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpResponse;
@@ -23,28 +24,31 @@ import reactor.core.publisher.Mono;
  * Guards every request to the management port.
  *
  * <ul>
- *   <li>If a token is configured, a request without it gets a 401. Health probes are exempt, since kubelets
- *       and load balancers send no token. The files of the dashboard page are exempt, since a browser sends
- *       no token for an address that a user has typed.
+ *   <li>A request for a host that is {@linkplain AllowedHosts not allowed} gets a 421.
  *   <li>A request that is not a read must pass the {@linkplain SameOriginCheck check of its origin}, with or
  *       without a token; otherwise it gets a 403.
+ *   <li>If a token is configured, a request without one gets a 401. Health probes are exempt, since kubelets
+ *       and load balancers send no token. The files of the dashboard page are exempt, since a browser sends
+ *       no token for an address that a user has typed.
+ *   <li>If a token is configured, a request that is not a read gets a 403 with a read-only token.
  * </ul>
  *
- * <p>The guard puts the caller's address into the Reactor context, under {@link #CALLER}.
+ * <p>The guard puts the caller into the Reactor context, under {@link #CALLER}: the name of the token's
+ * holder, if there is one, and the address.
  */
 final class ManagementGuard implements WebFilter, Ordered {
 
-    /** The key of the caller's address in the Reactor context. */
+    /** The key of the caller in the Reactor context. */
     static final String CALLER = "io.weir.management.caller";
 
-    private static final String SCHEME = "Bearer ";
+    private static final String REALM = "Bearer realm=\"weir management\"";
 
     private static final Set<String> PAGE_PATHS =
             Set.of("/dashboard", "/dashboard/dashboard.css", "/dashboard/dashboard.js");
 
-    private final byte @Nullable [] token;
+    private final ManagementTokens tokens;
+    private final AllowedHosts hosts;
     private final PathPattern health;
-    private final SameOriginCheck originCheck;
 
     /**
      * A guard of the management port.
@@ -53,9 +57,8 @@ final class ManagementGuard implements WebFilter, Ordered {
      * @param healthPath the path of the health endpoint below it, such as {@code health}
      */
     ManagementGuard(ManagementProperties properties, String basePath, String healthPath) {
-        String configured = properties.token();
-        this.token = configured == null ? null : configured.getBytes(StandardCharsets.UTF_8);
-        this.originCheck = new SameOriginCheck(token != null);
+        this.tokens = new ManagementTokens(properties);
+        this.hosts = new AllowedHosts(properties.allowedHosts());
         this.health = PathPatternParser.defaultInstance.parse(basePath + '/' + healthPath + "/{*rest}");
     }
 
@@ -67,19 +70,48 @@ final class ManagementGuard implements WebFilter, Ordered {
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
         ServerHttpRequest request = exchange.getRequest();
-        if (!isRead(request) && !originCheck.permits(request)) {
-            exchange.getResponse().setStatusCode(HttpStatus.FORBIDDEN);
-            return exchange.getResponse().setComplete();
+        HttpHeaders headers = request.getHeaders();
+        if (!hosts.permit(headers.getValuesAsList(HttpHeaders.HOST))) {
+            return refuse(
+                    exchange,
+                    HttpStatus.MISDIRECTED_REQUEST,
+                    "Host: not allowed (expected: an IP address, localhost, or one of weir.management.allowed-hosts)");
         }
-        if (token != null && !isHealthProbe(request) && !isPage(request) && !hasToken(request, token)) {
-            ServerHttpResponse response = exchange.getResponse();
-            response.setStatusCode(HttpStatus.UNAUTHORIZED);
-            response.getHeaders().set(HttpHeaders.WWW_AUTHENTICATE, "Bearer realm=\"weir management\"");
-            return response.setComplete();
+        if (!isRead(request) && !SameOriginCheck.permits(request)) {
+            return refuse(exchange, HttpStatus.FORBIDDEN, "Origin: another site (expected: the page of this gateway)");
         }
-        InetSocketAddress address = request.getRemoteAddress();
-        String caller = address == null ? "an unknown caller" : address.getHostString() + ':' + address.getPort();
+        Holder holder = tokens.holderOf(headers.getFirst(HttpHeaders.AUTHORIZATION));
+        if (!tokens.isEmpty()) {
+            if (holder == null && !isHealthProbe(request) && !isPage(request)) {
+                exchange.getResponse().getHeaders().set(HttpHeaders.WWW_AUTHENTICATE, REALM);
+                exchange.getResponse().setStatusCode(HttpStatus.UNAUTHORIZED);
+                return exchange.getResponse().setComplete();
+            }
+            if (!isRead(request) && (holder == null || !holder.mayChange())) {
+                exchange.getResponse()
+                        .getHeaders()
+                        .set(HttpHeaders.WWW_AUTHENTICATE, REALM + ", error=\"insufficient_scope\"");
+                return refuse(
+                        exchange, HttpStatus.FORBIDDEN, "token: read-only (expected: a token that permits changes)");
+            }
+        }
+        String caller = caller(request.getRemoteAddress(), holder);
         return chain.filter(exchange).contextWrite(context -> context.put(CALLER, caller));
+    }
+
+    /** Answers in the form of the endpoints' own refusals. The texts are constant, and need no escape. */
+    private static Mono<Void> refuse(ServerWebExchange exchange, HttpStatus status, String detail) {
+        ServerHttpResponse response = exchange.getResponse();
+        response.setStatusCode(status);
+        response.getHeaders().setContentType(MediaType.APPLICATION_JSON);
+        String body = "{\"status\":" + status.value() + ",\"detail\":\"" + detail + "\"}";
+        return response.writeWith(
+                Mono.just(response.bufferFactory().wrap(body.getBytes(StandardCharsets.UTF_8))));
+    }
+
+    private static String caller(@Nullable InetSocketAddress address, @Nullable Holder holder) {
+        String from = address == null ? "an unknown address" : address.getHostString() + ':' + address.getPort();
+        return holder == null ? from : holder.name() + " (" + from + ')';
     }
 
     private boolean isHealthProbe(ServerHttpRequest request) {
@@ -99,14 +131,5 @@ final class ManagementGuard implements WebFilter, Ordered {
 
     private static boolean isRead(ServerHttpRequest request) {
         return HttpMethod.GET.equals(request.getMethod()) || HttpMethod.HEAD.equals(request.getMethod());
-    }
-
-    private static boolean hasToken(ServerHttpRequest request, byte[] token) {
-        String authorization = request.getHeaders().getFirst(HttpHeaders.AUTHORIZATION);
-        return authorization != null
-                && authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())
-                // Takes the same time wherever the two values differ.
-                && MessageDigest.isEqual(
-                        authorization.substring(SCHEME.length()).strip().getBytes(StandardCharsets.UTF_8), token);
     }
 }

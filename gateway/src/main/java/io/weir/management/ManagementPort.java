@@ -13,7 +13,7 @@ public final class ManagementPort {
     /**
      * The problem of a configuration, in one sentence; null: none.
      *
-     * @param properties {@code weir.management}
+     * @param hasToken whether {@code weir.management} has a token
      * @param address {@code management.server.address}; null: not set, which means every address of the
      *     machine
      * @param port {@code management.server.port}; null: not set, which means the gateway's own; below 0:
@@ -21,7 +21,7 @@ public final class ManagementPort {
      * @param serverPort {@code server.port}
      */
     public static @Nullable String problem(
-            ManagementProperties properties, @Nullable InetAddress address, @Nullable Integer port, int serverPort) {
+            boolean hasToken, @Nullable InetAddress address, @Nullable Integer port, int serverPort) {
         if (port != null && port < 0) {
             return null;
         }
@@ -29,7 +29,7 @@ public final class ManagementPort {
             return "management.server.port: " + (port == null ? "not set" : port)
                     + " (expected: a port of its own, so that callers of the gateway cannot reach its management)";
         }
-        if (properties.token() == null && (address == null || !address.isLoopbackAddress())) {
+        if (!hasToken && (address == null || !address.isLoopbackAddress())) {
             return "management.server.address: "
                     + (address == null ? "not set, which is every address" : address.getHostAddress())
                     + " (expected: a loopback address as long as weir.management.token is not set)";

@@ -7,15 +7,22 @@
  * that requests of the gateway's callers never pass it. {@link io.weir.management.ManagementPort} refuses a
  * port that is shared with callers, and an address other than loopback without a token.
  *
- * <p><b>Two checks</b> in {@link io.weir.management.ManagementGuard}: the token, for all requests except
- * health probes and the files of the dashboard page; and the origin, for all requests that change something
- * ({@link io.weir.management.SameOriginCheck}), since a browser on the operator's machine can reach a
- * loopback port from any site.
+ * <p><b>Three checks</b> in {@link io.weir.management.ManagementGuard}, in this order. The host, for every
+ * request ({@link io.weir.management.AllowedHosts}): the page of a site that points its own name to this
+ * machine (DNS rebinding) could otherwise read every endpoint of a port without a token. The origin, for all
+ * requests that change something ({@link io.weir.management.SameOriginCheck}), since a browser on the
+ * operator's machine can reach a loopback port from any site. The token, for all requests except health
+ * probes and the files of the dashboard page ({@link io.weir.management.ManagementTokens}).
+ *
+ * <p><b>Two rights.</b> The read-only token is for scrapers and screens, which many people can look into; a
+ * token of an operator permits changes, too. Each has a name, and the audit (log, dashboard, list of changes)
+ * shows the name and the address, never the token. The host is checked with a token as well: one rule for
+ * every request is simpler to trust, and names of services are one line in the configuration.
  *
  * <p><b>Breakers are forced through {@link io.weir.management.WeirEndpoint}</b>, not through Resilience4j's
  * endpoints. Those are read-only by default: their POST creates a breaker for an unknown name, and does not
  * log the caller. The endpoint {@code weir} accepts configured backends only, and logs each change with the
- * operator's address.
+ * operator's name and address.
  *
  * <p><b>Changes through interfaces.</b> {@link io.weir.management.OperatorChanges} and {@link
  * io.weir.management.Gateway} are implemented by the live configuration, which is in a higher package.
@@ -27,8 +34,8 @@
  * <p><b>Concurrency.</b> A change of limits reads and validates files, so it runs on a bounded elastic
  * thread.
  *
- * <p><b>Limitations.</b> One token for all operators, and for reading and changing alike. An operator's
- * changes are lost at the next reload and at a restart.
+ * <p><b>Limitations.</b> A change of the tokens needs a restart. An operator's changes are lost at the next
+ * reload and at a restart.
  */
 @NullMarked
 package io.weir.management;

@@ -6,6 +6,8 @@ import io.weir.engine.BackendObserver;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.health.Health;
 import io.weir.instance.Pool;
+import io.weir.limit.Limit;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLaw;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
@@ -15,6 +17,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +64,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
      *
      * @param scope owns the meters; if this constructor fails, its caller closes the scope
      * @param name the backend's name
-     * @param bulkhead the limit of calls
+     * @param bulkhead the permits and the queue of calls
+     * @param limit the source of the bulkhead's limit
      * @param streams the limit of streams
      * @param maxWaitNanos longest wait for a permit
      * @param law the live figures of the backend, fed by the engine
@@ -70,6 +74,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
             MeterScope scope,
             String name,
             QueueingBulkhead bulkhead,
+            LimitInForce limit,
             QueueingBulkhead streams,
             long maxWaitNanos,
             Health health,
@@ -97,8 +102,10 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(Meters.RETRY_BUDGET, () -> parts.retryBudget().available(), name);
         breakerGauges(health);
         poolGauges();
-        lawGauges(this.law);
-        scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(this.law, bulkhead));
+        limitMeters(limit);
+        Supplier<LittlesLaw.Figures> figures = () -> this.law.figures(limit.limit());
+        lawGauges(figures);
+        scope.bean(LittlesLawBean.nameOf(name), new LittlesLawBean(figures, bulkhead));
     }
 
     /** Reads these parts from now on; the series and their counts stay. */
@@ -137,14 +144,26 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
         scope.gauge(Meters.POOL_LIMIT, () -> parts.pool().maxConnections(), name);
     }
 
-    private void lawGauges(LittlesLaw shown) {
-        scope.gauge(Meters.LAW_ARRIVAL_RATE, () -> shown.figures().arrivalRate(), name);
-        scope.gauge(Meters.LAW_SERVICE_TIME, () -> shown.figures().serviceNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.LAW_WAITING_TIME, () -> shown.figures().waitingNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.LAW_ACTIVE_CALLS, () -> shown.figures().activeCalls(), name);
-        scope.gauge(Meters.LAW_WAITING_RATIO, () -> shown.figures().waitingShare(), name);
-        scope.gauge(Meters.LAW_UNCONGESTED_TIME, () -> shown.figures().uncongestedNanos() / NANOS_PER_SECOND, name);
-        scope.gauge(Meters.LAW_SUGGESTED_LIMIT, () -> shown.figures().suggestedLimit(), name);
+    private void limitMeters(LimitInForce shown) {
+        scope.gauge(Meters.LIMIT, () -> shown.limit().value(), name);
+        scope.gauge(Meters.LIMIT_MIN, shown::min, name);
+        scope.gauge(Meters.LIMIT_MAX, shown::max, name);
+        for (Limit.Change reason : Limit.Change.LEARNT) {
+            scope.counter(Meters.LIMIT_CHANGES, () -> shown.changes(reason), name, reason.word());
+        }
+        scope.gauge(Meters.LIMIT_BASE_LATENCY, () -> shown.beliefs().baseLatencyNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.LIMIT_ANSWER_RATE, () -> shown.beliefs().answersPerSecond(), name);
+        scope.gauge(Meters.LIMIT_UTILISATION, () -> shown.beliefs().utilisation(), name);
+    }
+
+    private void lawGauges(Supplier<LittlesLaw.Figures> shown) {
+        scope.gauge(Meters.LAW_ARRIVAL_RATE, () -> shown.get().arrivalRate(), name);
+        scope.gauge(Meters.LAW_SERVICE_TIME, () -> shown.get().serviceNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.LAW_WAITING_TIME, () -> shown.get().waitingNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.LAW_ACTIVE_CALLS, () -> shown.get().activeCalls(), name);
+        scope.gauge(Meters.LAW_WAITING_RATIO, () -> shown.get().waitingShare(), name);
+        scope.gauge(Meters.LAW_UNCONGESTED_TIME, () -> shown.get().uncongestedNanos() / NANOS_PER_SECOND, name);
+        scope.gauge(Meters.LAW_SUGGESTED_LIMIT, () -> shown.get().suggestedLimit(), name);
     }
 
     @Override
@@ -176,7 +195,7 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     /** Counts an exchange with this backend that was shed. */
     void shed(Reason reason) {
         count(Meters.SHED, shed, reason);
-        if (reason == Reason.BULKHEAD_FULL || reason == Reason.QUEUE_TIMEOUT) {
+        if (reason.isBulkheads()) {
             onRejected.run();
         }
     }

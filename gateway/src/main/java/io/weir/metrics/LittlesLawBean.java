@@ -2,6 +2,7 @@ package io.weir.metrics;
 
 import io.weir.limit.LittlesLaw;
 import io.weir.limit.QueueingBulkhead;
+import java.util.function.Supplier;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
 
@@ -10,11 +11,11 @@ final class LittlesLawBean implements LittlesLawMXBean {
 
     private static final double NANOS_PER_MILLI = 1e6;
 
-    private final LittlesLaw law;
+    private final Supplier<LittlesLaw.Figures> figures;
     private final QueueingBulkhead bulkhead;
 
-    LittlesLawBean(LittlesLaw law, QueueingBulkhead bulkhead) {
-        this.law = law;
+    LittlesLawBean(Supplier<LittlesLaw.Figures> figures, QueueingBulkhead bulkhead) {
+        this.figures = figures;
         this.bulkhead = bulkhead;
     }
 
@@ -29,37 +30,37 @@ final class LittlesLawBean implements LittlesLawMXBean {
 
     @Override
     public double getArrivalRate() {
-        return law.figures().arrivalRate();
+        return figures.get().arrivalRate();
     }
 
     @Override
     public double getAverageServiceTimeMillis() {
-        return law.figures().serviceNanos() / NANOS_PER_MILLI;
+        return figures.get().serviceNanos() / NANOS_PER_MILLI;
     }
 
     @Override
     public double getAverageWaitingTimeMillis() {
-        return law.figures().waitingNanos() / NANOS_PER_MILLI;
+        return figures.get().waitingNanos() / NANOS_PER_MILLI;
     }
 
     @Override
     public double getAverageActive() {
-        return law.figures().activeCalls();
+        return figures.get().activeCalls();
     }
 
     @Override
     public double getAverageWaiting() {
-        return law.figures().waitingCalls();
+        return figures.get().waitingCalls();
     }
 
     @Override
     public double getWaitingShare() {
-        return law.figures().waitingShare();
+        return figures.get().waitingShare();
     }
 
     @Override
     public long getRetiredRequests() {
-        return law.figures().retired();
+        return figures.get().retired();
     }
 
     @Override
@@ -79,11 +80,11 @@ final class LittlesLawBean implements LittlesLawMXBean {
 
     @Override
     public double getUncongestedServiceTimeMillis() {
-        return law.figures().uncongestedNanos() / NANOS_PER_MILLI;
+        return figures.get().uncongestedNanos() / NANOS_PER_MILLI;
     }
 
     @Override
     public int getSuggestedLimit() {
-        return law.figures().suggestedLimit();
+        return figures.get().suggestedLimit();
     }
 }

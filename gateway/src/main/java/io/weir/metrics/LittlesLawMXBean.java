@@ -35,12 +35,12 @@ public interface LittlesLawMXBean {
     /** Calls in the queue now. */
     int getWaiting();
 
-    /** Limit of concurrent calls in the backend. */
+    /** Limit of concurrent calls in the backend, in force. */
     int getLimit();
 
-    /** Mean time of a call in the backend without congestion; 0: not known. */
+    /** Mean time of a call in the backend without congestion, with auto its base latency; 0: not known. */
     double getUncongestedServiceTimeMillis();
 
-    /** Suggested limit of concurrent calls, with headroom; 0: not known. */
+    /** With auto, its limit; else the limit that the present calls need; 0: not known, or too few calls. */
     int getSuggestedLimit();
 }

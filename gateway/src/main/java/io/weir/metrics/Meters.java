@@ -101,7 +101,65 @@ public enum Meters {
     /** Calls in the backend. */
     PERMITS_USED("weir.permits.used", Kind.GAUGE, null, "Permits of the bulkhead in use.", "backend"),
     /** The limit of calls in the backend. */
-    PERMITS_LIMIT("weir.permits.limit", Kind.GAUGE, null, "Limit of concurrent calls of the bulkhead.", "backend"),
+    PERMITS_LIMIT(
+            "weir.permits.limit",
+            Kind.GAUGE,
+            null,
+            "Limit of concurrent calls in force: the lowest of weir_limit, of an operator's limit, and of the"
+                    + " ceiling while the backend recovers.",
+            "backend"),
+    /** The limit, apart from an operator's and from the ramp of a recovering backend. */
+    LIMIT(
+            "weir.limit",
+            Kind.GAUGE,
+            null,
+            "Limit of concurrent calls that auto has found, or that the configuration fixes."
+                    + " weir_permits_limit is the one in force.",
+            "backend"),
+    /** The floor. */
+    LIMIT_MIN(
+            "weir.limit.min",
+            Kind.GAUGE,
+            null,
+            "Smallest limit that auto may find; of a fixed limit, its number.",
+            "backend"),
+    /** The ceiling. */
+    LIMIT_MAX(
+            "weir.limit.max",
+            Kind.GAUGE,
+            null,
+            "Largest limit that auto may find; of a fixed limit, its number.",
+            "backend"),
+    /** Why the limit moves. */
+    LIMIT_CHANGES(
+            "weir.limit.changes",
+            Kind.COUNTER,
+            null,
+            "Changes of the limit by auto, by reason: growth, growth-reverted, queueing, shedding, timeouts,"
+                    + " recovery, or probe (lowered for a moment, to measure the latency).",
+            "backend",
+            "reason"),
+    /** With the rate of answers, the basis of the limit. */
+    LIMIT_BASE_LATENCY(
+            "weir.limit.base.latency",
+            Kind.GAUGE,
+            "seconds",
+            "Latency of the backend while calls do not queue in it, as auto has measured it; 0 if not known.",
+            "backend"),
+    /** With the base latency, the basis of the limit. */
+    LIMIT_ANSWER_RATE(
+            "weir.limit.answer.rate",
+            Kind.GAUGE,
+            null,
+            "Answers of the backend per second while the limit was reached, as auto has measured it; 0 if not known.",
+            "backend"),
+    /** Whether the limit is the bottleneck. */
+    LIMIT_UTILISATION(
+            "weir.limit.utilisation",
+            Kind.GAUGE,
+            "ratio",
+            "Share of the calls that ended while the limit was reached, in the last window of auto; 0 if not known.",
+            "backend"),
     /** Shows that all gateways together may exceed a limit of scope cluster. */
     PERMITS_FLOORED(
             "weir.permits.floored",
@@ -227,14 +285,16 @@ public enum Meters {
             "weir.law.uncongested.time",
             Kind.GAUGE,
             "seconds",
-            "Little's law: mean time of a call in the backend without congestion; 0 if not known.",
+            "Little's law: mean time of a call in the backend without congestion, with auto its base latency; 0 if"
+                    + " not known.",
             "backend"),
     /** The limit that the law suggests. */
     LAW_SUGGESTED_LIMIT(
             "weir.law.suggested.limit",
             Kind.GAUGE,
             null,
-            "Little's law: arrival rate times uncongested time times headroom, rounded up; 0 if not" + " known.",
+            "Little's law: with auto, its limit; else the limit that the present calls need; 0 if not known, or if"
+                    + " the calls are too few to say.",
             "backend"),
     /** Callers' connections. */
     CONNECTIONS_OPEN("weir.connections.open", Kind.GAUGE, null, "Open connections of callers."),
@@ -356,6 +416,14 @@ public enum Meters {
             Kind.COUNTER,
             null,
             "Lines of the access log that were dropped and not written."),
+    /** Which builds run; to compare before and after an upgrade. */
+    BUILD(
+            "weir.build.info",
+            Kind.GAUGE,
+            null,
+            "1; the tags are the version of the gateway and that of its Java.",
+            "version",
+            "java"),
     /** Exported and lost spans. */
     SPANS(
             "weir.spans",

@@ -28,6 +28,8 @@
  *       backends.
  *   <li>Queue wait, and time left of the deadline at dispatch: both show that a queue is too long before
  *       callers notice it.
+ *   <li>The limit that auto finds, apart from the one in force: an operator's limit or the ramp of a
+ *       recovering backend must not look like a finding, nor raise the alerts for floor and ceiling.
  *   <li>All timers share one set of buckets, 1 ms to 10 s.
  * </ul>
  *

@@ -26,6 +26,12 @@ public final class Problem {
     /** RFC 9457's media type. */
     public static final AsciiString PROBLEM_JSON = AsciiString.cached("application/problem+json");
 
+    private static final String REQUEST_ID = ",\"request-id\":\"";
+    private static final String DETAIL = ",\"detail\":\"";
+    private static final String RETRY_AFTER_MILLIS = ",\"retry-after-ms\":";
+    /** The end of the request's id, and of the object. */
+    private static final int QUOTE_AND_BRACE = 2;
+
     private static final AsciiString GRPC_STATUS = AsciiString.cached("grpc-status");
     private static final AsciiString GRPC_MESSAGE = AsciiString.cached("grpc-message");
     private static final AsciiString APPLICATION_GRPC = AsciiString.cached("application/grpc");
@@ -52,23 +58,49 @@ public final class Problem {
         }
     }
 
-    /** The answer's body. The caller owns the buffer. */
-    public static ByteBuf body(Refusal refusal, ByteBufAllocator allocator) {
-        Prebuilt prebuilt = prebuilt(refusal.reason());
+    /**
+     * The answer's body. The caller owns the buffer.
+     *
+     * @param requestId the request's id, as in {@code X-Request-Id}
+     */
+    public static ByteBuf body(Refusal refusal, String requestId, ByteBufAllocator allocator) {
+        ByteBuf body = allocator.ioBuffer(length(refusal, requestId));
+        body.writeBytes(prebuilt(refusal.reason()).start);
+        ByteBufUtil.writeAscii(body, REQUEST_ID);
+        Json.writeEscaped(body, requestId);
+        body.writeByte('"');
         String detail = refusal.detail();
-        ByteBuf body = allocator.ioBuffer(prebuilt.start.length + (detail == null ? 64 : 64 + detail.length() * 2));
-        body.writeBytes(prebuilt.start);
         if (detail != null) {
-            ByteBufUtil.writeAscii(body, ",\"detail\":\"");
+            ByteBufUtil.writeAscii(body, DETAIL);
             Json.writeEscaped(body, detail);
             body.writeByte('"');
         }
         if (refusal.retryAfterMillis() > 0) {
-            ByteBufUtil.writeAscii(body, ",\"retry-after-ms\":");
+            ByteBufUtil.writeAscii(body, RETRY_AFTER_MILLIS);
             ByteBufUtil.writeAscii(body, Long.toString(refusal.retryAfterMillis()));
         }
         body.writeByte('}');
         return body;
+    }
+
+    /**
+     * The length of the {@linkplain #body body} in bytes, for the access log, which has its line before the
+     * body is written.
+     */
+    public static int length(Refusal refusal, String requestId) {
+        int length = prebuilt(refusal.reason()).start.length
+                + REQUEST_ID.length()
+                + Json.escapedLength(requestId)
+                + QUOTE_AND_BRACE;
+        String detail = refusal.detail();
+        if (detail != null) {
+            length += DETAIL.length() + Json.escapedLength(detail) + 1;
+        }
+        if (refusal.retryAfterMillis() > 0) {
+            length += RETRY_AFTER_MILLIS.length()
+                    + Long.toString(refusal.retryAfterMillis()).length();
+        }
+        return length;
     }
 
     /**

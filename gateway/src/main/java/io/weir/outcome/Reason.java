@@ -19,6 +19,8 @@ public enum Reason {
     BULKHEAD_FULL("bulkhead-full", 503, "connection_limit_reached", "The backend is at its limit of concurrent calls."),
     /** The call got no permit within the longest wait in the queue. */
     QUEUE_TIMEOUT("queue-timeout", 503, "connection_limit_reached", "No permit for the backend became free in time."),
+    /** A more urgent or newer call took the call's place in the queue. */
+    QUEUE_EVICTED("queue-evicted", 503, "connection_limit_reached", "Newer calls took the place in the queue."),
     /**
      * The gateway protects itself: too many exchanges in flight, delayed event loops, or too little memory.
      */
@@ -89,6 +91,11 @@ public enum Reason {
     /** Whether the answer is a 503, which has {@code Retry-After}. */
     public boolean isShedding() {
         return code == 503;
+    }
+
+    /** Whether the backend's bulkhead had no permit for the call. */
+    public boolean isBulkheads() {
+        return this == BULKHEAD_FULL || this == QUEUE_TIMEOUT || this == QUEUE_EVICTED;
     }
 
     /** A status that nginx has introduced, and that Netty does not define. */

@@ -7,7 +7,8 @@
  * circuit-open} finds {@code circuit-open} in each of them.
  *
  * <p>A refusal costs almost nothing: all parts of it that do not depend on the request are bytes, built when
- * the class is loaded. Only the detail and the time for {@code Retry-After} are written for each refusal.
+ * the class is loaded. Only the request's id, the detail and the time for {@code Retry-After} are written for
+ * each refusal.
  *
  * <p>A backend's own error has no reason: it is passed on unchanged, and shown as the class of its status.
  */

@@ -16,14 +16,17 @@ import java.util.function.LongSupplier;
  * {@value #SPAN_MILLIS} ms. A pause of any length (a garbage collection, stolen CPU, one long task) makes one
  * iteration long. A load beyond the loop's capacity makes every iteration long.
  *
+ * <p>The same timer measures the loop's {@linkplain LoopPauses pauses}: between two of its runs at most
+ * {@value #LONGEST_TICK_MILLIS} ms count as time that the loop has spent; the rest is a pause.
+ *
  * <p>The iterations after a pause are long too, while the loop works off the requests that came meanwhile,
  * but each of them is shorter than the one before. A delay that shrinks by more than a tenth from the first
  * to the last of these measurements is therefore no standing delay: the loop catches up by itself.
  */
-// Concurrency: measurements are confined to the loop's thread. The volatile fields hand their results to the
-// sampler's thread. The sampler can lose a highest value that the loop writes at the same time; the loop
-// writes the next one an iteration later.
-final class LoopDelay implements Runnable {
+// Concurrency: measurements and pauses are confined to the loop's thread. The volatile fields hand their
+// results to the sampler's thread. The sampler can lose a highest value that the loop writes at the same
+// time; the loop writes the next one an iteration later.
+final class LoopDelay implements LoopPauses, Runnable {
 
     /** Runs a task on the loop. */
     @FunctionalInterface
@@ -40,9 +43,11 @@ final class LoopDelay implements Runnable {
     static final int ITERATIONS = 3;
     static final int SPAN_MILLIS = 100;
     static final int REST_MILLIS = 25;
+    static final int LONGEST_TICK_MILLIS = 2 * REST_MILLIS;
 
     private static final long SPAN_NANOS = TimeUnit.MILLISECONDS.toNanos(SPAN_MILLIS);
     private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
+    private static final long LONGEST_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(LONGEST_TICK_MILLIS);
     /** After a shorter delay the timer rests: otherwise the measurement itself would keep the loop busy. */
     private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
@@ -58,6 +63,8 @@ final class LoopDelay implements Runnable {
     private final long[] dueNanos = new long[KEPT];
     private final long[] delayNanos = new long[KEPT];
     private int measurements;
+    private long lastRunAt;
+    private long pausedNanos;
 
     private volatile long dueAtNanos;
     private volatile long standingNanos;
@@ -81,8 +88,11 @@ final class LoopDelay implements Runnable {
 
     /** Begins to measure. */
     void start() {
+        long now = nanoClock.getAsLong();
+        // The first task of the loop sees these, since it is scheduled after them.
+        lastRunAt = now;
         isClosed = false;
-        schedule(nanoClock.getAsLong(), 0);
+        schedule(now, 0);
     }
 
     /** Ends the measurements. The loop is not overloaded from now on. */
@@ -107,6 +117,15 @@ final class LoopDelay implements Runnable {
         return isOverloaded && !isClosed;
     }
 
+    @Override
+    public long nanos(long now) {
+        return isClosed ? pausedNanos : pausedNanos + presentPauseNanos(now);
+    }
+
+    private long presentPauseNanos(long now) {
+        return Math.max(0, now - lastRunAt - LONGEST_TICK_NANOS);
+    }
+
     /** The time at which the timer is due, or was due if it is late. */
     long dueAtNanos() {
         return dueAtNanos;
@@ -124,6 +143,8 @@ final class LoopDelay implements Runnable {
             return;
         }
         long now = nanoClock.getAsLong();
+        pausedNanos += presentPauseNanos(now);
+        lastRunAt = now;
         long delay = Math.max(0, now - dueAtNanos);
         int newest = measurements++ & (KEPT - 1);
         dueNanos[newest] = dueAtNanos;

@@ -52,6 +52,12 @@ public final class OverloadGuard {
         return delay != null && delay.isOverloaded();
     }
 
+    /** The pauses of an event loop; {@link LoopPauses#NONE}: the loop is not measured. */
+    public LoopPauses pausesOf(Executor loop) {
+        LoopDelay delay = loops.get(loop);
+        return delay == null ? LoopPauses.NONE : delay;
+    }
+
     /** Whether requests are refused at least on one event loop, for observers; up to one sample old. */
     public boolean isOverloaded() {
         return isMemoryShort || loopDelayNanos > maxLoopDelayNanos();

@@ -103,8 +103,8 @@ public final class OverloadSampler implements AutoCloseable {
         timer.scheduleWithFixedDelay(this::sampleSafely, 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
     }
 
-    /** Starts the measurements on the event loops. */
-    void startLoops() {
+    /** Starts the measurements on the event loops, without the sampling. */
+    public void startLoops() {
         loops.forEach(LoopDelay::start);
     }
 

@@ -19,6 +19,10 @@
  *       of the heap live, the old generation alone read 100 % with the serial and the parallel collector.
  * </ul>
  *
+ * <p>The timer of {@code LoopDelay} also measures each loop's {@link io.weir.overload.LoopPauses pauses},
+ * which the engine keeps out of the evidence against backends: one timer for each loop, and not one for each
+ * use.
+ *
  * <p>Shedding load because of a pause or of garbage would refuse requests that the gateway could serve.
  *
  * <p><b>Each loop for itself.</b> A connection stays on its loop, so each loop is a server with a queue of

@@ -1,5 +1,6 @@
 package io.weir.reload;
 
+import io.weir.config.ReloadProperties;
 import io.weir.metrics.CertificateMeters;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,9 +24,6 @@ import org.slf4j.LoggerFactory;
 public final class CertificateWatch implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(CertificateWatch.class);
-
-    /** With a shorter period, the watch could read a pair between the writes of its two files. */
-    private static final Duration MIN_PERIOD = Duration.ofMillis(100);
 
     private final TlsBundles bundles;
     private final CertificateMeters meters;
@@ -54,13 +52,22 @@ public final class CertificateWatch implements AutoCloseable {
     /**
      * A watch that has not started yet.
      *
-     * @param quietPeriod time between two comparisons; less than 100ms counts as 100ms
+     * @param quietPeriod time between two comparisons, from {@link ReloadProperties#CERTIFICATE_PERIOD}
+     * @throws IllegalArgumentException if the period is shorter than {@link
+     *     ReloadProperties#MIN_CERTIFICATE_PERIOD}
      */
     public CertificateWatch(
             List<BundleSource> sources, TlsBundles bundles, CertificateMeters meters, Duration quietPeriod) {
         this.bundles = bundles;
         this.meters = meters;
-        this.period = quietPeriod.compareTo(MIN_PERIOD) < 0 ? MIN_PERIOD : quietPeriod;
+        if (quietPeriod.compareTo(ReloadProperties.MIN_CERTIFICATE_PERIOD) < 0) {
+            throw new IllegalArgumentException("%s: %dms (expected: at least %dms)"
+                    .formatted(
+                            ReloadProperties.CERTIFICATE_PERIOD,
+                            quietPeriod.toMillis(),
+                            ReloadProperties.MIN_CERTIFICATE_PERIOD.toMillis()));
+        }
+        this.period = quietPeriod;
         this.watched = sources.stream()
                 .filter(source -> !source.watchedFiles().isEmpty())
                 .map(WatchedBundle::new)

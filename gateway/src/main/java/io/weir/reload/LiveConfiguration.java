@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +38,6 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
 public final class LiveConfiguration implements OperatorChanges {
 
     /** Applies configurations to the running gateway. */
-    @FunctionalInterface
     public interface Target {
 
         /**
@@ -46,6 +46,13 @@ public final class LiveConfiguration implements OperatorChanges {
          * @throws RuntimeException if the configuration cannot be applied; then nothing has changed
          */
         void apply(WeirProperties weir, GatewayProperties gateway);
+
+        /**
+         * Shows which numbers come from an operator. Changes nothing else.
+         *
+         * @param backends the backends whose {@code max-concurrent-calls} an operator has set
+         */
+        void showOperatorsLimits(Set<String> backends);
     }
 
     private static final Logger log = LoggerFactory.getLogger(LiveConfiguration.class);
@@ -54,6 +61,9 @@ public final class LiveConfiguration implements OperatorChanges {
     private static final int MAX_EVENT_LINES = 3;
 
     private static final Pattern BACKEND_PATH = Pattern.compile("weir\\.backends\\.([^.]+)\\.");
+
+    private static final Pattern LIMIT_PATH =
+            Pattern.compile("weir\\.backends\\.([^.]+)\\.bulkhead\\.max-concurrent-calls");
 
     private final Supplier<ConfigurationSnapshot> reader;
     private final Target target;
@@ -150,6 +160,7 @@ public final class LiveConfiguration implements OperatorChanges {
         }
         if (change.isApplied()) {
             operatorValues.clear();
+            showOperatorsLimits();
             history.clearRejected();
             meters.settled();
         }
@@ -176,10 +187,19 @@ public final class LiveConfiguration implements OperatorChanges {
         }
         operatorValues.clear();
         operatorValues.putAll(next);
+        showOperatorsLimits();
         if (!change.differences().isEmpty()) {
             record(change);
         }
         return new Answer(change.differences().stream().map(Object::toString).toList(), List.of());
+    }
+
+    private synchronized void showOperatorsLimits() {
+        target.showOperatorsLimits(operatorValues.keySet().stream()
+                .map(LIMIT_PATH::matcher)
+                .filter(Matcher::matches)
+                .map(path -> path.group(1))
+                .collect(Collectors.toSet()));
     }
 
     @Override

@@ -15,7 +15,7 @@ final class OperatorLimits {
 
     /** Limits only. A backend's address and connection can only be changed in the files. */
     private static final Pattern ALLOWED = Pattern.compile(
-            "(bulkhead|circuit-breaker|recovery|retry-budget)\\.[a-z-]+|deadline(-enforce)?|max-streams|stream-idle-timeout");
+            "(bulkhead(\\.limit)?|circuit-breaker|recovery|retry-budget)\\.[a-z-]+|deadline(-enforce)?|max-streams|stream-idle-timeout");
 
     /** The properties of the bulkhead; these need no prefix. */
     private static final Set<String> BULKHEAD_PROPERTIES = Stream.of(BulkheadProperties.class.getRecordComponents())

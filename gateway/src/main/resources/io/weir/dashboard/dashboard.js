@@ -73,11 +73,14 @@ function handleEvent(event) {
 
 /** Appends the last second to the history of a backend. */
 function appendSecond(backend) {
-  const figures = histories.get(backend.name) ?? { ended: Array(HISTORY_SECONDS).fill(0), trouble: Array(HISTORY_SECONDS).fill(0) };
-  figures.ended.push(backend.recent.lastSecond);
-  figures.trouble.push(backend.recent.lastSecondTrouble);
-  figures.ended.splice(0, figures.ended.length - HISTORY_SECONDS);
-  figures.trouble.splice(0, figures.trouble.length - HISTORY_SECONDS);
+  const { recent, now } = backend;
+  const second = { ended: recent.lastSecond, trouble: recent.lastSecondTrouble, limit: now.calls.limit, active: now.calls.active };
+  const figures = histories.get(backend.name)
+    ?? Object.fromEntries(Object.keys(second).map((figure) => [figure, Array(HISTORY_SECONDS).fill(0)]));
+  Object.entries(second).forEach(([figure, value]) => {
+    figures[figure].push(value);
+    figures[figure].splice(0, figures[figure].length - HISTORY_SECONDS);
+  });
   histories.set(backend.name, figures);
 }
 
@@ -178,11 +181,22 @@ function time(ms) {
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }
 
+/** The time since an event, in words. */
+function ago(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 1) {
+    return 'just now';
+  }
+  const [value, unit] = seconds < 100 ? [seconds, 's'] : seconds < 6_000 ? [Math.round(seconds / 60), 'min']
+    : seconds < 172_800 ? [Math.round(seconds / 3_600), 'h'] : [Math.round(seconds / 86_400), 'days'];
+  return `${value} ${unit} ago`;
+}
+
 // ---------------------------------------------------------------- a backend's card
 
 /** Adds a list of terms; returns the elements of their values. */
-function terms(parent, label, names) {
-  const list = htmlElement('dl', { class: 'rows', 'aria-label': label });
+function terms(parent, label, names, className = 'rows') {
+  const list = htmlElement('dl', { class: className, 'aria-label': label });
   const values = names.map(([term, title]) => {
     const value = htmlElement('dd', {}, '–');
     list.append(htmlElement('div', title ? { title } : {}, htmlElement('dt', {}, term), value));
@@ -218,6 +232,13 @@ function createCard(name) {
   const bad = svgElement('path', { class: 'bad' });
   const spark = svgElement('svg', { class: 'spark', viewBox: `0 0 ${HISTORY_SECONDS - 1} 40`, preserveAspectRatio: 'none', role: 'img' });
   spark.append(ended, bad);
+  const active = svgElement('path', { class: 'ended' });
+  const line = svgElement('path', { class: 'line' });
+  const limitSpark = svgElement('svg', { class: 'spark', viewBox: `0 0 ${HISTORY_SECONDS - 1} 40`, preserveAspectRatio: 'none', role: 'img' });
+  limitSpark.append(active, line);
+  const limitNumber = htmlElement('b', {}, '–');
+  const limitKind = htmlElement('span', {});
+  const limitReason = htmlElement('p', { class: 'reason' });
   const rate = htmlElement('b', {}, '–');
   const share = htmlElement('span', { class: 'share' });
   const headline = htmlElement('p', { class: 'headline' }, htmlElement('span', {}, rate, ' req/s'), share);
@@ -236,10 +257,14 @@ function createCard(name) {
     ['Budget left', 'Mean time left of the deadline when calls got their permit'],
     ['Overdue', 'Calls in flight that have waited for stall-duration'],
     ['Streams', 'Open streams and WebSockets, and their limit']]);
-  const law = terms(node, "Little's law", [
-    ['L measured', 'Concurrent calls: arrival rate × time in the backend'],
-    ['Limit', 'Limit of concurrent calls'], ['Suggested', 'Limit suggested by the law'],
-    ['Waiting', 'Share of the response time spent in the queue']]);
+  node.append(htmlElement('div', { class: 'picture limit', title: 'Calls that the backend may work on at once (line), and calls in it (area)' },
+    htmlElement('p', {}, 'Limit', limitNumber, limitKind), limitSpark), limitReason);
+  const law = terms(node, "The limit and Little's law", [
+    ['Base latency', 'Time that the backend takes for a call while calls do not queue in it'],
+    ['L measured', 'Mean number of calls in the backend: arrival rate × time in the backend'],
+    ['Waiting', 'Share of the response time spent in the queue'],
+    ['Answers/s', 'Answers per second while the limit was reached'],
+    ['At limit', 'Share of the last calls that ended while the limit was reached']], 'rows three');
   const trial = htmlElement('p', { class: 'trial', hidden: '' });
   const open = htmlElement('button', { type: 'button', 'data-action': 'open', 'aria-label': `Force the breaker of ${name} open` }, 'Force open');
   const closed = htmlElement('button', { type: 'button', 'data-action': 'closed', 'aria-label': `Force the breaker of ${name} closed` }, 'Force closed');
@@ -247,7 +272,7 @@ function createCard(name) {
   const limit = htmlElement('button', { type: 'button', 'data-action': 'limit', 'aria-label': `Change the limit of ${name}` }, 'Limit…');
   node.append(trial, htmlElement('div', { class: 'actions' }, open, closed, release, limit));
   return { node, badge, where, picture, circle, spark, ended, bad, rate, share, bar, outcomes, percentiles, permits, queue, pool, rest, law,
-    trial, open, closed, release };
+    limitSpark, active, line, limitNumber, limitKind, limitReason, trial, open, closed, release };
 }
 
 const COLOURS = { calm: 'var(--answered)', warn: 'var(--shed)', bad: 'var(--failed)' };
@@ -257,6 +282,15 @@ function colour(share) {
   const [from, to, part] = share < 0.1 ? [COLOURS.calm, COLOURS.warn, share / 0.1]
     : [COLOURS.warn, COLOURS.bad, Math.min(1, (share - 0.1) / 0.4)];
   return `color-mix(in oklab, ${from}, ${to} ${Math.round(100 * part)}%)`;
+}
+
+/** A line with steps, from the first known figure on. */
+function steps(figures, most) {
+  const first = figures.findIndex((value) => value > 0);
+  return first < 0 ? '' : figures.slice(first).map((value, i) => {
+    const y = (40 - 38 * value / most).toFixed(1);
+    return i === 0 ? `M${first},${y}` : `H${first + i}V${y}`;
+  }).join('');
 }
 
 const area = (figures, most) => `M0,40${figures.map((value, i) => `L${i},${(40 - 38 * value / most).toFixed(1)}`).join('')}L${figures.length - 1},40Z`;
@@ -293,7 +327,57 @@ function breakerText(now) {
   return probes > 0 ? 'open · probing' : `open · probe in ${time(nextProbeMs)}`;
 }
 
-function drawBackend(parts, backend, busiest) {
+const REASONS = {
+  initial: (when) => 'Unchanged since the start: the calls have not filled it.',
+  growth: (when) => `Raised ${when}: calls waited, and the backend did not slow down.`,
+  'growth-reverted': (when) => `Lowered ${when}: more calls at once brought no more answers.`,
+  queueing: (when) => `Lowered ${when}: calls queued inside the backend.`,
+  shedding: (when) => `Lowered ${when}: the backend refused calls.`,
+  timeouts: (when) => `Lowered ${when}: most calls timed out.`,
+  recovery: (when) => `Raised ${when}: the backend answers again.`,
+  probe: (when) => 'Lowered for a moment, to measure the backend with fewer calls.',
+};
+
+/** One sentence for people who do not know the algorithm. */
+function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at) {
+  const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
+  if (binds === 'operator') {
+    return inForce < own ? `An operator lowered it to ${inForce}; otherwise it is ${own}.`
+      : `Fixed by an operator, until the next reload.${needed}`;
+  }
+  if (binds === 'ramp') {
+    return `Lowered while the backend recovers; it grows with each good answer, up to ${own}.`;
+  }
+  if (binds === 'fixed') {
+    return `Fixed by the configuration.${needed}`;
+  }
+  const edge = min === max || reason === 'initial' || reason === 'probe' ? ''
+    : own <= min ? ` ${min} is the smallest that is allowed.` : own >= max ? ` ${max} is the largest that is allowed.` : '';
+  return REASONS[reason](ago(at - new Date(changedAt))) + edge;
+}
+
+/** Draws the limit, its last two minutes, and its reason. */
+function drawLimit(parts, { limit, law }, figures, at) {
+  setText(parts.limitNumber, `${limit.inForce}`);
+  setText(parts.limitKind, `(${limit.binds})`);
+  setAttribute(parts.limitKind, 'title', limit.changedAt ? `auto, ${limit.min} to ${limit.max}` : 'a number in the configuration');
+  setText(parts.limitReason, limitReason(limit, law?.suggestedLimit, at));
+  if (figures) {
+    const most = Math.max(1, ...figures.limit, ...figures.active);
+    setAttribute(parts.active, 'd', figures.active.some((count) => count > 0) ? area(figures.active, most) : '');
+    setAttribute(parts.line, 'd', steps(figures.limit, most));
+    const known = figures.limit.filter((value) => value > 0);
+    setAttribute(parts.limitSpark, 'aria-label', `Limit in the last two minutes: ${Math.min(...known)} to ${Math.max(...known)}`);
+  }
+  const base = law && law.uncongestedMs > 0 ? law.uncongestedMs : null;
+  [time(base), law ? number(law.activeCalls) : '–', law ? percent(law.waitingShare) : '–',
+    limit.answersPerSecond === null ? '–' : number(limit.answersPerSecond),
+    limit.utilisation === null ? '–' : percent(limit.utilisation)].forEach((text, i) => setText(parts.law[i], text));
+  // A fixed limit has learnt nothing.
+  parts.law.slice(3).forEach((value) => { value.parentNode.hidden = limit.changedAt === null; });
+}
+
+function drawBackend(parts, backend, busiest, at) {
   const { recent, now, trouble } = backend;
   const level = trouble.score >= 40 ? 'bad' : trouble.score > 0 ? 'warn' : 'calm';
   setAttribute(parts.node, 'data-level', level);
@@ -328,10 +412,7 @@ function drawBackend(parts, backend, busiest) {
   setText(parts.rest[2], `${now.breaker.overdue}`);
   parts.rest[2].classList.toggle('warn', now.breaker.overdue > 0);
   setText(parts.rest[3], `${streams.active} of ${streams.limit}`);
-  setText(parts.law[0], law ? number(law.activeCalls) : '–');
-  setText(parts.law[1], `${calls.limit}`);
-  setText(parts.law[2], law && law.suggestedLimit > 0 ? `${law.suggestedLimit}` : '–');
-  setText(parts.law[3], law ? percent(law.waitingShare) : '–');
+  drawLimit(parts, now, figures, at);
   drawTrial(parts.trial, now.dryRun);
   drawActions(parts, now.breaker);
 }
@@ -388,7 +469,7 @@ function draw(view) {
       cards.set(backend.name, parts);
       list.append(parts.node);
     }
-    drawBackend(parts, backend, busiest);
+    drawBackend(parts, backend, busiest, view.at);
     parts.node.hidden = !backend.name.includes(wanted);
   });
   arrange(list, [...view.backends].sort(orders[byId('order').value]).map((backend) => cards.get(backend.name).node));
@@ -484,12 +565,16 @@ function confirmChange(name, action) {
   byId('ask-yes').textContent = yes;
   const limits = byId('ask-limits');
   limits.hidden = action !== 'limit';
+  byId('ask-auto').hidden = limits.hidden;
   const { calls } = lastView.backends.find((backend) => backend.name === name).now;
   byId('ask-calls').value = calls.limit;
   byId('ask-queue').value = calls.queueCapacity;
   [byId('ask-calls'), byId('ask-queue')].forEach((input) => { input.disabled = limits.hidden; });
   dialog.returnValue = 'cancel';
   dialog.addEventListener('close', () => {
+    if (dialog.returnValue === 'auto') {
+      sendChange(name, { 'max-concurrent-calls': 'auto', 'queue-capacity': 'auto' });
+    }
     if (dialog.returnValue !== 'yes') {
       return;
     }

@@ -116,7 +116,7 @@ class AccessLogTest {
                         + "\"route\":\"orders-route\",\"backend\":\"orders\",\"status\":503,\"outcome\":\"bulkhead-full\","
                         + "\"client\":\"192.0.2.7\",\"user_agent\":\"curl/8\",\"request_id\":\"id-1\","
                         + "\"trace_id\":\"0af7651916cd43dd8448eb211c80319c\",\"attempts\":0,\"queue_ms\":0.000,"
-                        + "\"backend_ms\":0.000,\"total_ms\":1.234,\"bytes\":0}");
+                        + "\"backend_ms\":0.000,\"total_ms\":1.234,\"bytes\":120}");
     }
 
     @Test

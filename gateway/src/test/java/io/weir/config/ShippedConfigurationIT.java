@@ -35,7 +35,8 @@ class ShippedConfigurationIT {
                 "--server.port=0",
                 "--management.server.port=0",
                 "--weir.drain.delay=0s",
-                "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef")) {
+                "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef",
+                "--WEIR_READ_ONLY_TOKEN=read-only-0123456789")) {
             assertThat(context.getBean(LiveRoutes.class).get().views()).isNotEmpty();
 
             HttpResponse<String> answer = get(context, "local.server.port", "/nowhere");

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.limit.LimitInForce;
 import io.weir.management.RecentEvents;
 import io.weir.reload.ConfigurationChange;
 import io.weir.reload.ConfigurationChange.Trigger;
@@ -260,8 +261,7 @@ class DashboardBrowserIT {
                         .containsPattern("Queue wait\\s+[0-9]")
                         .containsPattern("Budget left\\s+[0-9]")
                         .containsPattern("L measured\\s+[0-9]")
-                        .containsPattern("Limit\\s+7")
-                        .containsPattern("Suggested\\s+[0-9–]")
+                        .containsPattern("Base latency\\s+[0-9–]")
                         .containsPattern("Waiting\\s+[0-9]");
                 assertThat(drawn("orders", ".spark .ended").split("L", -1)).hasSizeGreaterThan(120);
                 assertThat(drawn("orders", ".spark .bad")).isEmpty();
@@ -281,6 +281,69 @@ class DashboardBrowserIT {
                     .isTrue();
             assertNoBrowserErrors();
         }
+    }
+
+    @Test
+    void showsAFixedLimitAsFixedAndDrawsIt() {
+        open(gateway.managementPort());
+        awaitLive();
+
+        awaitText(card("orders"), "Fixed by the configuration.");
+        assertThat(limitOf("orders")).isEqualTo("Limit 7 (fixed)");
+        assertThat(text("orders")).doesNotContain("Answers/s").doesNotContain("At limit");
+        await().untilAsserted(() -> assertThat(drawn("orders", ".limit .line"))
+                .matches("M[0-9]+,2.0H.*")
+                .doesNotContain("undefined"));
+        assertNoBrowserErrors();
+    }
+
+    /** Every call finds the limit full, so it grows; then a recovering backend holds it down. */
+    @Test
+    void showsWhyAnAdaptiveLimitIsWhatItIs() {
+        gateway.close();
+        gateway = setup().backend(
+                        "learns", backend.uri(), "deadline: 2s", "bulkhead: { limit: { min: 2, initial: 2, max: 4 } }")
+                .route("learns", "learns")
+                .start();
+        open(gateway.managementPort());
+        awaitLive();
+        awaitText(card("learns"), "Unchanged since the start: the calls have not filled it.");
+        assertThat(limitOf("learns")).isEqualTo("Limit 2 (auto)");
+        assertThat(text("learns")).containsPattern("Answers/s\\s+–").containsPattern("At limit\\s+0 %");
+
+        LimitInForce limit = gateway.backend("learns").limit();
+        await().until(() -> {
+            saturate("learns");
+            return limit.limit().value() == 4;
+        });
+
+        awaitText(card("learns"), "4 is the largest that is allowed.");
+        assertThat(text("learns")).containsPattern("Raised .*: calls waited, and the backend did not slow down.");
+        assertThat(limitOf("learns")).isEqualTo("Limit 4 (auto)");
+        assertThat(text("learns")).containsPattern("Answers/s\\s+[0-9]").containsPattern("Base latency\\s+[0-9]");
+        await().untilAsserted(() -> assertThat(drawn("learns", ".limit .line")).containsPattern("H[0-9]+V"));
+
+        limit.limitByOperator(3);
+        awaitText(card("learns"), "An operator lowered it to 3; otherwise it is 4.");
+        limit.limitBy(() -> 1);
+        awaitText(card("learns"), "Lowered while the backend recovers; it grows with each good answer, up to 4.");
+        assertThat(limitOf("learns")).isEqualTo("Limit 1 (ramp)");
+        assertNoBrowserErrors();
+    }
+
+    /** As many calls as fill the limit and its queue for a moment. */
+    private void saturate(String name) {
+        List<CompletableFuture<TestCaller.Answer>> answers = IntStream.range(0, 24)
+                .mapToObj(i -> TestCaller.ask(gateway.port(), Door.COMPILED.path(name, "saturated")))
+                .toList();
+        answers.forEach(CompletableFuture::join);
+    }
+
+    private static String limitOf(String name) {
+        return browser()
+                .findElement(By.cssSelector(card(name) + " .limit p"))
+                .getText()
+                .replaceAll("\\s+", " ");
     }
 
     private void get(String name) throws IOException {
@@ -564,6 +627,16 @@ class DashboardBrowserIT {
         await().until(() -> gateway.backend("orders").bulkhead().maxConcurrentCalls() == 9);
         awaitText(card("orders"), "0 of 9");
         awaitText("#recent-events", "max-concurrent-calls: 7 -> 9");
+        awaitText(card("orders"), "Fixed by an operator, until the next reload.");
+        assertThat(limitOf("orders")).isEqualTo("Limit 9 (operator)");
+
+        click(card("orders") + " [data-action=limit]");
+        click("#ask-auto");
+        awaitText(card("orders"), "Unchanged since the start");
+        assertThat(limitOf("orders")).isEqualTo("Limit 8 (auto)");
+
+        assertThat(reload().problems()).isEmpty();
+        awaitText(card("orders"), "Fixed by the configuration.");
     }
 
     @Test

@@ -184,7 +184,12 @@ class DashboardIT {
             assertThat(first.getKey()).isEqualTo("full");
             assertThat(first.getValue().at("/vocabulary/circuit-open").asString())
                     .isEqualTo("shed");
-            assertThat(first.getValue().at("/history/orders/ended").size()).isEqualTo(120);
+            for (String figure : List.of("ended", "trouble", "limit", "active")) {
+                assertThat(first.getValue().at("/history/orders/" + figure).size())
+                        .as(figure)
+                        .isEqualTo(120);
+            }
+            assertThat(first.getValue().at("/history/orders/limit/119").asInt()).isEqualTo(7);
             assertThat(find(first.getValue(), "orders").at("/now/calls/limit").asInt())
                     .isEqualTo(7);
             Map.Entry<String, JsonNode> second = stream.next();
@@ -233,7 +238,22 @@ class DashboardIT {
             JsonNode changed = awaitEvent(stream, "limit-changed");
             assertThat(changed.path("backend").asString()).isEqualTo("orders");
             assertThat(changed.path("text").asString()).contains("max-concurrent-calls: 7 -> 9");
-            assertThat(post(gateway, "{\"max-concurrent-calls\":7}")).isEqualTo(200);
+            assertThat(find(stream.next().getValue(), "orders")
+                            .at("/now/limit/binds")
+                            .asString())
+                    .isEqualTo("operator");
+            assertThat(post(gateway, "{\"max-concurrent-calls\":\"auto\"}")).isEqualTo(200);
+            stream.next();
+            assertThat(find(stream.next().getValue(), "orders")
+                            .at("/now/limit/binds")
+                            .asString())
+                    .isEqualTo("auto");
+            assertThat(reload().problems()).isEmpty();
+            stream.next();
+            assertThat(find(stream.next().getValue(), "orders")
+                            .at("/now/limit/binds")
+                            .asString())
+                    .isEqualTo("fixed");
         }
         assertThat(gateway.backend("orders").health().state()).isEqualTo(State.CLOSED);
     }

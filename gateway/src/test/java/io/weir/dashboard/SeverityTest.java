@@ -40,6 +40,7 @@ class SeverityTest {
                 "http://orders",
                 800,
                 new BackendView.Calls(active, 10, waiting, 10, 100),
+                new BackendView.LimitView(10, "fixed", 10, 10, 10, null, null, null, "fixed", null),
                 new BackendView.Streams(0, 1),
                 new BackendView.BreakerView(
                         state,

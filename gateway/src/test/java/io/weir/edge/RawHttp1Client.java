@@ -128,6 +128,11 @@ final class RawHttp1Client implements Closeable {
         socket.close();
     }
 
+    /** Sets the time-out of a read; 0: the usual one. */
+    void setTimeout(int millis) throws IOException {
+        socket.setSoTimeout(millis == 0 ? READ_TIMEOUT_MILLIS : millis);
+    }
+
     @Override
     public void close() throws IOException {
         socket.close();

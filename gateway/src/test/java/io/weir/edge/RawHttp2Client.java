@@ -17,6 +17,7 @@ import io.netty.handler.codec.http2.Http2Settings;
 import io.weir.testing.TestTls;
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -104,6 +105,23 @@ public final class RawHttp2Client implements Closeable {
         flush();
     }
 
+    /**
+     * Sends a part of a body, unless the stream's window stays too small for half a second.
+     *
+     * @return whether it is sent
+     */
+    public boolean trySend(int stream, int bytes) throws IOException {
+        connection.setTimeout(500);
+        try {
+            data(stream, bytes, false);
+            return true;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } finally {
+            connection.setTimeout(0);
+        }
+    }
+
     /** Lets the server send this many bytes more on the whole connection. */
     void openWindow(int bytes) throws IOException {
         writer.writeWindowUpdate(context, 0, bytes, context.newPromise());
@@ -120,7 +138,8 @@ public final class RawHttp2Client implements Closeable {
         flush();
     }
 
-    void reset(int stream) throws IOException {
+    /** Resets a stream. */
+    public void reset(int stream) throws IOException {
         writer.writeRstStream(context, stream, 8, context.newPromise());
         flush();
     }

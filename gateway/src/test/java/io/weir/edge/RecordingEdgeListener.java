@@ -56,10 +56,13 @@ final class RecordingEdgeListener implements EdgeListener {
     @Override
     public void refused(
             Reason reason,
+            String requestId,
             @Nullable String method,
             @Nullable String target,
             @Nullable SocketAddress remote,
-            long nanos) {
+            long nanos,
+            int answerBytes) {
+        assertThat(answerBytes == 0 || !requestId.isEmpty()).isTrue();
         assertThat(remote).isNotNull();
         refused.add(new Refused(reason, method, target, nanos));
     }

@@ -2,6 +2,8 @@ package io.weir.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.weir.health.ProbeMode;
+import io.weir.limit.FixedLimit;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import java.time.Duration;
@@ -9,6 +11,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AdmissionTest {
 
@@ -69,6 +72,59 @@ class AdmissionTest {
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("bulkhead-full 503");
         assertThat(fixture.record().queueNanos()).isZero();
+    }
+
+    @Test
+    void isRefusedIfItLosesItsPlaceInTheQueue() {
+        fixture.bulkhead.resize(1, 1, QueueingBulkhead.Overflow.EVICT_OLDEST);
+        fixture.takePermit().start();
+        fixture.advance(Duration.ofMillis(5));
+
+        NextWaiter newer = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(newer)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.outcome()).isEqualTo("queue-evicted 503");
+        assertThat(fixture.record().queueNanos())
+                .isEqualTo(Duration.ofMillis(5).toNanos());
+        fixture.freePermit();
+        assertThat(newer.granted).isTrue();
+        fixture.bulkhead.release();
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.started).isZero();
+    }
+
+    @Test
+    void givesNothingBackIfItsCallerLeavesBeforeItLearnsThatItLostItsPlace() {
+        fixture.bulkhead.resize(1, 1, QueueingBulkhead.Overflow.EVICT_OLDEST);
+        fixture.takePermit().start();
+        NextWaiter newer = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(newer)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+
+        fixture.exchange().leave();
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.outcome()).isEqualTo("client-closed 499");
+        assertThat(fixture.bulkhead).hasToString("1 of 1 in use, 1 of 1 queued");
+        fixture.freePermit();
+        fixture.bulkhead.release();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void losesItsPlaceInTheMomentInWhichItsWaitEnds() {
+        fixture.bulkhead.resize(1, 1, QueueingBulkhead.Overflow.EVICT_OLDEST);
+        fixture.takePermit().start();
+        NextWaiter newer = new NextWaiter();
+        assertThat(fixture.bulkhead.enter(newer)).isEqualTo(QueueingBulkhead.Entry.QUEUED);
+
+        fixture.advanceBeforeTasks(ExchangeFixture.MAX_WAIT);
+        fixture.channel.runPendingTasks();
+
+        assertThat(fixture.outcome()).isEqualTo("queue-evicted 503");
+        fixture.freePermit();
+        fixture.bulkhead.release();
+        fixture.assertEndedCleanly();
     }
 
     @Test
@@ -316,7 +372,7 @@ class AdmissionTest {
         end.happen(fixture);
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.serviceTime.littlesLaw().figures().retired()).isEqualTo(samples);
+        assertThat(fixture.serviceTime.littlesLaw().figures(new FixedLimit(1)).retired()).isEqualTo(samples);
     }
 
     /** An end of a call. */
@@ -393,5 +449,80 @@ class AdmissionTest {
         protected void granted() {
             granted = true;
         }
+    }
+
+    // ---------------------------------------------------------------- calls that are not permitted
+
+    @Test
+    void countsARefusedCallerOnce() {
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.start();
+
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(notPermitted()).isOne();
+    }
+
+    @Test
+    void countsARefusedCallerWithABodyOnce() {
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.withUpload().start();
+
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(notPermitted()).isOne();
+    }
+
+    /** The breaker opens while the body is read. */
+    @Test
+    void countsACallerOnceThatIsRefusedAfterItsBodyIsRead() {
+        fixture.withUpload().start();
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.upload().sends(1);
+        fixture.upload().ends();
+
+        assertThat(fixture.outcome()).isEqualTo("circuit-open 503");
+        assertThat(notPermitted()).isOne();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void doesNotCountACallerWhoseRequestIsAProbe(boolean hasBody) {
+        fixture.withProbes(ProbeMode.CALLER).health.resilience4j().transitionToOpenState();
+        fixture.advance(Duration.ofSeconds(1));
+        if (hasBody) {
+            fixture.withUpload().start();
+            fixture.upload().sends(1);
+            fixture.upload().ends();
+        } else {
+            fixture.start();
+        }
+        assertThat(fixture.attempts).hasSize(1);
+        fixture.finish();
+
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(notPermitted()).isZero();
+    }
+
+    @Test
+    void countsACallerWhoseRequestIsCopiedAsAProbe() {
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.advance(Duration.ofSeconds(1));
+        fixture.start();
+
+        assertThat(fixture.probes).hasSize(1);
+        assertThat(notPermitted()).isOne();
+    }
+
+    @Test
+    void doesNotCountACallerWhomTheBreakerDoesNotRefuse() {
+        fixture.withoutEnforcement().health.resilience4j().transitionToOpenState();
+        fixture.start();
+        fixture.finish();
+
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(notPermitted()).isZero();
+    }
+
+    private long notPermitted() {
+        return fixture.health.resilience4j().getMetrics().getNumberOfNotPermittedCalls();
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import io.netty.channel.ChannelException;
+import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import java.net.SocketException;
 import java.time.Duration;
@@ -16,6 +17,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.netty.internal.shaded.reactor.pool.PoolAcquirePendingLimitException;
 
 class AttemptTest {
+
+    /** Longer than the time to connect: half of the deadline. */
+    private static final Duration PAUSE =
+            ExchangeFixture.DEADLINE.multipliedBy(3).dividedBy(4);
 
     private final ExchangeFixture fixture = new ExchangeFixture();
 
@@ -331,7 +336,7 @@ class AttemptTest {
 
     @Test
     void isNotOverdueByAPauseOfTheGateway() {
-        fixture.start();
+        fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
         fixture.pause(ExchangeFixture.STALL.plusMillis(1));
         assertThat(fixture.health.overdue()).isZero();
@@ -343,19 +348,88 @@ class AttemptTest {
         fixture.assertEndedCleanly();
     }
 
+    /** The connection was established in the pause, but the timer fires before the event loop reads that. */
     @Test
-    void isNoFailureIfTheGatewayPausedWhileItConnected() {
-        fixture.start();
-        fixture.pause(ExchangeFixture.DEADLINE.minusMillis(1));
+    void goesOnIfTheGatewayPausedWhileItConnected() {
+        fixture.withMeasuredPauses().start();
+        fixture.pause(PAUSE);
+        assertThat(fixture.ended).isEmpty();
+        fixture.attempt().connects();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempt().starts).isOne();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.breakerCounts()).isEqualTo("1/0");
+    }
+
+    @Test
+    void hasTheConnectTimeoutOnlyOnceMoreAfterAPause() {
+        fixture.withMeasuredPauses().start();
+        fixture.pause(PAUSE);
+        fixture.advance(ExchangeFixture.CONNECT_TIMEOUT.minusMillis(1));
+        assertThat(fixture.ended).isEmpty();
+        fixture.advance(Duration.ofMillis(1));
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("connect-timeout 504");
         assertThat(fixture.breakerCounts()).isEqualTo("0/0");
     }
 
+    /** The pool's own time-out, of one address. */
+    @Test
+    void connectsAgainIfThePoolsTimeoutFiredAfterAPause() {
+        fixture.withMeasuredPauses().start();
+        fixture.pause(ExchangeFixture.CONNECT_TIMEOUT);
+        fixture.attempt().failsWith(new ConnectTimeoutException("connection timed out"));
+        assertThat(fixture.attempt().starts).isEqualTo(2);
+        fixture.attempt().connects();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.breakerCounts()).isEqualTo("1/0");
+    }
+
+    @Test
+    void connectsAgainOnlyOnceAfterAPause() {
+        fixture.withMeasuredPauses().start();
+        fixture.pause(ExchangeFixture.CONNECT_TIMEOUT);
+        fixture.attempt().failsWith(new ConnectTimeoutException("connection timed out"));
+        fixture.attempt().failsWith(new ConnectTimeoutException("connection timed out"));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempt().starts).isEqualTo(2);
+        assertThat(fixture.outcome()).isEqualTo("connect-timeout 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
+    @Test
+    void doesNotConnectAgainWithoutAPause() {
+        fixture.withMeasuredPauses().start();
+        fixture.advance(ExchangeFixture.CONNECT_TIMEOUT);
+        fixture.attempt().failsWith(new ConnectTimeoutException("connection timed out"));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempt().starts).isOne();
+        assertThat(fixture.outcome()).isEqualTo("connect-timeout 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/1");
+    }
+
+    @Test
+    void endsAtItsDeadlineAlsoAfterAPause() {
+        fixture.withMeasuredPauses().start();
+        fixture.pause(ExchangeFixture.DEADLINE);
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.breakerCounts()).isEqualTo("0/0");
+    }
+
     @Test
     void isNoFailureIfTheGatewayPausedForAPartOfTheDeadline() {
-        fixture.start();
+        fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
         fixture.pause(Duration.ofMillis(200));
         fixture.advance(ExchangeFixture.DEADLINE.minusMillis(200));

@@ -18,12 +18,15 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.Limit;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
+import io.weir.overload.OverloadSampler;
 import io.weir.retry.RetryBudget;
 import io.weir.retry.RetryBudgetProperties;
 import io.weir.retry.RetryPolicy;
@@ -63,6 +66,9 @@ final class ExchangeFixture {
     static final Duration READ_IDLE = Duration.ofSeconds(20);
     static final Duration BACKOFF = Duration.ofMillis(10);
     static final long MAX_BODY_BYTES = 1000;
+    /** Virtual time advances in such steps, so that it does not look like a pause of the event loop. */
+    private static final long STEP_MILLIS = 20;
+
     static final int READ_AHEAD_BYTES = 100;
     static final int READ_AHEAD_TOTAL_BYTES = 150;
     static final long MIN_BYTES_PER_SECOND = 10;
@@ -83,12 +89,14 @@ final class ExchangeFixture {
     final QueueingBulkhead streams = new QueueingBulkhead(1, 0);
     final QueueingBulkhead otherBulkhead = new QueueingBulkhead(1, 0);
     final QueueingBulkhead routeLimit = new QueueingBulkhead(1, 0);
+    final RecordingLimit limit = new RecordingLimit();
     final List<FakeAttempt> attempts = new ArrayList<>();
     final List<ExchangeRecord> ended = new ArrayList<>();
     final RecordingObserver observer = new RecordingObserver();
     final InFlightCounter inFlight = new InFlightCounter();
     final UsualTime usualTime;
     final Drain drain = new Drain();
+    private final OverloadGuard overload = new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90));
     final Engine engine;
     final Health health;
     final ServiceTimeEstimate serviceTime;
@@ -107,6 +115,7 @@ final class ExchangeFixture {
     private @Nullable Upload upload;
     private @Nullable RuntimeException startFailure;
     private @Nullable ProbeMode probeMode;
+    private @Nullable OverloadSampler sampler;
 
     @Nullable
     Probe lastProbe;
@@ -123,7 +132,7 @@ final class ExchangeFixture {
                 this::now,
                 () -> 0.5,
                 drain,
-                new OverloadGuard(new OverloadProperties(100, Duration.ofMillis(250), 90)),
+                overload,
                 new Limits(
                         MAX_BODY_BYTES,
                         BODY_IDLE.toNanos(),
@@ -144,7 +153,7 @@ final class ExchangeFixture {
                 });
         health = health(bulkhead);
         otherHealth = health(otherBulkhead);
-        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1), 1.5), health, this::now);
+        serviceTime = new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(1)), health, this::now);
     }
 
     private Health health(QueueingBulkhead permits) {
@@ -154,6 +163,15 @@ final class ExchangeFixture {
     }
 
     // ---------------------------------------------------------------- setup
+
+    /** The pauses of the event loop are measured. */
+    ExchangeFixture withMeasuredPauses() {
+        OverloadSampler measuring = new OverloadSampler(List.of(channel.eventLoop()), overload, this::now);
+        measuring.startLoops();
+        sampler = measuring;
+        advance(Duration.ZERO);
+        return this;
+    }
 
     ExchangeFixture withStreamRoute() {
         mode = Mode.STREAM;
@@ -280,7 +298,7 @@ final class ExchangeFixture {
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, retriesPerSecond), now());
         return new Backend(
-                settings, calls, streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
+                settings, calls, new LimitInForce(calls, limit), streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
     }
 
     Exchange exchange() {
@@ -314,7 +332,7 @@ final class ExchangeFixture {
     }
 
     void advance(Duration time) {
-        long step = TimeUnit.MILLISECONDS.toNanos(LoopPauses.TICK_MILLIS);
+        long step = TimeUnit.MILLISECONDS.toNanos(STEP_MILLIS);
         long left = time.toNanos();
         do {
             channel.advanceTimeBy(Math.min(left, step), TimeUnit.NANOSECONDS);
@@ -447,8 +465,15 @@ final class ExchangeFixture {
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
         assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
-        // The measurement of pauses stops at its next tick.
-        advance(Duration.ofMillis(LoopPauses.TICK_MILLIS));
+        assertThat(limit.ended)
+                .as("one sample ended for each permit")
+                .hasSize(limit.started);
+        OverloadSampler measuring = sampler;
+        if (measuring != null) {
+            // The measurement stops when its timer fires next.
+            measuring.close();
+            advance(Duration.ofMillis(2 * STEP_MILLIS));
+        }
         assertThat(channel.runScheduledPendingTasks())
                 .as("time to the next timer")
                 .isEqualTo(-1);
@@ -467,6 +492,42 @@ final class ExchangeFixture {
     String outcome() {
         Reason reason = record().reason();
         return (reason == null ? "" : reason.word() + " ") + record().status();
+    }
+
+    /** Keeps the samples of the backends' limits. */
+    static final class RecordingLimit implements Limit {
+
+        int started;
+        final List<Evidence> ended = new ArrayList<>();
+        final List<Duration> latencies = new ArrayList<>();
+
+        @Override
+        public int value() {
+            return 1;
+        }
+
+        @Override
+        public int started(long nowNanos, int inUse) {
+            assertThat(inUse).as("permits in use, the call's included").isPositive();
+            return ++started;
+        }
+
+        @Override
+        public void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence, int inUse) {
+            assertThat(mark).as("mark of a started call").isBetween(1, started);
+            ended.add(evidence);
+            latencies.add(Duration.ofNanos(latencyNanos));
+        }
+
+        @Override
+        public Beliefs beliefs() {
+            return new Beliefs(1, 0, 0, 0, Change.INITIAL, 0);
+        }
+
+        @Override
+        public long changes(Change reason) {
+            return 0;
+        }
     }
 
     /** Keeps the measurements of the backends. */
@@ -509,6 +570,9 @@ final class ExchangeFixture {
         StoppableChannel() {
             EventLoop loop = super.eventLoop();
             InvocationHandler handler = (proxy, method, arguments) -> {
+                if (method.getName().equals("equals")) {
+                    return proxy == arguments[0];
+                }
                 if (stopped && method.getName().equals("execute")) {
                     throw new RejectedExecutionException("event executor terminated");
                 }

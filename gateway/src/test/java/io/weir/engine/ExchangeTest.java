@@ -30,7 +30,7 @@ class ExchangeTest {
             fixture.freePermit();
             return fixture;
         }),
-        CONNECTING(() -> new ExchangeFixture().start()),
+        CONNECTING(() -> new ExchangeFixture().withMeasuredPauses().start()),
         UPLOADING(() -> {
             ExchangeFixture fixture = new ExchangeFixture().withRequestBody().start();
             fixture.attempt().waitsForBody();

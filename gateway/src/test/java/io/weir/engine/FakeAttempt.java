@@ -37,6 +37,9 @@ final class FakeAttempt extends Attempt {
     @Nullable
     RuntimeException startFailure;
 
+    /** How often the attempt has been started. */
+    int starts;
+
     private final long startedAt;
     private long movedAt = Long.MIN_VALUE;
     private boolean isAggregating;
@@ -168,6 +171,7 @@ final class FakeAttempt extends Attempt {
 
     @Override
     void start() {
+        starts++;
         if (startFailure != null) {
             throw startFailure;
         }

@@ -20,6 +20,10 @@ import reactor.netty.http.websocket.WebsocketOutbound;
 /** A caller that records the calls of the engine. */
 final class FakeCaller implements Caller {
 
+    /** The size of the body of each refusal. */
+    static final int REFUSAL_BYTES = 120;
+
+
     final HttpHeaders headers = new DefaultHttpHeaders();
     final List<String> received = new ArrayList<>();
     HttpMethod method = HttpMethod.GET;
@@ -92,6 +96,11 @@ final class FakeCaller implements Caller {
         received.add("answer " + status);
         answered = body.toString(StandardCharsets.UTF_8);
         body.release();
+    }
+
+    @Override
+    public int refusalBytes(Refusal given) {
+        return REFUSAL_BYTES;
     }
 
     @Override

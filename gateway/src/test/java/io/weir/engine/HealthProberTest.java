@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.testing.Leaks;
 import io.weir.testing.TestBackend;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -12,9 +13,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@ExtendWith(Leaks.class)
 @Timeout(60)
 class HealthProberTest {
 
@@ -38,6 +41,70 @@ class HealthProberTest {
             prober.close();
             await().until(() -> server.connections() == 0);
             await().until(() -> backend.health.probesUnderWay() == 0);
+        } finally {
+            server.close();
+        }
+    }
+
+    /** The whole answer arrives while the event loop stands still, and so does the probe's time-out. */
+    @Test
+    void leaksNothingOfAnAnswerThatArrivesWhenTheProbeIsGivenUp() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch isBlocked = new CountDownLatch(1);
+        CountDownLatch answered = new CountDownLatch(1);
+        CountDownLatch goesOn = new CountDownLatch(1);
+        TestBackend server = TestBackend.start((request, conversation) -> {
+            asked.countDown();
+            isBlocked.await();
+            conversation.answer(503, "x".repeat(4_096));
+            answered.countDown();
+        });
+        try (SocketBackend backend = new SocketBackend(server, Duration.ofSeconds(1), "/health")) {
+            HealthProber prober = HealthProber.ofPath(backend.backend, "/health", backend.loop(), System::nanoTime);
+            backend.health.resilience4j().transitionToOpenState();
+            prober.start();
+            asked.await();
+            prober.close();
+            backend.loop().execute(() -> {
+                isBlocked.countDown();
+                awaitUninterruptibly(goesOn);
+            });
+            answered.await();
+            await().until(() -> backend.health.probesUnderWay() == 0);
+            goesOn.countDown();
+
+            await().until(() -> backend.pool.acquired() == 0);
+            assertThat(backend.health.state()).isEqualTo(State.OPEN);
+        } finally {
+            server.close();
+        }
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** An answer whose body never comes is not judged. */
+    @Test
+    void closesTheConnectionOfAnAnswerThatIsNotJudgedInTime() {
+        TestBackend server = TestBackend.start((request, conversation) -> {
+            conversation.write("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
+            conversation.in().read();
+        });
+        try (SocketBackend backend = new SocketBackend(server, Duration.ofMillis(50), null)) {
+            HealthProber prober = HealthProber.ofGrpcHealth(backend.backend, backend.loop(), System::nanoTime);
+            backend.health.resilience4j().transitionToOpenState();
+            prober.start();
+            await().until(() -> server.requests() >= 5);
+            prober.close();
+
+            await().until(() -> server.connections() == 0);
+            await().until(() -> backend.pool.acquired() == 0);
+            assertThat(backend.health.probesUnderWay()).isZero();
         } finally {
             server.close();
         }

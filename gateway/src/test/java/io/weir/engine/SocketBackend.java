@@ -7,6 +7,7 @@ import io.weir.health.RecoveryProperties;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.LimitInForce;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.retry.RetryBudget;
@@ -78,13 +79,14 @@ final class SocketBackend implements AutoCloseable {
         backend = new Backend(
                 settings,
                 bulkhead,
+                new LimitInForce(bulkhead),
                 new QueueingBulkhead(1, 0),
                 null,
                 health,
                 pool,
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
                 new ServiceTimeEstimate(
-                        new LittlesLawProperties(Duration.ofSeconds(10), 1.5), health, System::nanoTime),
+                        new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
                 BackendObserver.NONE);
     }
 

@@ -143,12 +143,13 @@ final class TrafficSimulation {
         Backend backend = new Backend(
                 backendSettings,
                 bulkhead,
+                limitInForce,
                 new QueueingBulkhead(1, 0),
                 null,
                 health,
                 POOL,
                 new RetryBudget(new RetryBudgetProperties(20, 10), now()),
-                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10), 1.5), health, this::now),
+                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, this::now),
                 BackendObserver.NONE);
         route = new Route(
                 "orders",

@@ -238,7 +238,12 @@ class HealthTest {
         open();
         health.permits(now);
         health.enter(now, true);
+        assertThat(health.resilience4j().getMetrics().getNumberOfNotPermittedCalls())
+                .as("calls that only asked")
+                .isZero();
 
+        health.refused();
+        assertThat(health.resilience4j().tryAcquirePermission()).isFalse();
         assertThat(health.resilience4j().getMetrics().getNumberOfNotPermittedCalls())
                 .isEqualTo(2);
     }

@@ -23,7 +23,7 @@ class AdaptiveLimitTest {
 
     @Test
     void startsWithTheInitialLimitAndWithoutFigures() {
-        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL));
+        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL, 0));
         assertThat(limit.queueCapacity()).isEqualTo(32);
     }
 
@@ -92,7 +92,7 @@ class AdaptiveLimitTest {
     void learnsNothingFromCallersFaults() {
         bring(limit, 1_000, 5, Evidence.NONE, true);
 
-        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL));
+        assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL, 0));
     }
 
     @ParameterizedTest
@@ -143,6 +143,39 @@ class AdaptiveLimitTest {
     }
 
     @Test
+    void knowsTheTimeOfItsLastChange() {
+        long wall = 1_700_000_000_000L;
+        AdaptiveLimit[] self = new AdaptiveLimit[1];
+        long[] lastValue = {8};
+        long[] changedAt = {0};
+        self[0] = new AdaptiveLimit(Bounds.DEFAULT, DEADLINE, 0, wall * MILLI, () -> {
+            if (self[0].value() != lastValue[0]) {
+                lastValue[0] = self[0].value();
+                changedAt[0] = now;
+            }
+        });
+        assertThat(self[0].beliefs().changedAtMillis()).isEqualTo(wall);
+
+        bring(self[0], 100, 50, Evidence.ANSWERED, true);
+        bring(self[0], 20, 800, Evidence.TIMED_OUT, true);
+        bring(self[0], 3, 50, Evidence.ANSWERED, false);
+
+        assertThat(self[0].beliefs().lastChange()).isEqualTo(Change.TIMEOUTS);
+        assertThat(self[0].beliefs().changedAtMillis()).isEqualTo(wall + changedAt[0] / MILLI);
+        assertThat(changedAt[0]).isLessThan(now);
+    }
+
+    /** A base latency that drifts while no window is judged differently and no number changes. */
+    @Test
+    void publishesABaseLatencyThatDrifts() {
+        bring(limit, 1_000, 50, Evidence.ANSWERED, false);
+
+        bring(limit, 1_000, 70, Evidence.ANSWERED, false);
+
+        assertThat(limit.beliefs().baseLatencyNanos()).isBetween(65 * MILLI, 71 * MILLI);
+    }
+
+    @Test
     void rejectsBoundsThatAreNotInOrder() {
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> new Bounds(0, 10, 5))
@@ -161,7 +194,7 @@ class AdaptiveLimitTest {
 
         fixed.ended(0, fixed.started(0, 64), DEADLINE, Evidence.TIMED_OUT, 64);
 
-        assertThat(fixed.beliefs()).isEqualTo(new Beliefs(64, 0, 0, 0, Change.FIXED));
+        assertThat(fixed.beliefs()).isEqualTo(new Beliefs(64, 0, 0, 0, Change.FIXED, 0));
         assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> new FixedLimit(0))
                 .withMessage("max-concurrent-calls: 0 (expected: at least 1)");

@@ -6,6 +6,7 @@ import jakarta.validation.Validation;
 import jakarta.validation.Validator;
 import jakarta.validation.ValidatorFactory;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,7 +21,7 @@ class BulkheadPropertiesTest {
         BulkheadProperties properties = bind(Map.of());
 
         assertThat(properties)
-                .isEqualTo(new BulkheadProperties(64, 32, Duration.ofMillis(100), true, BulkheadScope.GATEWAY));
+                .isEqualTo(properties(IntOrAuto.AUTO, IntOrAuto.AUTO, DurationOrAuto.AUTO));
         assertThat(violations(properties)).isEmpty();
     }
 
@@ -32,12 +33,13 @@ class BulkheadPropertiesTest {
                 "bulkhead.max-wait-duration", "2s"));
 
         assertThat(properties)
-                .isEqualTo(new BulkheadProperties(20, 0, Duration.ofSeconds(2), true, BulkheadScope.GATEWAY));
+                .isEqualTo(properties(IntOrAuto.of(20), IntOrAuto.of(0), DurationOrAuto.of(Duration.ofSeconds(2))));
     }
 
     @ParameterizedTest
     @CsvSource({
         "1, 0, 0ms, ''",
+        "auto, auto, auto, ''",
         "1000000, 1000000, 1m, ''",
         "0, 0, 0ms, maxConcurrentCalls",
         "1000001, 0, 0ms, maxConcurrentCalls",
@@ -53,6 +55,49 @@ class BulkheadPropertiesTest {
                 "bulkhead.max-wait-duration", wait));
 
         assertThat(violations(properties)).isEqualTo(wrong);
+    }
+
+    @Test
+    void adaptsByDefaultAndWaitsForHalfTheDeadline() {
+        BulkheadProperties properties = bind(Map.of());
+
+        assertThat(properties.settings(1, 800))
+                .isEqualTo(LimitSettings.adaptive(new AdaptiveLimit.Bounds(2, 1000, 8), LimitSettings.AUTO, 800));
+        assertThat(properties.maxWait(Duration.ofMillis(800))).isEqualTo(Duration.ofMillis(400));
+        assertThat(properties.largestLimit()).isEqualTo(1000);
+    }
+
+    @Test
+    void keepsTheQueueOfFixedLimits() {
+        BulkheadProperties properties = bind(Map.of("bulkhead.max-concurrent-calls", "64"));
+
+        assertThat(properties.settings(64, 800)).isEqualTo(LimitSettings.fixed(64, 32));
+        assertThat(properties.maxWait(Duration.ofMillis(800))).isEqualTo(Duration.ofMillis(100));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'', '', '', 2, 1000, 8",
+        "3, 50, 20, 3, 50, 20",
+        "20, '', '', 20, 1000, 20",
+        "2000, '', '', 2000, 2000, 2000",
+        "'', 5, '', 2, 5, 5",
+        "'', 1, '', 1, 1, 1",
+        "'', '', 1, 1, 1000, 1",
+        "'', '', 1500, 2, 1500, 1500",
+    })
+    void givesDefaultBoundsWayToConfiguredOnes(
+            String min, String max, String initial, int from, int to, int first) {
+        Map<String, String> yaml = new HashMap<>(Map.of("bulkhead.limit.min", min, "bulkhead.limit.max", max));
+        yaml.put("bulkhead.limit.initial", initial);
+        yaml.values().removeIf(String::isEmpty);
+
+        assertThat(bind(yaml).limit().bounds()).isEqualTo(new AdaptiveLimit.Bounds(from, to, first));
+    }
+
+    private static BulkheadProperties properties(IntOrAuto calls, IntOrAuto queue, DurationOrAuto wait) {
+        return new BulkheadProperties(
+                calls, queue, wait, new AdaptiveLimitProperties(null, null, null), true, BulkheadScope.GATEWAY);
     }
 
     private static BulkheadProperties bind(Map<String, String> yaml) {

@@ -15,6 +15,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LittlesLawTest {
 
@@ -27,11 +30,11 @@ class LittlesLawTest {
 
     private final AtomicBoolean trusted = new AtomicBoolean(true);
     private final LittlesLaw law =
-            new LittlesLaw(new LittlesLawProperties(Duration.ofSeconds(10), 1.5), trusted::get, clock::get);
+            new LittlesLaw(new LittlesLawProperties(Duration.ofSeconds(10)), trusted::get, clock::get);
 
     @Test
     void allFiguresAreZeroWithoutCalls() {
-        LittlesLaw.Figures figures = law.figures();
+        LittlesLaw.Figures figures = figures();
 
         assertThat(figures).isEqualTo(new LittlesLaw.Figures(0, 0, 0, 0, 0, 0));
         assertThat(figures.activeCalls()).isZero();
@@ -47,7 +50,7 @@ class LittlesLawTest {
             law.served(45 * MS);
         }
 
-        LittlesLaw.Figures figures = law.figures();
+        LittlesLaw.Figures figures = figures();
         assertThat(figures.arrivalRate()).isCloseTo(100, withinPercentage(1));
         assertThat(figures.serviceNanos()).isEqualTo(45 * MS);
         assertThat(figures.waitingNanos()).isEqualTo(5 * MS);
@@ -63,8 +66,8 @@ class LittlesLawTest {
 
         record(10, 20 * MS, WINDOW + SECOND);
 
-        assertThat(law.figures().arrivalRate()).isCloseTo(10, withinPercentage(1));
-        assertThat(law.figures().serviceNanos()).isEqualTo(20 * MS);
+        assertThat(figures().arrivalRate()).isCloseTo(10, withinPercentage(1));
+        assertThat(figures().serviceNanos()).isEqualTo(20 * MS);
     }
 
     @Test
@@ -72,10 +75,10 @@ class LittlesLawTest {
         record(100, 20 * MS, 20 * SECOND);
         clock.addAndGet(TimeUnit.HOURS.toNanos(1));
 
-        assertThat(law.figures().arrivalRate()).isZero();
+        assertThat(figures().arrivalRate()).isZero();
 
         record(100, 20 * MS, WINDOW);
-        assertThat(law.figures().arrivalRate()).isCloseTo(100, withinPercentage(2));
+        assertThat(figures().arrivalRate()).isCloseTo(100, withinPercentage(2));
     }
 
     @Test
@@ -86,7 +89,7 @@ class LittlesLawTest {
         record(100, 20 * MS, 5 * SECOND);
 
         // Calls arrived in 5 s of a 10 s window.
-        assertThat(law.figures().arrivalRate()).isCloseTo(50, withinPercentage(10));
+        assertThat(figures().arrivalRate()).isCloseTo(50, withinPercentage(10));
     }
 
     @Test
@@ -94,16 +97,77 @@ class LittlesLawTest {
         clock.addAndGet(MS);
         law.served(MS);
 
-        assertThat(law.figures().arrivalRate()).isEqualTo(1);
+        assertThat(figures().arrivalRate()).isEqualTo(1);
     }
 
     @Test
-    void suggestsRateTimesUncongestedTimeTimesHeadroomRoundedUp() {
+    void suggestsTheLimitAtWhichAnAdaptiveOneWouldRest() {
         record(200, 47 * MS, 2 * WINDOW);
 
-        assertThat(law.figures().uncongestedNanos()).isEqualTo(47.0 * MS);
-        // 200/s x 0.047 s x 1.5 = 14.1
-        assertThat(law.figures().suggestedLimit()).isEqualTo(15);
+        assertThat(figures().uncongestedNanos()).isEqualTo(47.0 * MS);
+        // 1.15 x 200/s x 0.047 s + the root of 14.6 = 14.6
+        assertThat(figures().suggestedLimit()).isEqualTo(15);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // limit, calls per second, milliseconds each; 0: no suggestion
+        "64,  1,  50,  0",
+        "64, 50,  20,  0",
+        "64, 50,  79,  0",
+        "64, 50,  81,  8",
+        "2,   1,  50,  0",
+        "2,  50,  18,  0",
+        "2,  50,  22,  3",
+        "2, 100,  20,  5"
+    })
+    void suggestsNothingFromTooLittleTraffic(int limit, int perSecond, long millis, int suggested) {
+        record(perSecond, millis * MS, LittlesLaw.MIN_BATCH_CALLS * SECOND + 2 * WINDOW);
+
+        assertThat(law.figures(new FixedLimit(limit)).suggestedLimit()).isEqualTo(suggested);
+    }
+
+    @Test
+    void suggestsALowerLimitForABackendInWhichCallsQueueEvenIfItsWorkersAreFew() {
+        record(50, 20 * MS, 2 * WINDOW);
+
+        // One worker of 20 ms, and 64 calls in the backend.
+        record(50, 1_280 * MS, WINDOW);
+
+        assertThat(figures().suggestedLimit()).isEqualTo(3);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 0", "200, 0", "200, 30"})
+    void suggestsTheAdaptiveLimitItself(int perSecond, long baseMillis) {
+        record(perSecond, 47 * MS, LittlesLaw.MIN_BATCH_CALLS * SECOND + 2 * WINDOW);
+
+        LittlesLaw.Figures figures = law.figures(adaptive(23, baseMillis * MS));
+
+        assertThat(figures.suggestedLimit()).isEqualTo(23);
+        assertThat(figures.uncongestedNanos()).isEqualTo(baseMillis == 0 ? 47.0 * MS : baseMillis * MS);
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0.1, 1, 9.4, 100, 5_000})
+    void suggestsALimitThatAnAdaptiveOneWouldNotChange(double calls) {
+        double limit = Knee.limitFor(calls);
+
+        // The target of Knee, at this limit.
+        assertThat(1.15 * calls + Math.sqrt(limit)).isCloseTo(limit, withinPercentage(.001));
+    }
+
+    private LittlesLaw.Figures figures() {
+        return law.figures(new FixedLimit(64));
+    }
+
+    /** An adaptive limit with this number and base latency. */
+    private static Limit adaptive(int value, long baseNanos) {
+        AdaptiveLimit limit = new AdaptiveLimit(new AdaptiveLimit.Bounds(2, 1_000, value), 800 * MS, 0, 0, () -> {});
+        for (int i = 0; i < 100 && baseNanos > 0; i++) {
+            limit.ended(i * SECOND, limit.started(i * SECOND, 1), baseNanos, Limit.Evidence.ANSWERED, 1);
+        }
+        return limit;
     }
 
     @Test
@@ -112,7 +176,7 @@ class LittlesLawTest {
 
         record(200, 400 * MS, 3 * WINDOW);
 
-        LittlesLaw.Figures figures = law.figures();
+        LittlesLaw.Figures figures = figures();
         assertThat(figures.activeCalls()).isCloseTo(80, withinPercentage(1));
         assertThat(figures.uncongestedNanos()).isEqualTo(47.0 * MS);
         assertThat(figures.suggestedLimit()).isEqualTo(15);
@@ -124,7 +188,7 @@ class LittlesLawTest {
 
         record(200, 400 * MS, LittlesLaw.EPOCHS * LittlesLaw.EPOCH_WINDOWS * WINDOW + WINDOW);
 
-        assertThat(law.figures().uncongestedNanos()).isEqualTo(400.0 * MS);
+        assertThat(figures().uncongestedNanos()).isEqualTo(400.0 * MS);
     }
 
     @Test
@@ -142,7 +206,7 @@ class LittlesLawTest {
 
         record(200, 400 * MS, (LittlesLaw.EPOCH_WINDOWS - 1) * WINDOW);
 
-        assertThat(law.figures().uncongestedNanos()).isEqualTo(50.0 * MS);
+        assertThat(figures().uncongestedNanos()).isEqualTo(50.0 * MS);
     }
 
     @Test
@@ -164,7 +228,7 @@ class LittlesLawTest {
 
         record(200, 50 * MS, WINDOW);
 
-        assertThat(law.figures().uncongestedNanos()).isEqualTo(50.0 * MS);
+        assertThat(figures().uncongestedNanos()).isEqualTo(50.0 * MS);
     }
 
     @Test
@@ -175,7 +239,7 @@ class LittlesLawTest {
         }
 
         assertThat(law.typicalNanos()).isCloseTo(10 * MS, withinPercentage(4));
-        assertThat(law.figures().uncongestedNanos()).isCloseTo(59.0 * MS, withinPercentage(1));
+        assertThat(figures().uncongestedNanos()).isCloseTo(59.0 * MS, withinPercentage(1));
     }
 
     @Test
@@ -187,7 +251,7 @@ class LittlesLawTest {
         simulation.forgetSamples();
         simulation.runUntil(4 * WINDOW, law, clock);
 
-        LittlesLaw.Figures figures = law.figures();
+        LittlesLaw.Figures figures = figures();
         assertThat(figures.activeCalls())
                 .as("calls in service, seed %d", seed)
                 .isCloseTo(simulation.meanInService(), withinPercentage(3));
@@ -215,7 +279,7 @@ class LittlesLawTest {
             recorder.join();
         }
 
-        LittlesLaw.Figures figures = law.figures();
+        LittlesLaw.Figures figures = figures();
         assertThat(figures.retired()).isEqualTo(80_000);
         assertThat(figures.waitingShare()).isCloseTo(0.25, offset(0.01));
         assertThat(figures.uncongestedNanos()).isCloseTo(3.0 * MS, withinPercentage(1));

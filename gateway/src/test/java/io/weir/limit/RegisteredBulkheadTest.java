@@ -53,7 +53,8 @@ class RegisteredBulkheadTest {
         BulkheadRegistry tagged =
                 BulkheadRegistry.of(BulkheadConfig.ofDefaults(), Map.of("zone", "a", "team", "everybody"));
 
-        RegisteredBulkhead registered = RegisteredBulkhead.register(tagged, "orders", bulkhead, Map.of("team", "shop"));
+        RegisteredBulkhead registered = RegisteredBulkhead.register(
+                tagged, "orders", bulkhead, new LimitInForce(bulkhead), Map.of("team", "shop"));
 
         assertThat(registered.getTags()).containsOnly(Map.entry("zone", "a"), Map.entry("team", "shop"));
     }
@@ -63,7 +64,8 @@ class RegisteredBulkheadTest {
         MeterRegistry meters = new SimpleMeterRegistry();
         register("before");
         TaggedBulkheadMetrics.ofBulkheadRegistry(registry).bindTo(meters);
-        RegisteredBulkhead.register(registry, "after", new QueueingBulkhead(7, 0), Map.of("kind", "route"));
+        QueueingBulkhead after = new QueueingBulkhead(7, 0);
+        RegisteredBulkhead.register(registry, "after", after, new LimitInForce(after), Map.of("kind", "route"));
 
         bulkhead.tryAcquire();
 
@@ -243,7 +245,7 @@ class RegisteredBulkheadTest {
     }
 
     private RegisteredBulkhead register(String name) {
-        return RegisteredBulkhead.register(registry, name, bulkhead, Map.of());
+        return RegisteredBulkhead.register(registry, name, bulkhead, new LimitInForce(bulkhead), Map.of());
     }
 
     private static double gauge(MeterRegistry meters, String meter, String name) {

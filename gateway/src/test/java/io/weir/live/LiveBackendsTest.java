@@ -35,7 +35,7 @@ class LiveBackendsTest {
                             },
                             bundle -> bundle),
                     new MeterBook(new SimpleMeterRegistry()),
-                    new LittlesLawProperties(Duration.ofSeconds(10), 1.5),
+                    new LittlesLawProperties(Duration.ofSeconds(10)),
                     () -> 0,
                     () -> 0.5),
             registries,

@@ -3,9 +3,12 @@ package io.weir.management;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpMethod;
@@ -19,7 +22,16 @@ class ManagementGuardTest {
 
     private static final String TOKEN = "0123456789abcdef-\u00e4";
 
-    private final ManagementGuard guard = new ManagementGuard(new ManagementProperties(TOKEN), "/actuator", "health");
+    private static final String READ_ONLY_TOKEN = "read-only-0123456789";
+    private static final String ALICES_TOKEN = "alice-0123456789";
+
+    private final ManagementGuard guard = guard(
+            new ManagementProperties(TOKEN, READ_ONLY_TOKEN, Map.of("alice", ALICES_TOKEN), List.of("ops.example")));
+    private final ManagementGuard open = guard(new ManagementProperties(null, null, Map.of(), List.of()));
+
+    private static ManagementGuard guard(ManagementProperties properties) {
+        return new ManagementGuard(properties, "/actuator", "health");
+    }
 
     @Test
     void permitsARequestWithTheToken() {
@@ -89,18 +101,95 @@ class ManagementGuardTest {
 
     @Test
     void permitsEveryReadIfNoTokenIsConfigured() {
-        ManagementGuard open = new ManagementGuard(new ManagementProperties(null), "/actuator", "health");
-
         assertThat(status(open, "/actuator/weir", null)).isNull();
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        TOKEN + ", operator (192.0.2.7:4711)",
+        READ_ONLY_TOKEN + ", read-only (192.0.2.7:4711)",
+        ALICES_TOKEN + ", alice (192.0.2.7:4711)"
+    })
+    void putsTheNameOfTheTokensHolderAndTheAddressIntoTheContext(String token, String caller) {
+        assertThat(caller(guard, "Bearer " + token)).isEqualTo(caller);
+    }
+
     @Test
-    void putsTheCallersAddressIntoTheContext() {
+    void putsTheAddressIntoTheContextIfThereAreNoTokens() {
+        assertThat(caller(open, "Bearer " + TOKEN)).isEqualTo("192.0.2.7:4711");
+    }
+
+    @Test
+    void permitsReadsAndNoChangesWithTheReadOnlyToken() {
+        assertThat(status(guard, "/actuator/weirconfig", "Bearer " + READ_ONLY_TOKEN))
+                .isNull();
+
+        MockServerWebExchange change = exchange(HttpMethod.POST, "/actuator/weir/orders", "Bearer " + READ_ONLY_TOKEN);
+        guard.filter(change, passed(change)).block();
+
+        assertThat(change.getResponse().getStatusCode()).isEqualTo(HttpStatus.FORBIDDEN);
+        assertThat(change.getResponse().getHeaders().getFirst(HttpHeaders.WWW_AUTHENTICATE))
+                .isEqualTo("Bearer realm=\"weir management\", error=\"insufficient_scope\"");
+        assertThat(change.getResponse().getBodyAsString().block())
+                .isEqualTo(
+                        "{\"status\":403,\"detail\":\"token: read-only (expected: a token that permits changes)\"}");
+        assertThat(change.getAttributes()).doesNotContainKey("passed");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {TOKEN, ALICES_TOKEN})
+    void permitsChangesWithEachOperatorsToken(String token) {
+        MockServerWebExchange change = exchange(HttpMethod.POST, "/actuator/weir/orders", "Bearer " + token);
+
+        guard.filter(change, passed(change)).block();
+
+        assertThat(change.getAttributes()).containsKey("passed");
+    }
+
+    @Test
+    void permitsNoChangesIfOnlyAReadOnlyTokenIsConfigured() {
+        ManagementGuard readOnly = guard(new ManagementProperties(null, READ_ONLY_TOKEN, Map.of(), List.of()));
+        for (String authorization : List.of("", "Bearer " + READ_ONLY_TOKEN)) {
+            MockServerWebExchange change = exchange(HttpMethod.POST, "/actuator/weirreload", authorization);
+            readOnly.filter(change, passed(change)).block();
+            assertThat(change.getAttributes()).doesNotContainKey("passed");
+        }
+    }
+
+    /** A page that rebinds DNS reads with the name of its own site. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/actuator/weirconfig", "/actuator/health", "/dashboard"})
+    void refusesReadsForAForeignHost(String path) {
+        for (ManagementGuard each : List.of(guard, open)) {
+            for (HttpMethod method : List.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST)) {
+                MockServerWebExchange exchange =
+                        MockServerWebExchange.from(MockServerHttpRequest.method(method, path)
+                                .header(HttpHeaders.HOST, "rebound.example:8081")
+                                .header(HttpHeaders.AUTHORIZATION, "Bearer " + TOKEN));
+                each.filter(exchange, passed(exchange)).block();
+                assertThat(exchange.getResponse().getStatusCode()).isEqualTo(HttpStatus.MISDIRECTED_REQUEST);
+                assertThat(exchange.getAttributes()).doesNotContainKey("passed");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"localhost:8081", "10.4.5.6:8081", "ops.example"})
+    void permitsReadsForItsOwnHosts(String host) {
+        MockServerWebExchange exchange = MockServerWebExchange.from(MockServerHttpRequest.get("/actuator/prometheus")
+                .header(HttpHeaders.HOST, host)
+                .header(HttpHeaders.AUTHORIZATION, "Bearer " + READ_ONLY_TOKEN));
+
+        guard.filter(exchange, passed(exchange)).block();
+
+        assertThat(exchange.getAttributes()).containsKey("passed");
+    }
+
+    private static String caller(ManagementGuard guard, String authorization) {
         MockServerWebExchange exchange = MockServerWebExchange.from(MockServerHttpRequest.get("/actuator/weir")
-                .header(HttpHeaders.AUTHORIZATION, "Bearer " + TOKEN)
+                .header(HttpHeaders.AUTHORIZATION, authorization)
                 .remoteAddress(new InetSocketAddress("192.0.2.7", 4711)));
         String[] caller = new String[1];
-
         guard.filter(
                         exchange,
                         passed -> Mono.deferContextual(context -> {
@@ -108,8 +197,7 @@ class ManagementGuardTest {
                             return Mono.empty();
                         }))
                 .block();
-
-        assertThat(caller[0]).isEqualTo("192.0.2.7:4711");
+        return caller[0];
     }
 
     /** The status that the guard answers with; null if it lets the request through. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker.State;
+import io.weir.config.check.BuildVersion;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.reload.LiveConfiguration;
@@ -43,6 +44,8 @@ import tools.jackson.databind.JsonNode;
 class ManagementIT {
 
     private static final String TOKEN = "0123456789abcdef0123";
+    private static final String READ_ONLY_TOKEN = "read-only-0123456789";
+    private static final String ALICES_TOKEN = "alice-0123456789";
 
     private static TestBackend backend;
     private static TestGateway gateway;
@@ -59,7 +62,8 @@ class ManagementIT {
                 .route("payments", "payments")
                 .start();
         guarded = TestGateway.setup()
-                .weir("management: { token: " + TOKEN + " }")
+                .weir("management: { token: " + TOKEN + ", read-only-token: " + READ_ONLY_TOKEN + ", operators: { alice: "
+                        + ALICES_TOKEN + " } }")
                 .backend("orders", backend.uri())
                 .route("orders", "orders")
                 .start();
@@ -141,6 +145,56 @@ class ManagementIT {
             assertThat(TestCaller.get(guarded.port(), door.path("orders", "released"))
                             .status())
                     .isEqualTo(200);
+        }
+    }
+
+    @Test
+    void readsAndChangesNothingWithTheReadOnlyToken() throws Exception {
+        for (String path :
+                List.of("/actuator/weir", "/actuator/prometheus", "/actuator/weirconfig", "/actuator/circuitbreakers")) {
+            assertThat(TestCaller.get(
+                                    guarded.managementPort(), path, "Authorization: Bearer " + READ_ONLY_TOKEN)
+                            .status())
+                    .as(path)
+                    .isEqualTo(200);
+        }
+        TestCaller.Answer refused =
+                post(guarded, "/actuator/weir/orders", "{\"breaker\":\"open\"}", READ_ONLY_TOKEN);
+        assertThat(refused.status()).isEqualTo(403);
+        assertThat(refused.text()).contains("token: read-only (expected: a token that permits changes)");
+        assertThat(guarded.backend("orders").health().state()).isEqualTo(State.CLOSED);
+    }
+
+    @Test
+    void auditNamesTheHolderOfTheTokenAndNeverTheToken() throws Exception {
+        assertThat(post(guarded, "/actuator/weir/orders", "{\"breaker\":\"released\"}", ALICES_TOKEN)
+                        .status())
+                .isEqualTo(200);
+
+        RecentEvents.Event event = guarded.bean(RecentEvents.class).last().getFirst();
+        assertThat(event.by()).startsWith("alice (127.0.0.1:");
+        for (String token : List.of(TOKEN, READ_ONLY_TOKEN, ALICES_TOKEN)) {
+            assertThat(guarded.bean(RecentEvents.class).last().toString()).doesNotContain(token);
+            assertThat(TestCaller.get(
+                                    guarded.managementPort(),
+                                    "/actuator/weirconfig",
+                                    "Authorization: Bearer " + READ_ONLY_TOKEN)
+                            .text())
+                    .contains("weir.management.operators.alice")
+                    .doesNotContain(token);
+        }
+    }
+
+    /** A page whose site points its own name to this machine sends that name. */
+    @Test
+    void refusesReadsForAHostThatDnsMayHaveRebound() throws Exception {
+        for (String path : List.of("/actuator/weirconfig", "/actuator/weirstream", "/actuator/health", "/dashboard")) {
+            try (TestCaller caller = TestCaller.to(gateway.managementPort())) {
+                caller.send("GET " + path + " HTTP/1.1\r\nHost: rebound.example:8081\r\n\r\n");
+                TestCaller.Answer answer = caller.answer();
+                assertThat(answer.status()).as(path).isEqualTo(421);
+                assertThat(answer.text()).contains("weir.management.allowed-hosts");
+            }
         }
     }
 
@@ -312,6 +366,18 @@ class ManagementIT {
         assertThat(server.getAttribute(name, "Limit")).isEqualTo(64);
         assertThat(server.getAttribute(name, "Active")).isEqualTo(0);
         assertThat((double) server.getAttribute(name, "ArrivalRate")).isPositive();
+    }
+
+    @Test
+    void showsTheSameVersionInInfoAndMetrics() throws Exception {
+        JsonNode build = get("/actuator/info").path("build");
+
+        assertThat(build.path("artifact").asString()).isEqualTo(BuildVersion.PROGRAM);
+        assertThat(build.path("version").asString()).isEqualTo(BuildVersion.current());
+        assertThat(TestCaller.get(gateway.managementPort(), "/actuator/prometheus")
+                        .text())
+                .contains("weir_build_info{java=\"" + System.getProperty("java.version") + "\",version=\""
+                        + BuildVersion.current() + "\"} 1");
     }
 
     @Test

@@ -11,8 +11,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class ManagementPortTest {
 
-    private static final ManagementProperties OPEN = new ManagementProperties(null);
-    private static final ManagementProperties GUARDED = new ManagementProperties("0123456789abcdef");
+    private static final boolean OPEN = false;
+    private static final boolean GUARDED = true;
 
     @ParameterizedTest
     @ValueSource(strings = {"127.0.0.1", "127.0.0.2", "::1"})
@@ -57,10 +57,10 @@ class ManagementPortTest {
     }
 
     private static @Nullable String problem(
-            ManagementProperties properties, @Nullable String address, @Nullable Integer port) {
+            boolean hasToken, @Nullable String address, @Nullable Integer port) {
         try {
             InetAddress parsed = address == null ? null : InetAddress.getByName(address);
-            return ManagementPort.problem(properties, parsed, port, 8080);
+            return ManagementPort.problem(hasToken, parsed, port, 8080);
         } catch (UnknownHostException e) {
             throw new AssertionError(e);
         }

@@ -8,6 +8,8 @@ import io.weir.drain.Drain;
 import io.weir.engine.Backend;
 import io.weir.engine.BackendObserver;
 import io.weir.health.Health;
+import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitSettings;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.testing.ObservedGateway;
@@ -95,6 +97,9 @@ class WeirEndpointTest {
                                   "uri": "http://orders:8080",
                                   "deadlineMs": 2000.0,
                                   "calls": {"active": 1, "limit": 2, "waiting": 0, "queueCapacity": 3, "maxWaitMs": 0.0},
+                                  "limit": {"inForce": 2, "binds": "fixed", "own": 2, "min": 2, "max": 2,
+                                    "baseLatencyMs": null, "answersPerSecond": null, "utilisation": null,
+                                    "reason": "fixed", "changedAt": null},
                                   "streams": {"active": 1, "limit": 5},
                                   "breaker": {"state": "closed", "forced": false, "enforced": true,
                                     "why": "the start", "failureRate": null,
@@ -102,10 +107,63 @@ class WeirEndpointTest {
                                   "pool": {"acquired": 0, "idle": 0, "pending": 0, "limit": 23},
                                   "law": {"arrivalRate": 100.0, "serviceMs": 20.0, "waitingMs": 0.0,
                                     "activeCalls": 2.0, "waitingCalls": 0.0, "waitingShare": 0.0,
-                                    "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 3, "retired": 3000},
+                                    "uncongestedMs": 20.0, "limit": 2, "suggestedLimit": 5, "retired": 3000},
                                   "retryBudget": 0,
                                   "dryRun": null
                                 }"""));
+    }
+
+    @Test
+    void showsAnAdaptiveLimitWithItsReasonAndTheTimeOfItsLastChange() {
+        fixture.adapt();
+        assertThat(json(endpoint.one("orders")).get("limit"))
+                .isEqualTo(JsonMapper.shared().readTree("""
+                                {"inForce": 8, "binds": "auto", "own": 8, "min": 2, "max": 100, "baseLatencyMs": null,
+                                  "answersPerSecond": null, "utilisation": 0.0, "reason": "initial",
+                                  "changedAt": "2023-11-14T22:13:20Z"}"""));
+
+        fixture.serveSaturated(200, 50_000_000);
+
+        JsonNode shown = json(endpoint.one("orders"));
+        JsonNode limit = shown.get("limit");
+        assertThat(limit.get("own").intValue())
+                .isEqualTo(limit.get("inForce").intValue())
+                .isGreaterThan(8);
+        assertThat(shown.at("/law/suggestedLimit")).isEqualTo(limit.get("own"));
+        assertThat(shown.at("/law/uncongestedMs")).isEqualTo(limit.get("baseLatencyMs"));
+        assertThat(limit.get("baseLatencyMs").doubleValue()).isBetween(40., 60.);
+        assertThat(limit.get("answersPerSecond").doubleValue()).isPositive();
+        assertThat(limit.get("utilisation").doubleValue()).isBetween(.9, 1.);
+        assertThat(limit.get("reason").stringValue()).isEqualTo("growth");
+        assertThat(Instant.parse(limit.get("changedAt").stringValue()))
+                .isAfter(Instant.parse("2023-11-14T22:13:20Z"))
+                .isBefore(Instant.parse("2023-11-14T22:13:40Z"));
+    }
+
+    @Test
+    void showsTheSourceOfTheLimitInForce() {
+        fixture.adapt();
+        fixture.limit.limitByOperator(5);
+        assertLimit(5, 8, "operator");
+
+        fixture.limit.limitBy(() -> 3);
+        assertLimit(3, 8, "ramp");
+
+        fixture.limit.limitByOperator(LimitInForce.NONE);
+        fixture.limit.limitBy(() -> LimitInForce.NONE);
+        assertLimit(8, 8, "auto");
+
+        fixture.limit.configure(LimitSettings.fixed(20, 3));
+        assertLimit(20, 20, "fixed");
+        fixture.limit.showOperators(true);
+        assertLimit(20, 20, "operator");
+    }
+
+    private void assertLimit(int inForce, int own, String binds) {
+        JsonNode limit = json(endpoint.one("orders")).get("limit");
+        assertThat(limit.get("inForce").intValue()).isEqualTo(inForce);
+        assertThat(limit.get("own").intValue()).isEqualTo(own);
+        assertThat(limit.get("binds").stringValue()).isEqualTo(binds);
     }
 
     @Test

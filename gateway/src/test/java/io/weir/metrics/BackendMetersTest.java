@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.weir.limit.LimitSettings;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.testing.Allocation;
@@ -131,7 +132,7 @@ class BackendMetersTest {
         assertThat(value(Meters.LAW_ACTIVE_CALLS)).isCloseTo(2, within(0.1));
         assertThat(value(Meters.LAW_WAITING_RATIO)).isEqualTo(0.2);
         assertThat(value(Meters.LAW_UNCONGESTED_TIME)).isEqualTo(0.02);
-        assertThat(value(Meters.LAW_SUGGESTED_LIMIT)).isEqualTo(4);
+        assertThat(value(Meters.LAW_SUGGESTED_LIMIT)).isEqualTo(5);
 
         assertThat(attribute("ArrivalRate")).isCloseTo(100, within(1.0));
         assertThat(attribute("AverageServiceTimeMillis")).isEqualTo(20);
@@ -144,7 +145,66 @@ class BackendMetersTest {
         assertThat(attribute("Waiting")).isZero();
         assertThat(attribute("Limit")).isEqualTo(2);
         assertThat(attribute("UncongestedServiceTimeMillis")).isEqualTo(20);
-        assertThat(attribute("SuggestedLimit")).isEqualTo(4);
+        assertThat(attribute("SuggestedLimit")).isEqualTo(5);
+    }
+
+    @Test
+    void showsAFixedLimitWithoutBeliefs() {
+        assertThat(value(Meters.LIMIT)).isEqualTo(2);
+        assertThat(value(Meters.LIMIT_MIN)).isEqualTo(2);
+        assertThat(value(Meters.LIMIT_MAX)).isEqualTo(2);
+        assertThat(value(Meters.LIMIT_CHANGES)).isZero();
+        assertThat(value(Meters.LIMIT_BASE_LATENCY)).isZero();
+        assertThat(value(Meters.LIMIT_ANSWER_RATE)).isZero();
+        assertThat(value(Meters.LIMIT_UTILISATION)).isZero();
+    }
+
+    @Test
+    void showsTheAdaptiveLimitItsBasisAndItsChangesByReason() throws JMException {
+        fixture.adapt();
+        assertThat(value(Meters.LIMIT)).isEqualTo(8);
+        assertThat(value(Meters.LIMIT_MIN)).isEqualTo(2);
+        assertThat(value(Meters.LIMIT_MAX)).isEqualTo(100);
+
+        fixture.serveSaturated(200, 50 * MS);
+
+        int found = fixture.limit.limit().value();
+        assertThat(found).isGreaterThan(8);
+        assertThat(value(Meters.LIMIT)).isEqualTo(found);
+        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(found);
+        assertThat(value(Meters.LIMIT_CHANGES, "reason", "growth")).isPositive();
+        assertThat(value(Meters.LIMIT_CHANGES, "reason", "timeouts")).isZero();
+        assertThat(value(Meters.LIMIT_BASE_LATENCY)).isCloseTo(.05, within(.01));
+        assertThat(value(Meters.LIMIT_ANSWER_RATE)).isPositive();
+        assertThat(value(Meters.LIMIT_UTILISATION)).isGreaterThan(.9);
+        // One estimate.
+        assertThat(value(Meters.LAW_SUGGESTED_LIMIT)).isEqualTo(found);
+        assertThat(attribute("SuggestedLimit")).isEqualTo(found);
+        assertThat(value(Meters.LAW_UNCONGESTED_TIME)).isEqualTo(value(Meters.LIMIT_BASE_LATENCY));
+    }
+
+    @Test
+    void showsTheFoundLimitBesideALowerOneInForce() {
+        fixture.adapt();
+
+        fixture.limit.limitByOperator(3);
+
+        assertThat(value(Meters.PERMITS_LIMIT)).isEqualTo(3);
+        assertThat(value(Meters.LIMIT)).isEqualTo(8);
+    }
+
+    @Test
+    void keepsTheCountOfChangesWhenTheLimitIsFixed() {
+        fixture.adapt();
+        fixture.serveSaturated(200, 50 * MS);
+        double changes = value(Meters.LIMIT_CHANGES);
+
+        fixture.limit.configure(LimitSettings.fixed(20, 3));
+
+        assertThat(value(Meters.LIMIT)).isEqualTo(20);
+        assertThat(value(Meters.LIMIT_MAX)).isEqualTo(20);
+        assertThat(value(Meters.LIMIT_BASE_LATENCY)).isZero();
+        assertThat(value(Meters.LIMIT_CHANGES)).isEqualTo(changes);
     }
 
     @Test

@@ -199,7 +199,6 @@ class MeterBookTest {
     }
 
     private static LittlesLawBean bean(int limit) {
-        return new LittlesLawBean(
-                new LittlesLaw(ObservedGateway.LAW, () -> true, () -> 0), new QueueingBulkhead(limit, 0));
+        return new LittlesLawBean(() -> new LittlesLaw.Figures(0, 0, 0, 0, 0, 0), new QueueingBulkhead(limit, 0));
     }
 }

@@ -8,6 +8,7 @@ import io.weir.accesslog.AccessLog;
 import io.weir.accesslog.LineSinkTest;
 import io.weir.engine.ExchangeOutcomes;
 import io.weir.engine.Route;
+import io.weir.limit.Limit;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.outcome.Reason;
 import io.weir.overload.OverloadSampler;
@@ -64,11 +65,13 @@ class MetersTest {
     void haveOnlyConfiguredNamesAndKnownWordsAsTagValues() {
         Set<String> words = new TreeSet<>(ExchangeOutcomes.words());
         words.addAll(BackendMeters.BREAKER_STATES);
+        Limit.Change.LEARNT.forEach(reason -> words.add(reason.word()));
         words.addAll(Set.of("orders", "orders-route", "compiled", "general", "none"));
         words.addAll(Set.of("allowed", "denied", "acquired", "idle", "direct", "heap"));
         words.addAll(Set.of("applied", "unchanged", "refused"));
         words.addAll(Set.of("edge", "key", "ssl"));
         words.addAll(Set.of("exported", "dropped", "failed"));
+        words.addAll(Set.of("0.1.0", "25.0.1"));
 
         for (Matcher sample : samples(scrape())) {
             if (sample.group(2) != null) {
@@ -130,6 +133,7 @@ class MetersTest {
             }
             ClusterMeters.show(book, () -> 3, () -> 1);
             TracingMeters.show(book, () -> 3, () -> 2, () -> 1);
+            BuildMeters.show(book, "0.1.0", "25.0.1");
             ReloadMeters reloads = new ReloadMeters(book, Instant.EPOCH);
             reloads.applied(Instant.EPOCH);
             CertificateMeters certificates = new CertificateMeters(book);

@@ -3,15 +3,18 @@ package io.weir.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.jar.JarFile;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import org.junit.jupiter.api.Test;
 
-/** The libraries in the packaged jar. */
+/** The packaged jar: its libraries, their notices, and its version. */
 class JarIT {
 
     private static final Path JAR = Path.of("target", "weir-gateway.jar");
@@ -50,6 +53,58 @@ class JarIT {
                         "netty-transport-native-epoll-linux-aarch_64.jar",
                         // Reactor Netty's, for a Mac's resolver.
                         "netty-resolver-dns-native-macos-osx-x86_64.jar");
+    }
+
+    @Test
+    void namesEachLibraryInItsNoticeAndNoOther() throws IOException {
+        List<Pattern> named;
+        try (JarFile jar = new JarFile(JAR.toFile())) {
+            assertThat(jar.getEntry("META-INF/LICENSE")).isNotNull();
+            String notice = new String(
+                    jar.getInputStream(jar.getEntry("META-INF/NOTICE")).readAllBytes(), StandardCharsets.UTF_8);
+            // The files of an entry: the text in brackets, in a line that is not indented.
+            named = Pattern.compile("^\\S[^(]*\\(([^)]*\\.jar)\\)", Pattern.MULTILINE)
+                    .matcher(notice)
+                    .results()
+                    .flatMap(entry -> Stream.of(entry.group(1).split(",\\s+")))
+                    .filter(file -> !file.equals("weir-gateway.jar"))
+                    .map(file -> Pattern.compile(file.replace(".", "\\.").replace("*", ".*")))
+                    .toList();
+        }
+        List<String> libraries = libraries();
+
+        assertThat(libraries)
+                .allSatisfy(library ->
+                        assertThat(named).anyMatch(file -> file.matcher(library).matches()));
+        assertThat(named)
+                .allSatisfy(file ->
+                        assertThat(libraries).anyMatch(library -> file.matcher(library).matches()));
+    }
+
+    @Test
+    void statesTheVersionOfThePom() throws Exception {
+        Matcher pom =
+                Pattern.compile("<version>([^<]+)</version>").matcher(Files.readString(Path.of("..", "pom.xml")));
+        assertThat(pom.find()).isTrue();
+        try (JarFile jar = new JarFile(JAR.toFile())) {
+            assertThat(jar.getManifest().getMainAttributes().getValue("Implementation-Version"))
+                    .isEqualTo(pom.group(1));
+        }
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-jar",
+                        JAR.toString(),
+                        "--version")
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        try {
+            assertThat(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                    .isEqualTo("weir-gateway " + pom.group(1) + "\n");
+            assertThat(process.waitFor()).isZero();
+        } finally {
+            process.destroyForcibly();
+        }
     }
 
     @Test

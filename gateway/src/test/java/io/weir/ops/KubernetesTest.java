@@ -298,7 +298,7 @@ class KubernetesTest {
     }
 
     @Test
-    void gatewayAndPrometheusUseTheSameToken() throws IOException {
+    void prometheusHasTheReadOnlyTokenOfTheGateway() throws IOException {
         PodSpec pod = pod();
         Container gateway = gateway(pod);
         JsonNode generator =
@@ -312,8 +312,13 @@ class KubernetesTest {
                 .isEqualTo(gateway.getVolumeMounts().getFirst().getName());
         assertThat(gateway.getArgs()).containsExactly(mount + "/weir.yml");
 
-        var token = gateway.getEnv().getFirst();
-        assertThat(yaml(PRODUCTION).at("/weir/management/token").asText()).isEqualTo("${" + token.getName() + "}");
+        var management = yaml(PRODUCTION).at("/weir/management");
+        assertThat(gateway.getEnv())
+                .extracting(variable -> "${" + variable.getName() + "}")
+                .containsExactly(
+                        management.at("/token").asText(),
+                        management.at("/read-only-token").asText());
+        var token = gateway.getEnv().getLast();
         var credentials = ((ServiceMonitor) read("service-monitor.yaml"))
                 .getSpec()
                 .getEndpoints()
@@ -321,6 +326,23 @@ class KubernetesTest {
                 .getAuthorization()
                 .getCredentials();
         assertThat(credentials).isEqualTo(token.getValueFrom().getSecretKeyRef());
+    }
+
+    /** Prometheus scrapes by the pod's address, or by a name of the headless service. */
+    @Test
+    void productionAllowsTheNamesOfTheHeadlessServiceAsHosts() throws IOException {
+        String service = read("service-headless.yaml").getMetadata().getName();
+        List<String> allowed = yaml(PRODUCTION).at("/weir/management/allowed-hosts").valueStream()
+                .map(JsonNode::asText)
+                .toList();
+
+        for (String suffix : List.of("", ".weir", ".weir.svc", ".weir.svc.cluster.local")) {
+            String host = service + suffix;
+            assertThat(allowed)
+                    .as(host)
+                    .anyMatch(name -> name.equals(host)
+                            || (name.startsWith("*.") && host.endsWith(name.substring(1))));
+        }
     }
 
     @Test

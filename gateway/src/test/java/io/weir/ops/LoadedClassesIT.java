@@ -1,15 +1,18 @@
 package io.weir.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.weir.WeirApplication;
 import io.weir.testing.Door;
 import io.weir.testing.TestBackend;
 import io.weir.testing.TestCaller;
-import io.weir.testing.TestGateway;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -21,8 +24,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The classes that a gateway loads before it is ready, those that it loads later, and those that it never
- * loads.
+ * A gateway in a process of its own: the classes that it loads before it is ready, those that it loads later,
+ * and those that it never loads; and its exit code after SIGTERM.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class LoadedClassesIT {
@@ -32,28 +35,46 @@ class LoadedClassesIT {
     @TempDir
     private Path directory;
 
-    /** Starts a gateway, sends a request through each door and one without a route, and exits. */
+    /**
+     * Starts the gateway by its main method, sends a request through each door and one without a route, and
+     * serves on.
+     */
     static final class Main {
 
         public static void main(String[] arguments) throws IOException {
-            try (TestBackend backend = TestBackend.healthy();
-                    TestGateway gateway = TestGateway.setup()
-                            .backend("orders", backend.uri(), "deadline: 60s")
-                            .route("orders", "orders")
-                            .start()) {
-                System.out.println(ManagementFactory.getRuntimeMXBean().getUptime());
-                for (Door door : Door.values()) {
-                    System.out.println(TestCaller.get(gateway.port(), door.path("orders", "1"))
-                            .status());
-                }
-                System.out.println(TestCaller.get(gateway.port(), "/nowhere").status());
+            int port = freePort();
+            String yaml = """
+                    server: { port: %d, address: 127.0.0.1 }
+                    management.server: { port: %d, address: 127.0.0.1 }
+                    logging.level.root: WARN
+                    weir:
+                      backends.orders: { uri: "%s", deadline: 60s }
+                      access-log.file: access.log
+                      drain: { delay: 0s, timeout: 5s }
+                    spring.cloud.gateway.server.webflux.routes:
+                      - { id: compiled, uri: "backend://orders", predicates: [ "Path=/compiled/**" ] }
+                      - { id: general, uri: "backend://orders", predicates: [ "Path=/general/**",
+                          "After=2020-01-01T00:00:00Z" ] }
+                    """.formatted(port, freePort(), TestBackend.healthy().uri());
+            WeirApplication.main(
+                    new String[] {Files.writeString(Path.of("gateway.yml"), yaml).toString()});
+            System.out.println(ManagementFactory.getRuntimeMXBean().getUptime());
+            for (Door door : Door.values()) {
+                System.out.println(
+                        TestCaller.get(port, door.path("orders", "1")).status());
             }
-            System.exit(0);
+            System.out.println(TestCaller.get(port, "/nowhere").status());
+        }
+
+        private static int freePort() throws IOException {
+            try (ServerSocket socket = new ServerSocket(0)) {
+                return socket.getLocalPort();
+            }
         }
     }
 
     @Test
-    void loadsTheHttpClientBeforeReadinessAndNeverOpenTelemetry() throws Exception {
+    void loadsTheHttpClientBeforeReadinessAndExitsWithZeroOnSigterm() throws Exception {
         Path loaded = directory.resolve("loaded");
         Path out = directory.resolve("out");
         ProcessBuilder builder = new ProcessBuilder(
@@ -71,9 +92,16 @@ class LoadedClassesIT {
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         Process process = builder.start();
         try {
-            assertThat(process.waitFor(4, TimeUnit.MINUTES))
+            await().atMost(Duration.ofMinutes(3))
+                    .until(() -> !process.isAlive() || Files.readString(out).endsWith("404\n"));
+            // SIGTERM.
+            process.destroy();
+            assertThat(process.waitFor(1, TimeUnit.MINUTES))
                     .as("the process exits: %s", Files.readString(out))
                     .isTrue();
+            assertThat(process.exitValue())
+                    .as("exit code: %s", Files.readString(directory.resolve("err")))
+                    .isZero();
         } finally {
             process.destroyForcibly();
         }

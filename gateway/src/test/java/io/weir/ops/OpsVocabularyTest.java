@@ -33,7 +33,8 @@ class OpsVocabularyTest {
     private static final Pattern RECORD = Pattern.compile("- record: (\\S+)");
     private static final Pattern ALERT = Pattern.compile("- alert: (\\w+)");
     private static final Pattern WORDS = Pattern.compile("(?:outcome|reason)(?:=~|!~|!=|=)\\\\?\"([^\"\\\\]+)");
-    private static final Pattern RUNBOOK = Pattern.compile("runbook_url: (\\S+)");
+    private static final Pattern RUNBOOK = Pattern.compile(
+            "runbook_url: '\\{\\{ or \\$externalLabels\\.runbooks \"https://weir\\.example/runbooks\" }}/(\\w+\\.md)'");
     private static final Pattern LINK = Pattern.compile("]\\((\\w+\\.md)\\)");
     private static final Pattern CODE = Pattern.compile("`([a-z0-9-]+)`");
     private static final Pattern ADAPTED = Pattern.compile("name: \\{ as: (\\w+) }");
@@ -181,7 +182,7 @@ class OpsVocabularyTest {
                 .isEqualTo(alerts.stream().map(name -> name + ".md").collect(Collectors.toCollection(TreeSet::new)));
         assertThat(found(RUNBOOK, rules))
                 .isEqualTo(alerts.stream()
-                        .map(name -> "ops/runbooks/" + name + ".md")
+                        .map(name -> name + ".md")
                         .collect(Collectors.toCollection(TreeSet::new)));
         assertThat(found(LINK, runbooks)).isEqualTo(written);
     }
@@ -192,7 +193,7 @@ class OpsVocabularyTest {
             if (alert.contains("- alert: ")) {
                 String name = found(ALERT, alert).iterator().next();
                 assertThat(alert)
-                        .contains("summary: ", "description: ", "runbook_url: ops/runbooks/" + name + ".md")
+                        .contains("summary: ", "description: ", "weir.example/runbooks\" }}/" + name + ".md'")
                         .containsPattern("severity: (page|ticket)");
             }
         }

@@ -15,11 +15,15 @@ import tools.jackson.databind.json.JsonMapper;
 
 class ProblemTest {
 
+    /** With characters that JSON escapes: a caller may choose it. */
+    private static final String ID = "req-7\"\\";
+
     private final HttpHeaders headers = new DefaultHttpHeaders();
 
     private static JsonNode body(Refusal refusal) {
-        ByteBuf body = Problem.body(refusal, UnpooledByteBufAllocator.DEFAULT);
+        ByteBuf body = Problem.body(refusal, ID, UnpooledByteBufAllocator.DEFAULT);
         try {
+            assertThat(Problem.length(refusal, ID)).isEqualTo(body.readableBytes());
             return JsonMapper.shared().readTree(body.toString(StandardCharsets.UTF_8));
         } finally {
             body.release();
@@ -37,6 +41,7 @@ class ProblemTest {
         assertThat(body.get("title").asString()).isNotBlank();
         assertThat(body.get("status").asInt()).isEqualTo(reason.status().code());
         assertThat(body.has("detail")).isFalse();
+        assertThat(body.get("request-id").asString()).isEqualTo(ID);
         assertThat(headers.get("Proxy-Status"))
                 .isEqualTo("weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + '"');
         assertThat(headers.get("Content-Type")).isEqualTo("application/problem+json");

@@ -21,6 +21,7 @@ class ReasonTest {
                         Map.entry("circuit-open", 503),
                         Map.entry("bulkhead-full", 503),
                         Map.entry("queue-timeout", 503),
+                        Map.entry("queue-evicted", 503),
                         Map.entry("gateway-overloaded", 503),
                         Map.entry("shutting-down", 503),
                         Map.entry("deadline-exceeded", 504),

@@ -49,6 +49,32 @@ class LoopDelayTest {
     }
 
     @Test
+    void measuresThePausesBeyondTwoTicks() {
+        long before = delay.nanos(clock.get());
+        loop.idle(60_000);
+        iterate(LoopDelay.LONGEST_TICK_MILLIS / 2);
+        assertThat(delay.nanos(clock.get()) - before).as("ordinary iterations").isZero();
+
+        clock.addAndGet(2_000 * MS);
+        long present = delay.nanos(clock.get()) - before;
+        assertThat(present).as("the present pause").isBetween(1_950 * MS, 2_000 * MS);
+
+        loop.runDueTimers();
+        assertThat(delay.nanos(clock.get()) - before).as("after it").isEqualTo(present);
+        loop.idle(1_000);
+        assertThat(delay.nanos(clock.get()) - before).isEqualTo(present);
+    }
+
+    @Test
+    void measuresNoPauseAfterItsEnd() {
+        long before = delay.nanos(clock.get());
+        delay.close();
+        loop.idle(60_000);
+
+        assertThat(delay.nanos(clock.get())).isEqualTo(before);
+    }
+
+    @Test
     void ignoresPausesASecondApart() {
         for (int i = 0; i < 10; i++) {
             iterate(800);

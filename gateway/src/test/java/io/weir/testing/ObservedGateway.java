@@ -27,12 +27,17 @@ import io.weir.health.Health;
 import io.weir.instance.ConnectionProperties;
 import io.weir.instance.Pool;
 import io.weir.instance.UpstreamProtocol;
+import io.weir.limit.AdaptiveLimit;
+import io.weir.limit.Limit;
+import io.weir.limit.LimitInForce;
+import io.weir.limit.LimitSettings;
 import io.weir.limit.LittlesLawProperties;
 import io.weir.limit.QueueingBulkhead;
 import io.weir.limit.UsualTime;
 import io.weir.metrics.BackendMeters;
 import io.weir.metrics.MeterBook;
 import io.weir.metrics.Meters;
+import io.weir.outcome.Refusal;
 import io.weir.overload.OverloadGuard;
 import io.weir.overload.OverloadProperties;
 import io.weir.retry.RetryBudget;
@@ -41,7 +46,10 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.BitSet;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.resources.LoopResources;
@@ -49,7 +57,7 @@ import reactor.netty.resources.LoopResources;
 /** The parts of a gateway with one backend and a stopped clock, and callers for it. */
 public final class ObservedGateway implements AutoCloseable {
 
-    public static final LittlesLawProperties LAW = new LittlesLawProperties(Duration.ofSeconds(10), 1.5);
+    public static final LittlesLawProperties LAW = new LittlesLawProperties(Duration.ofSeconds(10));
 
     public final AtomicLong clock = new AtomicLong(1_000_000_000_000L);
     public final Drain drain = new Drain();
@@ -61,6 +69,8 @@ public final class ObservedGateway implements AutoCloseable {
             guard,
             new Limits(1_000_000, 1_000_000_000, 1_000_000_000, 1_000_000, 65_536, 1 << 20, 0));
     public final QueueingBulkhead bulkhead = new QueueingBulkhead(2, 3);
+    public final LimitInForce limit = new LimitInForce(
+            bulkhead, LimitSettings.fixed(2, 3), clock::get, () -> TimeUnit.SECONDS.toNanos(1_700_000_000));
     public final QueueingBulkhead streams = new QueueingBulkhead(5, 0);
     public final Health health =
             TestHealth.of(TestHealth.settings(Duration.ofSeconds(2), 20, Duration.ofMillis(200)), clock::get);
@@ -86,6 +96,7 @@ public final class ObservedGateway implements AutoCloseable {
                 book.open(),
                 "orders",
                 bulkhead,
+                limit,
                 streams,
                 100_000_000L,
                 health,
@@ -106,7 +117,7 @@ public final class ObservedGateway implements AutoCloseable {
                 new BitSet(),
                 new BitSet(),
                 Enforcement.FULL);
-        return new Backend(settings, bulkhead, streams, null, health, pool, retryBudget, serviceTime, observer);
+        return new Backend(settings, bulkhead, limit, streams, null, health, pool, retryBudget, serviceTime, observer);
     }
 
     public Route route(Backend backend, @Nullable Fallback fallback, RouteObserver observer) {
@@ -123,6 +134,28 @@ public final class ObservedGateway implements AutoCloseable {
                 new InFlightCounter(),
                 new UsualTime(),
                 null);
+    }
+
+    /** Makes the limit adapt: 2 to 100, at first 8. */
+    public void adapt() {
+        limit.configure(LimitSettings.adaptive(
+                new AdaptiveLimit.Bounds(2, 100, 8), LimitSettings.AUTO, TimeUnit.SECONDS.toNanos(2)));
+    }
+
+    /** Calls of the same latency, as many at once as the limit allows. All of them are answered. */
+    public void serveSaturated(int calls, long latencyNanos) {
+        record Call(int mark, long startedAt) {}
+        Queue<Call> inFlight = new ArrayDeque<>();
+        for (int i = 0; i < calls; i++) {
+            while (bulkhead.tryAcquire()) {
+                inFlight.add(new Call(limit.started(clock.get()), clock.get()));
+            }
+            long now = clock.addAndGet(latencyNanos / inFlight.size());
+            Call oldest = inFlight.remove();
+            limit.ended(now, oldest.mark, now - oldest.startedAt, Limit.Evidence.ANSWERED);
+            bulkhead.release();
+        }
+        inFlight.forEach(call -> bulkhead.release());
     }
 
     /** Takes all permits. */
@@ -151,6 +184,9 @@ public final class ObservedGateway implements AutoCloseable {
                 .mapToDouble(found -> found.measure().iterator().next().getValue())
                 .sum();
     }
+
+    /** The size of the body of each refusal. */
+    public static final int REFUSAL_BYTES = 120;
 
     /** The same facts for every caller. */
     public static class Facts implements RequestFacts {
@@ -186,6 +222,11 @@ public final class ObservedGateway implements AutoCloseable {
         @Override
         public String requestId() {
             return id;
+        }
+
+        @Override
+        public int refusalBytes(Refusal refusal) {
+            return REFUSAL_BYTES;
         }
 
         @Override
@@ -226,6 +267,7 @@ public final class ObservedGateway implements AutoCloseable {
                 case "channel" -> channel;
                 case "headers", "requestHeaders" -> headers;
                 case "method" -> HttpMethod.GET;
+                case "refusalBytes" -> REFUSAL_BYTES;
                 case "answer" -> {
                     ((ByteBuf) arguments[2]).release();
                     yield null;

@@ -24,6 +24,7 @@ public final class Refusals {
                 .isEqualTo("weir; error=" + reason.proxyError() + "; details=\"" + reason.word() + "\"");
         assertThat(answer.header("cache-control")).isEqualTo("no-store");
         assertThat(answer.header("x-request-id")).isNotEmpty();
+        assertThat(problem.path("request-id").asString()).isEqualTo(answer.header("x-request-id"));
         if (status == 503) {
             int millis = problem.path("retry-after-ms").asInt();
             assertThat(millis).as("retry-after-ms").isBetween(1_000, 30_000);
@@ -39,6 +40,9 @@ public final class Refusals {
     public static JsonNode assertRefused(
             TestGateway gateway, Door door, String route, String path, TestCaller.Answer answer, Reason reason) {
         assertRefused(answer, reason);
-        return gateway.assertTold(door, route, path, reason.status().code(), reason.word());
+        JsonNode line = gateway.assertTold(door, route, path, reason.status().code(), reason.word());
+        assertThat(line.path("request_id").asString()).isEqualTo(answer.header("x-request-id"));
+        assertThat(line.path("bytes").asInt()).as("%s", line).isEqualTo(answer.body().length);
+        return line;
     }
 }

@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -76,7 +77,10 @@ public final class TestGateway implements AutoCloseable {
             return this;
         }
 
-        /** Adds a backend, with properties in YAML's flow style. */
+        /**
+         * Adds a backend, with properties in YAML's flow style. Its limit is fixed unless a property says
+         * otherwise: most tests are about something else, and hold many calls at once.
+         */
         public Setup backend(String name, String uri, String... properties) {
             backends.append("    ")
                     .append(name)
@@ -85,6 +89,9 @@ public final class TestGateway implements AutoCloseable {
                     .append('"');
             for (String property : properties) {
                 backends.append(", ").append(property);
+            }
+            if (Arrays.stream(properties).noneMatch(property -> property.startsWith("bulkhead:"))) {
+                backends.append(", bulkhead: { max-concurrent-calls: 64 }");
             }
             backends.append(" }\n");
             return this;
@@ -191,6 +198,9 @@ public final class TestGateway implements AutoCloseable {
                 .initializers(CLASS_METADATA)
                 .build();
         application.setDefaultProperties(Map.of(
+                // The host that TestCaller names.
+                "weir.management.allowed-hosts",
+                "weir.test",
                 "server.port",
                 0,
                 "management.server.port",

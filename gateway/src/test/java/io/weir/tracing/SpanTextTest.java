@@ -12,6 +12,7 @@ import io.opentelemetry.sdk.trace.ReadableSpan;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.weir.door.RequestFacts;
 import io.weir.engine.ExchangeOutcomes;
+import io.weir.outcome.Refusal;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -37,6 +38,11 @@ class SpanTextTest {
         @Override
         public String requestId() {
             return "";
+        }
+
+        @Override
+        public int refusalBytes(Refusal refusal) {
+            return 0;
         }
 
         @Override

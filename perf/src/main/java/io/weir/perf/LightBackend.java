@@ -94,7 +94,6 @@ public final class LightBackend implements AutoCloseable {
         }
     }
 
-    /** Waits until the server is disposed of. */
     void await() {
         server.onDispose().block();
     }

@@ -17,6 +17,8 @@ class LauncherTest {
             strings = {
                 "bench --rounds",
                 "bench --rounds 0",
+                "bench --rounds many",
+                "bench --loud 1",
                 "bench --seconds 3 fast",
                 "reload soon",
                 "reload 20 20",

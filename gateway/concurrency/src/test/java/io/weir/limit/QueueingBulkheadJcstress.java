@@ -12,10 +12,20 @@ import org.openjdk.jcstress.Options;
 class QueueingBulkheadJcstress {
 
     /**
-     * Quick: one JVM for each collision. Full: longer, in each JVM mode and each combination of compilers.
+     * Quick: one JVM for each collision, without touching its heap first. Full: longer, in each JVM mode and
+     * each combination of compilers.
      */
     private static final List<String> QUICK = List.of(
-            "-m", "quick", "-sc", "false", "-iters", "2", "-jvmArgs", "-Xmx256m --enable-native-access=ALL-UNNAMED");
+            "-m",
+            "quick",
+            "-sc",
+            "false",
+            "-iters",
+            "2",
+            "-pth",
+            "false",
+            "-jvmArgs",
+            "-Xmx256m -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED");
 
     private static final List<String> FULL = List.of("-m", "default", "-time", "500", "-fsm", "1");
 

@@ -13,25 +13,37 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.logging.LoggingSystem;
 
 /**
- * The command line: starts the gateway with configuration files, validates files, or prints the usage.
+ * The command line: starts the gateway with configuration files, validates files, or prints the usage or the
+ * version.
  */
 public final class CommandLine {
 
     private static final String USAGE = """
             Usage: java -jar weir-gateway.jar [FILE...] [--property=value...]
-                   java -jar weir-gateway.jar --validate FILE... [--property=value...]
+                   java -jar weir-gateway.jar --validate [--without-environment] FILE... [--property=value...]
+                   java -jar weir-gateway.jar --version | --help
 
               FILE               configuration: YAML (.yml, .yaml) or .properties; later files override earlier ones
-              --validate         check each file separately, without starting; exit code 0 if all are valid, else 1
-              --help             print this
+              --validate         check each file separately, without starting; warn of parts without effect
+              --without-environment
+                                 with --validate: only warn of placeholders without a value, such as tokens in CI
+              --version          print the version
+              --help, -h         print this
               --debug, --trace   log more
               --property=value   a property that overrides the files, such as --server.port=8080
+
+            Exit codes: 0   stopped by SIGTERM after draining; --validate: all files are valid; --version, --help
+                        1   the configuration is invalid, or the start failed, such as on a port in use
+                        2   the command line is invalid
+                        130 stopped by Ctrl-C (SIGINT) after draining
             """;
 
     private static final int BAD_CONFIGURATION = 1;
     private static final int BAD_USAGE = 2;
     private static final String VALIDATE = "--validate";
     private static final String HELP = "--help";
+    private static final String VERSION = "--version";
+    private static final String WITHOUT_ENVIRONMENT = "--without-environment";
     /** Options of Spring Boot. */
     private static final Set<String> FLAGS = Set.of("--debug", "--trace");
 
@@ -41,6 +53,8 @@ public final class CommandLine {
     private final List<String> properties = new ArrayList<>();
     private boolean validate;
     private boolean help;
+    private boolean version;
+    private boolean withoutEnvironment;
     private @Nullable String usageError;
 
     /** Parses a command line. */
@@ -50,6 +64,9 @@ public final class CommandLine {
         }
         if (usageError == null && validate && files.isEmpty()) {
             usageError = "--validate: no file (expected: --validate FILE...)";
+        }
+        if (usageError == null && withoutEnvironment && !validate) {
+            usageError = WITHOUT_ENVIRONMENT + ": without --validate (expected: --validate --without-environment FILE...)";
         }
         if (usageError == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
             usageError = FILES_PROPERTY + ": also given as files (expected: one or the other)";
@@ -61,6 +78,10 @@ public final class CommandLine {
             validate = true;
         } else if (argument.equals(HELP) || argument.equals("-h")) {
             help = true;
+        } else if (argument.equals(VERSION)) {
+            version = true;
+        } else if (argument.equals(WITHOUT_ENVIRONMENT)) {
+            withoutEnvironment = true;
         } else if (!argument.startsWith("-")) {
             files.add(Path.of(argument));
         } else if (FLAGS.contains(argument) || isProperty(argument)) {
@@ -69,7 +90,8 @@ public final class CommandLine {
             @Nullable
             String nearest = PropertyNames.nearest(
                     argument,
-                    Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP)).toList());
+                    Stream.concat(FLAGS.stream(), Stream.of(VALIDATE, HELP, VERSION, WITHOUT_ENVIRONMENT))
+                            .toList());
             usageError = argument + ": unknown option" + (nearest == null ? "" : "; did you mean " + nearest + '?');
         }
     }
@@ -115,11 +137,15 @@ public final class CommandLine {
             out.print(USAGE);
             return OptionalInt.of(0);
         }
+        if (version) {
+            out.println(BuildVersion.PROGRAM + ' ' + BuildVersion.current());
+            return OptionalInt.of(0);
+        }
         LoggingSystem logging = LoggingSystem.get(CommandLine.class.getClassLoader());
         // Without this call, everything is logged until Spring Boot configures logging.
         logging.beforeInitialize();
         try {
-            return validate ? OptionalInt.of(new ValidateCommand(out, properties).run(files)) : start(err);
+            return validate ? OptionalInt.of(new ValidateCommand(out, properties, withoutEnvironment).run(files)) : start(err);
         } finally {
             logging.cleanUp();
         }

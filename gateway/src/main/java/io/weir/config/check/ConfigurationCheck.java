@@ -49,15 +49,28 @@ public final class ConfigurationCheck {
      * arguments.
      */
     public static ValidationReport ofArguments(String... arguments) {
-        return check(ConfigurationSources.read(arguments)).report();
+        return resultOf(arguments).report();
+    }
+
+    /** The same with the values and the warnings. */
+    static CheckResult resultOf(String... arguments) {
+        return check(ConfigurationSources.read(arguments));
     }
 
     /**
      * The result of a check.
      *
      * @param validValues the values without a problem of their own
+     * @param warnings finds the parts without effect; only {@code --validate} asks for them
      */
-    record CheckResult(ValidationReport report, ValidValues validValues) {}
+    record CheckResult(
+            ValidationReport report, ValidValues validValues, Supplier<List<ConfigurationProblem>> warnings) {
+
+        /** A result without warnings. */
+        CheckResult(ValidationReport report, ValidValues validValues) {
+            this(report, validValues, List::of);
+        }
+    }
 
     static CheckResult check(ConfigurationSources sources) {
         List<ConfigurationProblem> problems = new ArrayList<>(sources.problems());
@@ -96,7 +109,8 @@ public final class ConfigurationCheck {
         new SpringPropertiesCheck(reported::contains, problems::add).check(root);
         ValidationReport report = new ValidationReport(
                 problems, validValues.names("weir.backends").size(), routes.size());
-        return new CheckResult(report, validValues);
+        return new CheckResult(
+                report, validValues, () -> new WarningsCheck(environment, validValues).check(routes));
     }
 
     /**

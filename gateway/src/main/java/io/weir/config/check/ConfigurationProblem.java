@@ -21,6 +21,8 @@ public record ConfigurationProblem(
         String why,
         @Nullable String nearest) implements Comparable<ConfigurationProblem> {
 
+    private static final String PLACEHOLDER = "the placeholder";
+    private static final String WITHOUT_VALUE = " has no value";
     private static final int LONGEST_VALUE = 120;
     private static final Comparator<ConfigurationProblem> ORDER = Comparator.comparing(ConfigurationProblem::location)
             .thenComparing(ConfigurationProblem::path)
@@ -50,9 +52,14 @@ public record ConfigurationProblem(
      */
     static ConfigurationProblem unresolved(Setting setting, String text, IllegalArgumentException unresolved) {
         String which = unresolved instanceof PlaceholderResolutionException one
-                ? "the placeholder " + one.getPlaceholder()
-                : "a placeholder";
-        return of(setting.location(), setting.path(), text, which + " has no value");
+                ? PLACEHOLDER + ' ' + one.getPlaceholder()
+                : PLACEHOLDER;
+        return of(setting.location(), setting.path(), text, which + WITHOUT_VALUE);
+    }
+
+    /** Whether the problem is a placeholder without a value, which another environment may have. */
+    boolean isUnresolved() {
+        return why.startsWith(PLACEHOLDER) && why.endsWith(WITHOUT_VALUE);
     }
 
     private static String oneLine(String value) {

@@ -93,7 +93,7 @@ public final class ConfigurationReader implements Supplier<ConfigurationSnapshot
                     ? "no such file"
                     : !Files.isRegularFile(file)
                             ? "not a file"
-                            : !Files.isReadable(file) ? "not readable" : Files.size(file) == 0 ? "empty" : null;
+                            : !Files.isReadable(file) ? "not readable" : ValidateCommand.isEmpty(file) ? "empty" : null;
             return Optional.ofNullable(error)
                     .map(why -> ConfigurationProblem.of(SourceLocation.inFile(file.toString(), 0), "", null, why));
         } catch (IOException e) {

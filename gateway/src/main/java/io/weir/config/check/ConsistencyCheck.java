@@ -9,6 +9,8 @@ import io.weir.health.HealthSettings;
 import io.weir.health.ProbeMode;
 import io.weir.instance.UpstreamProtocol;
 import io.weir.limit.BulkheadScope;
+import io.weir.limit.DurationOrAuto;
+import io.weir.limit.IntOrAuto;
 import io.weir.outcome.Reason;
 import java.time.Duration;
 import java.util.List;
@@ -94,6 +96,7 @@ final class ConsistencyCheck {
         atMost(backend + ".circuit-breaker.stall-duration", deadline, "the deadline");
         atMost(backend + ".connection.connect-timeout", deadline, "the deadline");
         atMost(backend + ".connection.max-idle", backend + ".connection.max-life", "max-life");
+        checkLimit(backend + ".bulkhead");
         checkBreaker(backend);
         checkProbe(backend);
         validValues
@@ -101,6 +104,47 @@ final class ConsistencyCheck {
                 .filter(scope -> scope.value() == BulkheadScope.CLUSTER
                         && validValues.get("weir.cluster.gateways").isEmpty())
                 .ifPresent(scope -> report(scope, "weir.cluster.gateways, the DNS name of all gateways"));
+    }
+
+    private void checkLimit(String bulkhead) {
+        String limit = bulkhead + ".limit";
+        atMost(limit + ".min", limit + ".max", "limit.max");
+        atMost(limit + ".initial", limit + ".max", "limit.max");
+        atMost(limit + ".min", limit + ".initial", "limit.initial");
+        Entry calls = validValues.get(bulkhead + ".max-concurrent-calls").orElse(null);
+        if (calls == null) {
+            return;
+        }
+        Entry scope = validValues.explicit(bulkhead + ".scope").orElse(null);
+        if (isAuto(calls) && scope != null && scope.value() == BulkheadScope.CLUSTER) {
+            report(
+                    calls.isExplicit() ? calls : scope,
+                    calls.isExplicit()
+                            ? "a number, since scope: cluster divides a fixed limit among the gateways"
+                            : "gateway, or a number in max-concurrent-calls beside it: auto finds the limit of one"
+                                    + " gateway");
+        }
+        if (!isAuto(calls) && !isOperators(calls)) {
+            for (String bound : List.of("min", "max", "initial")) {
+                validValues
+                        .explicit(limit + '.' + bound)
+                        .ifPresent(entry -> problems.accept(ConfigurationProblem.of(
+                                entry.location(),
+                                entry.path(),
+                                entry.text(),
+                                "without effect beside max-concurrent-calls: " + calls.value()
+                                        + "; it bounds max-concurrent-calls: auto")));
+            }
+        }
+    }
+
+    private static boolean isAuto(Entry calls) {
+        return calls.value() instanceof IntOrAuto number && number.isAuto();
+    }
+
+    /** An operator may set a number for a while; the bounds in the file wait for its end. */
+    private static boolean isOperators(Entry entry) {
+        return ConfigurationSnapshot.OPERATOR.equals(entry.location().source());
     }
 
     private void checkBreaker(String backend) {
@@ -152,10 +196,13 @@ final class ConsistencyCheck {
         String deadline = own ? route + ".deadline" : backend + ".deadline";
         boolean streams = validValues.value(route + ".mode", Mode.class).orElse(Mode.REQUEST) == Mode.STREAM;
         atMost(route + ".deadline", backend + ".deadline", "the deadline of backend " + name);
+        String calls = backend + ".bulkhead.max-concurrent-calls";
+        boolean adapts = validValues.get(calls).filter(ConsistencyCheck::isAuto).isPresent();
         atMost(
                 route + ".max-concurrent-calls",
-                backend + (streams ? ".max-streams" : ".bulkhead.max-concurrent-calls"),
-                (streams ? "the max-streams" : "the max-concurrent-calls") + " of backend " + name);
+                streams ? backend + ".max-streams" : adapts ? backend + ".bulkhead.limit.max" : calls,
+                (streams ? "the max-streams" : adapts ? "the bulkhead.limit.max" : "the max-concurrent-calls")
+                        + " of backend " + name);
         atMost(route + ".retry.attempt-timeout", deadline, "the deadline");
         atMost(route + ".retry.backoff", deadline, "the deadline");
         checkFallback(route + ".fallback", name);
@@ -239,6 +286,7 @@ final class ConsistencyCheck {
     private void atMost(String path, String limitPath, String limitName) {
         validValues
                 .explicit(path)
+                .filter(entry -> !isDerived(entry.value()))
                 .ifPresent(entry -> validValues.get(limitPath).ifPresent(limit -> {
                     if (compare(entry.value(), limit.value()) > 0) {
                         report(entry, "at most " + limitName + ", " + displayText(limit.value()));
@@ -246,10 +294,16 @@ final class ConsistencyCheck {
                 }));
     }
 
+    private static boolean isDerived(Object value) {
+        return value instanceof DurationOrAuto duration && duration.isAuto();
+    }
+
     private static int compare(Object value, Object limit) {
-        return value instanceof Duration duration
-                ? duration.compareTo((Duration) limit)
-                : Integer.compare((Integer) value, (Integer) limit);
+        return switch (value) {
+            case Duration duration -> duration.compareTo((Duration) limit);
+            case DurationOrAuto duration -> duration.orElse(Duration.ZERO).compareTo((Duration) limit);
+            default -> Integer.compare((Integer) value, limit instanceof IntOrAuto calls ? calls.orElse(1) : (Integer) limit);
+        };
     }
 
     private static String displayText(Object value) {

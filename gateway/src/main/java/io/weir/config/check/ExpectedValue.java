@@ -1,5 +1,7 @@
 package io.weir.config.check;
 
+import io.weir.limit.DurationOrAuto;
+import io.weir.limit.IntOrAuto;
 import jakarta.validation.Constraint;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
@@ -82,6 +84,12 @@ public record ExpectedValue(String type, String range, List<String> choices) {
         }
         if (type == int.class || type == Integer.class) {
             return "a whole number";
+        }
+        if (type == IntOrAuto.class) {
+            return "a whole number or auto";
+        }
+        if (type == DurationOrAuto.class) {
+            return "a duration or auto";
         }
         if (type == float.class || type == double.class) {
             return "a number";

@@ -1,34 +1,44 @@
 package io.weir.config.check;
 
 import io.weir.cluster.ClusterProperties;
+import io.weir.config.ReloadProperties;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
 import io.weir.edge.TrustedProxies;
 import io.weir.management.ManagementPort;
 import io.weir.management.ManagementProperties;
 import java.net.InetAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.convert.DurationStyle;
 import org.springframework.core.convert.ConversionException;
 import org.springframework.core.env.Environment;
 
 /**
  * Checks the rules for the whole gateway that annotations cannot express: networks, the DNS server, the
- * management port, and placeholders without a value.
+ * management port, the period of certificates, and placeholders without a value.
  */
 final class GatewayCheck {
 
     private static final String TRUSTED_PROXIES = "weir.edge.trusted-proxies";
     private static final String DNS_SERVER = "weir.cluster.dns-server";
     private static final String TOKEN = "weir.management.token";
+    private static final String READ_ONLY_TOKEN = "weir.management.read-only-token";
+    private static final String OPERATORS = "weir.management.operators";
     private static final String MANAGEMENT_PORT = "management.server.port";
     private static final String MANAGEMENT_ADDRESS = "management.server.address";
     private static final String SERVER_PORT = "server.port";
     private static final int DEFAULT_SERVER_PORT = 8080;
+    private static final int MAX_PORT = 65_535;
     private static final String FORWARD_HEADERS = "server.forward-headers-strategy";
     private static final String NO_STRATEGY = "none";
     /**
@@ -68,7 +78,30 @@ final class GatewayCheck {
         });
         validValues.explicit(DNS_SERVER).ifPresent(this::checkDnsServer);
         checkForwardHeaders();
+        checkCertificatePeriod();
+        checkTokens();
+        checkPort(SERVER_PORT, 0);
+        // -1 switches the management port off.
+        checkPort(MANAGEMENT_PORT, -1);
         checkManagementPort();
+    }
+
+    /** Spring Boot reports a value that is no duration. */
+    private void checkCertificatePeriod() {
+        RawTree.effective(RawTree.at(root, ReloadProperties.CERTIFICATE_PERIOD)).ifPresent(setting -> {
+            try {
+                Duration period = DurationStyle.detectAndParse(environment.resolvePlaceholders(setting.text()));
+                if (period.compareTo(ReloadProperties.MIN_CERTIFICATE_PERIOD) < 0) {
+                    problems.accept(ConfigurationProblem.expected(
+                            setting.location(),
+                            setting.path(),
+                            setting.text(),
+                            "at least " + ReloadProperties.MIN_CERTIFICATE_PERIOD.toMillis() + "ms"));
+                }
+            } catch (IllegalArgumentException e) {
+                // Reported by check() or by Spring Boot.
+            }
+        });
     }
 
     /**
@@ -112,6 +145,36 @@ final class GatewayCheck {
         }
     }
 
+    /** Reports an operator's token of a wrong length, and two equal tokens: the audit would name either. */
+    private void checkTokens() {
+        List<Entry> tokens = new ArrayList<>();
+        validValues.explicit(TOKEN).ifPresent(tokens::add);
+        validValues.explicit(READ_ONLY_TOKEN).ifPresent(tokens::add);
+        for (String name : validValues.names(OPERATORS).keySet()) {
+            validValues.explicit(OPERATORS + '.' + name).ifPresent(token -> {
+                int length = String.valueOf(token.value()).length();
+                if (length < ManagementProperties.MIN_TOKEN_LENGTH || length > ManagementProperties.MAX_TOKEN_LENGTH) {
+                    problems.accept(ConfigurationProblem.expected(
+                            token.location(),
+                            token.path(),
+                            token.text(),
+                            ManagementProperties.MIN_TOKEN_LENGTH + " to " + ManagementProperties.MAX_TOKEN_LENGTH
+                                    + " characters"));
+                } else {
+                    tokens.add(token);
+                }
+            });
+        }
+        Map<Object, Entry> byValue = new HashMap<>();
+        for (Entry token : tokens) {
+            Entry same = byValue.putIfAbsent(token.value(), token);
+            if (same != null) {
+                problems.accept(ConfigurationProblem.expected(
+                        token.location(), token.path(), token.text(), "another token than that of " + same.path()));
+            }
+        }
+    }
+
     private void checkManagementPort() {
         Optional<Integer> port = convert(MANAGEMENT_PORT, Integer.class);
         Optional<InetAddress> address = convert(MANAGEMENT_ADDRESS, InetAddress.class);
@@ -122,13 +185,13 @@ final class GatewayCheck {
         if (!readable) {
             return;
         }
-        // PropertiesCheck reports a token that is too short.
-        @Nullable
-        String token =
-                RawTree.effective(RawTree.at(root, TOKEN)).map(Setting::text).orElse(null);
+        // Valid or not: another check reports a token that is too short.
+        boolean hasToken = Stream.of(TOKEN, READ_ONLY_TOKEN, OPERATORS)
+                .flatMap(path -> RawTree.at(root, path).stream())
+                .anyMatch(node -> node.leaves().findAny().isPresent());
         @Nullable
         String problem = ManagementPort.problem(
-                new ManagementProperties(token),
+                hasToken,
                 address.orElse(null),
                 port.orElse(null),
                 serverPort.orElse(DEFAULT_SERVER_PORT));
@@ -139,6 +202,17 @@ final class GatewayCheck {
             reportSentence(
                     problem, setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(), null);
         }
+    }
+
+    /**
+     * Reports a port that no machine has, which would end the start only after everything else has started.
+     */
+    private void checkPort(String property, int lowest) {
+        convert(property, Integer.class)
+                .filter(port -> port < lowest || port > MAX_PORT)
+                .flatMap(port -> RawTree.effective(RawTree.at(root, property)))
+                .ifPresent(setting -> problems.accept(ConfigurationProblem.expected(
+                        setting.location(), setting.path(), setting.text(), "a port, " + lowest + " to " + MAX_PORT)));
     }
 
     private Optional<ConfigurationProblem> unresolved(Setting setting) {

@@ -1,5 +1,6 @@
 package io.weir.config.check;
 
+import io.weir.accesslog.LogFormat;
 import java.io.IOException;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -46,7 +47,8 @@ record LoadedConfiguration(ConfigurationSources sources, ConfigurationResourceLo
             RandomValuePropertySource.RANDOM_PROPERTY_SOURCE_NAME,
             "cachedrandom",
             "springCloudClientHostInfo",
-            "gateway-properties");
+            "gateway-properties",
+            LogFormat.SOURCE);
 
     /** Properties that select the files to load; in uniform spelling, without dots. */
     private static final List<String> FILE_SELECTING_PROPERTIES = List.of("springconfig", "springprofiles");

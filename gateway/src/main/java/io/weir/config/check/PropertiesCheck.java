@@ -7,6 +7,7 @@ import io.weir.config.check.PropertySchema.Property;
 import io.weir.config.check.PropertySchema.ValueSchema;
 import io.weir.config.check.RawTree.Setting;
 import io.weir.config.check.ValidValues.Entry;
+import io.weir.limit.DurationOrAuto;
 import jakarta.validation.Validator;
 import java.net.URI;
 import java.time.Duration;
@@ -354,7 +355,7 @@ final class PropertiesCheck {
     }
 
     private static boolean isDurationWithoutUnit(ValueSchema value, String text) {
-        return value.type() == Duration.class
+        return (value.type() == Duration.class || value.type() == DurationOrAuto.class)
                 && WITHOUT_UNIT.matcher(text.strip()).matches();
     }
 

@@ -1,5 +1,7 @@
 package io.weir.config.check;
 
+import io.weir.config.check.ConfigurationCheck.CheckResult;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,17 +18,24 @@ final class ValidateCommand {
     /** Characters with a special meaning in Spring Boot's file locations. */
     private static final Pattern SPECIAL_CHARACTERS = Pattern.compile(".*[,;*?#%\\[\\]].*");
 
+    /** A file of white space alone is not longer. */
+    private static final int MAX_BLANK_BYTES = 4_096;
+
     private final PrintStream out;
     private final List<String> properties;
+    private final boolean withoutEnvironment;
 
     /**
      * A command.
      *
      * @param properties command line properties, which override the files
+     * @param withoutEnvironment whether a placeholder without a value is only a warning, since the gateway
+     *     starts in another environment
      */
-    ValidateCommand(PrintStream out, List<String> properties) {
+    ValidateCommand(PrintStream out, List<String> properties, boolean withoutEnvironment) {
         this.out = out;
         this.properties = List.copyOf(properties);
+        this.withoutEnvironment = withoutEnvironment;
     }
 
     /**
@@ -35,7 +44,20 @@ final class ValidateCommand {
     int run(List<Path> files) {
         List<ConfigurationProblem> all = new ArrayList<>();
         for (Path file : files) {
-            ValidationReport report = check(file);
+            CheckResult result = check(file);
+            List<ConfigurationProblem> warnings = new ArrayList<>();
+            ValidationReport report = result.report();
+            if (withoutEnvironment) {
+                report.problems().stream()
+                        .filter(ConfigurationProblem::isUnresolved)
+                        .forEach(warnings::add);
+                report = report.withoutUnresolved();
+            }
+            if (report.isValid()) {
+                // Beside a problem, such as a misspelt backend, a warning would mislead.
+                warnings.addAll(result.warnings().get());
+            }
+            warnings.stream().sorted().distinct().forEach(warning -> out.println("warning: " + warning));
             if (report.isValid()) {
                 out.println(file + ": ok (" + ValidationReport.count(report.backends(), "backend") + ", "
                         + ValidationReport.count(report.routes(), "route") + ')');
@@ -51,11 +73,33 @@ final class ValidateCommand {
         return 1;
     }
 
-    private ValidationReport check(Path file) {
+    private CheckResult check(Path file) {
         return fileProblem(file)
-                .map(problem -> ValidationReport.of(List.of(problem)))
-                .orElseGet(
-                        () -> ConfigurationCheck.ofArguments(CommandLine.springArguments(List.of(file), properties)));
+                .map(problem -> new CheckResult(ValidationReport.of(List.of(problem)), new ValidValues()))
+                .orElseGet(() -> ConfigurationCheck.resultOf(CommandLine.springArguments(List.of(file), properties)));
+    }
+
+    /** Whether a file has no content; a start and a reload refuse it alike. */
+    static boolean isEmpty(Path file) throws IOException {
+        long size = Files.size(file);
+        return size == 0 || (size <= MAX_BLANK_BYTES && isBlank(Files.readAllBytes(file)));
+    }
+
+    private static boolean isBlank(byte[] text) {
+        for (byte each : text) {
+            if (each != ' ' && each != '\n' && each != '\r' && each != '\t') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isEmptyOrUnreadable(Path file) {
+        try {
+            return isEmpty(file);
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     /** The problem of an unreadable file. */
@@ -71,6 +115,8 @@ final class ValidateCommand {
             why = "unsupported file type (expected: .yml, .yaml or .properties)";
         } else if (SPECIAL_CHARACTERS.matcher(file.toString()).matches()) {
             why = "unsupported file name (expected: none of , ; * ? # % [ ])";
+        } else if (isEmptyOrUnreadable(file)) {
+            why = "empty";
         } else {
             return Optional.empty();
         }

@@ -22,6 +22,12 @@ public record ValidationReport(List<ConfigurationProblem> problems, int backends
         return new ValidationReport(List.copyOf(problems), 0, 0);
     }
 
+    /** The report without placeholders that have no value. */
+    ValidationReport withoutUnresolved() {
+        return new ValidationReport(
+                problems.stream().filter(problem -> !problem.isUnresolved()).toList(), backends, routes);
+    }
+
     /** Whether a gateway can start with this configuration. */
     public boolean isValid() {
         return problems.isEmpty();

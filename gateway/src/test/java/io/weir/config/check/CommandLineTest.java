@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CommandLineTest {
 
@@ -132,6 +133,9 @@ class CommandLineTest {
         "--valdate, --valdate: unknown option; did you mean --validate?",
         "--port=80, --port=80: unknown option",
         "-v, -v: unknown option",
+        "--versoin, --versoin: unknown option; did you mean --version?",
+        "--without-environment, --without-environment: without --validate "
+                + "(expected: --validate --without-environment FILE...)",
         "--validate, --validate: no file (expected: --validate FILE...)"
     })
     void printsUsageForInvalidArguments(String argument, String error) {
@@ -150,7 +154,81 @@ class CommandLineTest {
     @Test
     void printsUsageForHelp() {
         assertThat(execute(new CommandLine("--help"))).hasValue(0);
-        assertThat(text(out)).startsWith("Usage: ").contains("--validate FILE...");
+        assertThat(text(out)).startsWith("Usage: ").contains("--validate [--without-environment] FILE...");
+    }
+
+    @Test
+    void warnsOfUnusedBackendsAndHiddenRoutesAndStillAccepts() throws IOException {
+        Path file = file("gateway.yml", """
+                weir.backends.orders.uri: http://orders:8080
+                weir.backends.old.uri: http://old:8080
+                weir.backends.spare.uri: http://spare:8080
+                weir.routes.all.fallback.backend: spare
+                management.server: { port: 9090, address: 127.0.0.1 }
+                spring.cloud.gateway.server.webflux.routes:
+                  - { id: all, uri: "backend://orders", predicates: ["Path=/orders/**,/bills"] }
+                  - { id: one, uri: "backend://orders", predicates: ["Path=/orders/1", "Method=GET"] }
+                  - { id: two, uri: "backend://orders", predicates: ["Path=/orders/2,/parcels/2"] }
+                  - { id: three, uri: "backend://orders", predicates: ["Host=shop.example", "Path=/**"] }
+                  - { id: four, uri: "backend://orders", predicates: ["Path=/ordersheet"] }
+                """);
+
+        assertThat(execute(new CommandLine("--validate", file.toString()))).hasValue(0);
+        assertThat(text(out).lines())
+                .containsExactly(
+                        "warning: " + file + ":2: weir.backends.old (no route uses this backend)",
+                        "warning: " + file + ":8: spring.cloud.gateway.server.webflux.routes[1]: one "
+                                + "(never reached: route all takes each of its requests)",
+                        file + ": ok (3 backends, 5 routes)");
+    }
+
+    @Test
+    void onlyWarnsOfMissingVariablesWithoutTheEnvironment() throws IOException {
+        Path file = file("gateway.yml", VALID.replace("127.0.0.1", "0.0.0.0") + """
+                weir.management.token: "${TOKEN_THAT_IS_NOT_SET}"
+                """);
+
+        assertThat(execute(new CommandLine("--validate", file.toString()))).hasValue(1);
+        out.reset();
+        assertThat(execute(new CommandLine("--validate", "--without-environment", file.toString())))
+                .hasValue(0);
+        assertThat(text(out))
+                .isEqualTo("warning: " + file + ":6: weir.management.token: ****** "
+                        + "(the placeholder TOKEN_THAT_IS_NOT_SET has no value)\n"
+                        + file + ": ok (1 backend, 2 routes)\n");
+    }
+
+    @Test
+    void findsOtherProblemsWithoutTheEnvironment() throws IOException {
+        Path file = file("gateway.yml", VALID + "weir.drain.delay: ${DELAY_THAT_IS_NOT_SET}\nserver.port: 70000\n");
+
+        assertThat(execute(new CommandLine("--validate", "--without-environment", file.toString())))
+                .hasValue(1);
+        assertThat(text(out)).contains(file + ":7: server.port: 70000 (expected: a port, 0 to 65535)\n1 problem in 1");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "\n  \n"})
+    void refusesAnEmptyFileAsAReloadDoes(String text) throws IOException {
+        Path file = file("gateway.yml", text);
+
+        assertThat(execute(new CommandLine(file.toString()))).hasValue(1);
+        assertThat(text(err)).isEqualTo(file + ": empty\n1 problem in 1 file\n");
+        assertThat(execute(new CommandLine("--validate", file.toString()))).hasValue(1);
+    }
+
+    @Test
+    void helpNamesEachExitCode() {
+        assertThat(execute(new CommandLine("-h"))).hasValue(0);
+        assertThat(text(out).substring(text(out).indexOf("Exit codes:")))
+                .contains(" 0 ", " 1 ", " 2 ", " 130 ", "SIGTERM");
+    }
+
+    @Test
+    void printsTheVersion() {
+        assertThat(execute(new CommandLine("--version"))).hasValue(0);
+        assertThat(text(out)).isEqualTo("weir-gateway " + BuildVersion.current() + "\n");
+        assertThat(err.size()).isZero();
     }
 
     private OptionalInt execute(CommandLine line) {

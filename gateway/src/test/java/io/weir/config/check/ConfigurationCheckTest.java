@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -261,6 +262,36 @@ class ConfigurationCheckTest {
     }
 
     @Test
+    void takesAnyTokenAsProtectionOfThePort() throws IOException {
+        for (String token : List.of("read-only-token: 0123456789abcdef", "operators: { alice: 0123456789abcdef }")) {
+            Path guarded = file(
+                    "gateway.yml",
+                    "management.server: { port: 9090, address: 0.0.0.0 }\nweir.management: { " + token + " }");
+            assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + guarded)
+                            .lines())
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void refusesEqualTokensShortOnesAndHostsWithAPortWithoutShowingAToken() throws IOException {
+        Path file = file("gateway.yml", """
+                weir.management:
+                  token: 0123456789abcdef
+                  read-only-token: 0123456789abcdef
+                  operators: { alice: 0123456789abcdeF, bob: hunter2 }
+                  allowed-hosts: [ ops.example.com, "*.svc", "ops.example.com:8081" ]
+                """);
+
+        assertThat(MalformedConfiguration.check(file).lines())
+                .isEqualTo(file + ":3: weir.management.read-only-token: ****** "
+                        + "(expected: another token than that of weir.management.token)\n"
+                        + file + ":4: weir.management.operators.bob: ****** (expected: 16 to 1024 characters)\n"
+                        + file + ":5: weir.management.allowed-hosts[2]: ops.example.com:8081 "
+                        + "(expected: a host name, or *. and a name, without a port)\n");
+    }
+
+    @Test
     void namesTheUnresolvedPlaceholderOfAPort() throws IOException {
         Path file = file(
                 "gateway.yml",
@@ -282,6 +313,24 @@ class ConfigurationCheckTest {
                         .lines())
                 .isEqualTo(file + ":1: server.forward-headers-strategy: native "
                         + "(expected: none; list the trusted proxies in weir.edge.trusted-proxies)\n");
+    }
+
+    @Test
+    void refusesAPeriodOfCertificatesThatIsTooShort() throws IOException {
+        Path file = file("gateway.yml", "spring.ssl.bundle.watch.file.quiet-period: 99ms\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEqualTo(file + ":1: spring.ssl.bundle.watch.file.quiet-period: 99ms (expected: at least 100ms)\n");
+    }
+
+    @Test
+    void acceptsTheShortestPeriodOfCertificates() throws IOException {
+        Path file = file("gateway.yml", "spring.ssl.bundle.watch.file.quiet-period: 100ms\n");
+
+        assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
+                        .lines())
+                .isEmpty();
     }
 
     @Test

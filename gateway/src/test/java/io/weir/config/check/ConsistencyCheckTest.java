@@ -31,13 +31,86 @@ class ConsistencyCheckTest {
                           backends:
                             orders:
                               uri: http://orders:8080
-                              bulkhead: { scope: cluster }
+                              bulkhead: { max-concurrent-calls: 64, scope: cluster }
                         """,
                         problem(
                                 5,
                                 "weir.backends.orders.bulkhead.scope",
                                 "cluster",
                                 "expected: weir.cluster.gateways, the DNS name of all gateways")),
+                row(
+                        "a limit for all gateways that each of them finds for itself",
+                        """
+                        weir:
+                          cluster: { gateways: weir.internal }
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { max-concurrent-calls: auto, scope: cluster }
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.bulkhead.max-concurrent-calls",
+                                "auto",
+                                "expected: a number, since scope: cluster divides a fixed limit among the gateways")),
+                row(
+                        "a limit for all gateways, and no number",
+                        """
+                        weir:
+                          cluster: { gateways: weir.internal }
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { scope: cluster }
+                        """,
+                        problem(
+                                6,
+                                "weir.backends.orders.bulkhead.scope",
+                                "cluster",
+                                "expected: gateway, or a number in max-concurrent-calls beside it: auto finds the limit"
+                                        + " of one gateway")),
+                row(
+                        "bounds of a limit that is fixed",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { max-concurrent-calls: 64, limit: { max: 100 } }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.limit.max",
+                                "100",
+                                "without effect beside max-concurrent-calls: 64; it bounds max-concurrent-calls: auto")),
+                row(
+                        "a smallest limit above the largest",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { limit: { min: 20, max: 10 } }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.limit.min",
+                                "20",
+                                "expected: at most limit.max, 10")),
+                row(
+                        "an initial limit outside the bounds",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { limit: { min: 4, max: 10, initial: 3 } }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.limit.min",
+                                "4",
+                                "expected: at most limit.initial, 3")),
                 row(
                         "a wait in the queue longer than the deadline",
                         """
@@ -272,7 +345,7 @@ class ConsistencyCheckTest {
                           - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
                         weir:
                           backends:
-                            orders: { uri: "http://orders:8080" }
+                            orders: { uri: "http://orders:8080", bulkhead: { max-concurrent-calls: 64 } }
                             users: { uri: "http://users:8080" }
                           routes:
                             orders: { max-concurrent-calls: 65 }
@@ -282,6 +355,23 @@ class ConsistencyCheckTest {
                                 "weir.routes.orders.max-concurrent-calls",
                                 "65",
                                 "expected: at most the max-concurrent-calls of backend orders, 64")),
+                row(
+                        "a route's cap larger than its backend's limit can become",
+                        """
+                        spring.cloud.gateway.server.webflux.routes:
+                          - { id: orders, uri: "backend://orders", predicates: ["Path=/orders/**"] }
+                        weir:
+                          backends:
+                            orders: { uri: "http://orders:8080", bulkhead: { limit: { max: 64 } } }
+                            users: { uri: "http://users:8080" }
+                          routes:
+                            orders: { max-concurrent-calls: 65 }
+                        """,
+                        problem(
+                                8,
+                                "weir.routes.orders.max-concurrent-calls",
+                                "65",
+                                "expected: at most the bulkhead.limit.max of backend orders, 64")),
                 row(
                         "a route's cap on streams larger than its backend's",
                         """
@@ -414,7 +504,7 @@ class ConsistencyCheckTest {
                                 8,
                                 "weir.routes.orders.fallback.reasons[0]",
                                 "circuit-opened",
-                                "expected: circuit-open, bulkhead-full, queue-timeout, gateway-overloaded, shutting-down, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
+                                "expected: circuit-open, bulkhead-full, queue-timeout, queue-evicted, gateway-overloaded, shutting-down, deadline-exceeded, connect-timeout, connect-failed, connection-lost, bad-request, payload-too-large, uri-too-long, headers-too-large, client-too-slow, no-route, internal-error or client-closed",
                                 "circuit-open")),
                 row(
                         "a reason for which there can be no fallback",

@@ -5,6 +5,8 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.weir.config.WeirProperties;
 import io.weir.config.check.ConfigurationMetadata.Documented;
+import io.weir.limit.DurationOrAuto;
+import io.weir.limit.IntOrAuto;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
@@ -27,6 +29,7 @@ import org.springframework.util.unit.DataSize;
 final class JsonSchema {
 
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String DURATION = "^0+$|^[0-9]+ *(ns|us|ms|s|m|h|d)$|^[pP]";
     private static final String PLACEHOLDER = "\\$\\{";
     private static final Pattern BOUNDS = Pattern.compile("(?:(more than )?(-?[0-9.]+) to |at least )?(-?[0-9.]+)");
 
@@ -132,10 +135,14 @@ final class JsonSchema {
             types(schema, "boolean", "^(true|false)$");
         } else if (type == int.class || type == Integer.class) {
             bounds(types(schema, "integer", "^[0-9]+$"), expectation.range());
+        } else if (type == IntOrAuto.class) {
+            bounds(types(schema, "integer", "^([0-9]+|auto)$"), expectation.range());
+        } else if (type == DurationOrAuto.class) {
+            types(schema, "integer", DURATION + "|^auto$").put("maximum", 0);
         } else if (type == float.class || type == double.class) {
             bounds(types(schema, "number", "^[0-9.]+$"), expectation.range());
         } else if (type == Duration.class) {
-            types(schema, "integer", "^0+$|^[0-9]+ *(ns|us|ms|s|m|h|d)$|^[pP]").put("maximum", 0);
+            types(schema, "integer", DURATION).put("maximum", 0);
         } else if (type == DataSize.class) {
             types(schema, "integer", "^[0-9]+ *(B|KB|MB|GB|TB)?$");
         } else if (type == URI.class) {

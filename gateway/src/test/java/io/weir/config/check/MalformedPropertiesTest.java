@@ -139,7 +139,7 @@ class MalformedPropertiesTest {
                                 5,
                                 "weir.backends.orders.bulkhead",
                                 "64",
-                                "expected: properties: max-concurrent-calls, queue-capacity, max-wait-duration, enforce, scope")),
+                                "expected: properties: max-concurrent-calls, queue-capacity, max-wait-duration, limit, enforce, scope")),
                 row(
                         "a value in place of the backends",
                         """

@@ -151,7 +151,21 @@ class MalformedValuesTest {
                                 5,
                                 "weir.backends.orders.bulkhead.max-concurrent-calls",
                                 "64.7",
-                                "expected: a whole number, 1 to 1000000")),
+                                "expected: a whole number or auto, 1 to 1000000")),
+                row(
+                        "a word in place of a number or auto",
+                        """
+                        weir:
+                          backends:
+                            orders:
+                              uri: http://orders:8080
+                              bulkhead: { max-wait-duration: automatic }
+                        """,
+                        problem(
+                                5,
+                                "weir.backends.orders.bulkhead.max-wait-duration",
+                                "automatic",
+                                "expected: a duration or auto, 0 to 1m")),
                 row(
                         "a number that does not fit",
                         """
@@ -201,8 +215,8 @@ class MalformedValuesTest {
                                 "expected: more than 0 to 100 percent")),
                 row("no number at all", """
                         weir:
-                          littles-law: { headroom: .nan }
-                        """, problem(2, "weir.littles-law.headroom", "NaN", "expected: 1 to 10")),
+                          tracing: { sampling-ratio: .nan }
+                        """, problem(2, "weir.tracing.sampling-ratio", "NaN", "expected: 0 to 1")),
                 row(
                         "a word that is not one of the choice",
                         """

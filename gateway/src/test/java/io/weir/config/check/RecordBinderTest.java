@@ -51,7 +51,11 @@ class RecordBinderTest {
                 // The file has no SSL bundle.
                 .filter(line -> !line.contains("ssl-bundle:"))
                 .collect(java.util.stream.Collectors.joining("\n"));
-        assertBoundAsBySpringBoot(all, "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef");
+        assertBoundAsBySpringBoot(
+                all,
+                "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef",
+                "--WEIR_READ_ONLY_TOKEN=read-only-0123456789",
+                "--WEIR_ALICES_TOKEN=alice-0123456789");
     }
 
     @ParameterizedTest

@@ -32,8 +32,12 @@ class ShippedConfigurationTest {
     private static final Path DIRECTORY = Path.of("..", "config");
     private static final Path ANNOTATED = DIRECTORY.resolve("gateway.yml");
     private static final Path PRODUCTION = DIRECTORY.resolve("production.yml");
-    /** Replaces the environment variable. */
-    private static final String TOKEN = "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef";
+    /** Replace the environment variables. */
+    private static final String[] TOKENS = {
+        "--WEIR_MANAGEMENT_TOKEN=0123456789abcdef",
+        "--WEIR_READ_ONLY_TOKEN=read-only-0123456789",
+        "--WEIR_ALICES_TOKEN=alice-0123456789"
+    };
 
     /**
      * A disabled setting: a name directly after {@code #}, or the continuation of its list after two spaces.
@@ -61,7 +65,7 @@ class ShippedConfigurationTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("files")
     void isValid(String file) {
-        assertThat(check(DIRECTORY.resolve(file), TOKEN).lines()).isEmpty();
+        assertThat(check(DIRECTORY.resolve(file), TOKENS).lines()).isEmpty();
     }
 
     @ParameterizedTest(name = "{0}")
@@ -70,7 +74,7 @@ class ShippedConfigurationTest {
         Path all = directory.resolve(file);
         Files.writeString(all, withAllSettingsEnabled(DIRECTORY.resolve(file)));
 
-        assertThat(check(all, TOKEN).problems())
+        assertThat(check(all, TOKENS).problems())
                 // An SSL bundle is invalid for the clear-text backends of these files.
                 .filteredOn(problem -> !problem.path().endsWith(".ssl-bundle"))
                 .isEmpty();
@@ -81,10 +85,11 @@ class ShippedConfigurationTest {
     }
 
     @Test
-    void productionRequiresItsToken() {
+    void productionRequiresItsTokens() {
         assertThat(check(PRODUCTION).lines())
                 .contains("weir.management.token")
-                .contains("the placeholder WEIR_MANAGEMENT_TOKEN has no value");
+                .contains("the placeholder WEIR_MANAGEMENT_TOKEN has no value")
+                .contains("the placeholder WEIR_READ_ONLY_TOKEN has no value");
     }
 
     @ParameterizedTest(name = "{0}")

@@ -23,6 +23,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
 
@@ -36,7 +37,7 @@ import reactor.core.publisher.Mono;
  * <p>Then the same with traffic on all backends, so that all figures change between two snapshots. Here the
  * difference that the viewers make must be within the limit; it is the mean of alternating phases.
  */
-public final class DashboardCost {
+public record DashboardCost(RunningServer gateway, PromiseTable promises) {
 
     private static final byte[] BODY = "served".getBytes(StandardCharsets.US_ASCII);
     private static final int BACKENDS = 200;
@@ -50,13 +51,6 @@ public final class DashboardCost {
     private static final Duration TRAFFIC =
             WARM_UP.plus(SETTLE.plus(PHASE).multipliedBy(2L * ROUNDS)).plusSeconds(2);
 
-    private final RunningServer gateway;
-    private final PromiseTable promises = new PromiseTable();
-
-    private DashboardCost(RunningServer gateway) {
-        this.gateway = gateway;
-    }
-
     /** Takes about five minutes; the exit code is 0 if all promises hold. */
     public static void main(String[] args) throws IOException, InterruptedException {
         boolean holds;
@@ -67,7 +61,7 @@ public final class DashboardCost {
                     List.of("--spring.config.additional-location=" + file, "--weir.access-log.enabled=false");
             RunningServer gateway = TestServers.gateway(processes, List.of(Host.java()), args[0], Map.of(), arguments);
             TestServers.awaitReadiness(processes, gateway);
-            DashboardCost cost = new DashboardCost(gateway);
+            DashboardCost cost = new DashboardCost(gateway, new PromiseTable());
             cost.measureIdle();
             cost.measureUnderTraffic();
             System.out.print(cost.promises);
@@ -132,7 +126,6 @@ public final class DashboardCost {
         return percent;
     }
 
-    /** Connections that read the stream. */
     private static final class Viewers implements AutoCloseable {
 
         private final List<Socket> sockets = new ArrayList<>();
@@ -170,19 +163,15 @@ public final class DashboardCost {
     }
 
     private static String configuration(int port) {
-        StringBuilder backends = new StringBuilder("""
-                server.port: ${GATEWAY_PORT}
-                management.server.port: ${MANAGEMENT_PORT}
-                weir:
-                  backends:
-                """);
-        StringBuilder routes = new StringBuilder("spring.cloud.gateway.server.webflux.routes:\n");
-        for (int i = 0; i < BACKENDS; i++) {
-            String name = "backend-" + i;
-            backends.append("    " + name + ": { uri: \"http://127.0.0.1:" + port + "\" }\n");
-            routes.append("  - { id: route-" + i + ", uri: \"backend://" + name + "\", predicates: [\"Path=/" + name
-                    + "\"] }\n");
-        }
-        return backends.append(routes).toString();
+        String backend = "    backend-%%d: { uri: \"http://127.0.0.1:%d\" }%n".formatted(port);
+        String route =
+                "  - { id: route-%1$d, uri: \"backend://backend-%1$d\", predicates: [\"Path=/backend-%1$d\"] }%n";
+        return "server.port: ${GATEWAY_PORT}\nmanagement.server.port: ${MANAGEMENT_PORT}\n"
+                + "weir:\n  backends:\n" + repeat(backend)
+                + "spring.cloud.gateway.server.webflux.routes:\n" + repeat(route);
+    }
+
+    private static String repeat(String line) {
+        return IntStream.range(0, BACKENDS).mapToObj(line::formatted).collect(Collectors.joining());
     }
 }

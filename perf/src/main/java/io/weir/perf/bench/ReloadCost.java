@@ -11,6 +11,8 @@ import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -22,6 +24,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
+import org.springframework.core.io.ClassPathResource;
 import reactor.core.publisher.Mono;
 
 /**
@@ -52,10 +55,6 @@ public final class ReloadCost {
 
     /** Takes about three minutes; the exit code is 0 if all promises hold. */
     public static void main(String[] args) throws IOException, InterruptedException {
-        if (args.length < 1 || args.length > 2) {
-            System.err.println("reload: " + String.join(" ", args) + " (expected: JAR [SECONDS])");
-            System.exit(2);
-        }
         Duration phase = Duration.ofSeconds(args.length == 2 ? Integer.parseInt(args[1]) : PHASE_SECONDS);
         boolean holds;
         try (LightBackend backend = new LightBackend(0, BODY, request -> Mono.empty());
@@ -120,16 +119,10 @@ public final class ReloadCost {
     private static void print(String name, List<Request> requests) {
         Latencies latencies = Latencies.of(requests);
         System.out.printf(
-                Locale.ROOT,
                 "%-18s %9d %8.2f %8.2f %8.2f%n",
-                name,
-                requests.size(),
-                latencies.percentile(50),
-                latencies.percentile(99),
-                latencies.percentile(99.9));
+                name, requests.size(), latencies.percentile(50), latencies.percentile(99), latencies.percentile(99.9));
     }
 
-    /** Reloads at equal intervals under load. */
     private List<Request> phase(OpenLoad load, Duration time, int reloads) throws InterruptedException {
         long start = System.nanoTime();
         CompletableFuture<List<Request>> requests = load.send(RATE, time);
@@ -150,32 +143,15 @@ public final class ReloadCost {
             Path data = mount.resolve("..data");
             Files.move(link, data, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
-            throw new java.io.UncheckedIOException(e);
+            throw new UncheckedIOException(e);
         }
     }
 
-    private String configuration(int i) {
+    private String configuration(int i) throws IOException {
         int n = i % 50;
-        return """
-                server.port: ${GATEWAY_PORT}
-                management.server.port: ${MANAGEMENT_PORT}
-                weir:
-                  access-log: { enabled: false }
-                  reload: { quiet-period: 10ms }
-                  backends:
-                    orders:
-                      uri: http://127.0.0.1:%d
-                      deadline: %ds
-                      bulkhead: { max-concurrent-calls: %d, queue-capacity: %d, max-wait-duration: %dms }
-                      circuit-breaker: { failure-rate-threshold: %d, sliding-window-size: %d }
-                      max-streams: %d
-                      retry-budget: { share: %d }
-                  routes:
-                    compiled: { max-concurrent-calls: %d }
-                spring.cloud.gateway.server.webflux.routes:
-                  - { id: compiled, uri: "backend://orders", predicates: ["Path=/compiled/**"] }
-                  - { id: general, uri: "backend://orders", predicates: ["Path=/general/**", "After=2020-01-01T00:00:00Z"] }
-                """.formatted(
+        return new ClassPathResource("reload.yml", ReloadCost.class)
+                .getContentAsString(StandardCharsets.UTF_8)
+                .formatted(
                         backendPort, 5 + i % 7, 300 + n, 100 + n, 1000 + n, 40 + n, 100 + n, 100 + n, 10 + n, 250 + n);
     }
 }

@@ -18,8 +18,11 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
-/** {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. */
-public final class SpeedBenchmark {
+/**
+ * {@code perf/bench}: {@code JAR CONFIGURATION PEERS [--rounds N] [--seconds N] [--warm-up N]}. The launcher
+ * checks the arguments.
+ */
+public record SpeedBenchmark(Processes processes, List<MeasuredServer> subjects) {
 
     private static final int MEASURED_CORE = 0;
     private static final int LOAD_CORE = 1;
@@ -30,11 +33,7 @@ public final class SpeedBenchmark {
     private static final int MAX_WARM_UPS = 8;
     private static final int CONNECTIONS = 32;
 
-    private final Processes processes;
-    private final List<MeasuredServer> subjects = new ArrayList<>();
-
-    /** A measured URL. */
-    private record MeasuredServer(
+    record MeasuredServer(
             String name, ManagedProcess server, String uri, boolean refuses, List<Double> rates, List<Double> busy) {
 
         boolean isExpected(Wrk result) {
@@ -55,10 +54,6 @@ public final class SpeedBenchmark {
         }
     }
 
-    private SpeedBenchmark(Processes processes) {
-        this.processes = processes;
-    }
-
     /** The exit code is 0 if all ratios hold, 1 if not, 2 without a measurement. */
     public static void main(String[] args) throws InterruptedException {
         System.exit(run(args));
@@ -66,24 +61,15 @@ public final class SpeedBenchmark {
 
     static int run(String... args) throws InterruptedException {
         Map<String, Integer> options = new TreeMap<>(Map.of("--rounds", 5, "--seconds", 5, "--warm-up", 15));
-        boolean valid = args.length >= 3 && args.length % 2 == 1;
-        for (int i = 3; i < args.length && valid; i += 2) {
-            valid = options.containsKey(args[i]) && args[i + 1].matches("[1-9]\\d{0,3}");
-            if (valid) {
-                options.put(args[i], Integer.parseInt(args[i + 1]));
-            }
-        }
-        if (!valid) {
-            System.err.println(
-                    "bench: " + String.join(" ", args) + " (expected: [--rounds N] [--seconds N] [--warm-up N])");
-            return 2;
+        for (int i = 3; i < args.length; i += 2) {
+            options.put(args[i], Integer.parseInt(args[i + 1]));
         }
         if (Runtime.getRuntime().availableProcessors() < 2) {
             System.err.println("bench: one core (expected: two, one for the measured server and one for the load)");
             return 2;
         }
         try (Processes processes = Processes.unlimited()) {
-            SpeedBenchmark benchmark = new SpeedBenchmark(processes);
+            SpeedBenchmark benchmark = new SpeedBenchmark(processes, new ArrayList<>());
             benchmark.start(args[0], args[1], args[2]);
             return benchmark.measure(
                     options.getOrDefault("--rounds", 0),
@@ -100,9 +86,17 @@ public final class SpeedBenchmark {
         String backend = "http://127.0.0.1:" + backendPort;
         int barePort = Host.freePort();
         int plainPort = Host.freePort();
-        startPeer(LOAD_CORE, peers, "backend", backendPort);
-        ManagedProcess bare = startPeer(MEASURED_CORE, peers, "bare", barePort, backend, backend, backend);
-        ManagedProcess plain = startPeer(MEASURED_CORE, peers, "plain", plainPort, backend);
+        startPeer(LOAD_CORE, peers, backendPort, "backend", "" + backendPort);
+        ManagedProcess bare =
+                startPeer(MEASURED_CORE, peers, barePort, "bare", "" + barePort, backend, backend, backend);
+        ManagedProcess plain = startPeer(
+                MEASURED_CORE,
+                peers,
+                plainPort,
+                "plain",
+                "--spring.config.location=classpath:plain.yml",
+                "--server.port=" + plainPort,
+                "--backend=" + backend);
         RunningServer weir = TestServers.gateway(
                 processes, java(MEASURED_CORE), jar, Map.of("BACKEND_PORT", backendPort), List.of(configuration));
         TestServers.awaitReadiness(processes, weir);
@@ -121,25 +115,18 @@ public final class SpeedBenchmark {
 
     /** All servers have the same heap and options. */
     private static List<String> java(int core) {
-        return List.of(
-                "taskset",
-                "-c",
-                Integer.toString(core),
-                Host.java(),
-                "-Xms512m",
-                "-Xmx512m",
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow");
+        String options = " -Xms512m -Xmx512m --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow";
+        return List.of(("taskset -c " + core + ' ' + Host.java() + options).split(" ", -1));
     }
 
-    private ManagedProcess startPeer(int core, String peers, String name, int port, String... backends)
+    /** {@code arguments} are those of {@link io.weir.perf.PeerMain}. */
+    private ManagedProcess startPeer(int core, String peers, int port, String... arguments)
             throws InterruptedException {
         List<String> command = new ArrayList<>(java(core));
-        command.addAll(List.of(
-                "-cp", peers, "org.springframework.boot.loader.launch.JarLauncher", name, Integer.toString(port)));
-        command.addAll(List.of(backends));
-        ManagedProcess peer = processes.start(name, command, Map.of());
-        processes.await(name + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/1"));
+        command.addAll(List.of("-cp", peers, "org.springframework.boot.loader.launch.JarLauncher"));
+        command.addAll(List.of(arguments));
+        ManagedProcess peer = processes.start(arguments[0], command, Map.of());
+        processes.await(arguments[0] + " answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/1"));
         return peer;
     }
 
@@ -155,11 +142,8 @@ public final class SpeedBenchmark {
             }
             System.out.println();
         }
-        System.out.printf(
-                Locale.ROOT,
-                "%nrequests/s of each round of %d s, %d connections, one core for the measured server%n",
-                time.toSeconds(),
-                CONNECTIONS);
+        System.out.println("\nrequests/s of each round of " + time.toSeconds() + " s, " + CONNECTIONS
+                + " connections, one core for the measured server");
         System.out.printf(Locale.ROOT, "%-" + (44 + 9 * rounds) + "s%10s%10s%n", "", "median", "of core");
         subjects.forEach(subject -> System.out.println(subject.line()));
         PromiseTable ratios = new PromiseTable();

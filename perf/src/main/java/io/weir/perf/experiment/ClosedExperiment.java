@@ -15,7 +15,6 @@ abstract class ClosedExperiment extends Experiment {
 
     abstract List<ClosedRounds> services(boolean quick);
 
-    /** Called before the first service. */
     void prepare(ExperimentContext context) throws InterruptedException {}
 
     /** Called when a step begins, after its load. */
@@ -24,7 +23,6 @@ abstract class ClosedExperiment extends Experiment {
     /** Called when a step has ended, before its load ends. */
     void stepEnds(String step, RunningServer service, ExperimentContext context) {}
 
-    /** Records the figures of all services. */
     void record(List<ClosedRounds> services, ExperimentContext context) {}
 
     @Override

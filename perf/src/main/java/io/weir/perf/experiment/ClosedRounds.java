@@ -15,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 
 /**
  * A service and the rounds of its callers, of which there is a fixed number. Each round is a step of the run.
@@ -26,7 +25,6 @@ final class ClosedRounds {
     private static final int LAST_ANSWERS_SECONDS = 2;
     private static final int START_SECONDS = 12;
 
-    /** When callers send requests. */
     enum RequestMode {
         /** After each answer; the step begins when all callers have arrived. */
         REPEAT,
@@ -52,9 +50,9 @@ final class ClosedRounds {
             return mode == RequestMode.ONCE ? seconds : ARRIVAL_SECONDS + seconds + LAST_ANSWERS_SECONDS;
         }
 
-        /** For the simulation. */
-        String text() {
-            return String.join("|", name(), path, "" + callers, "" + totalSeconds(), "" + (mode == RequestMode.ONCE));
+        Map<String, ?> plan() {
+            boolean once = mode == RequestMode.ONCE;
+            return Map.of("name", name(), "path", path, "callers", callers, "seconds", totalSeconds(), "once", once);
         }
     }
 
@@ -63,7 +61,7 @@ final class ClosedRounds {
     private final String stack;
     private final List<String> serviceSettings;
     private final List<CallersRound> rounds = new ArrayList<>();
-    private final List<String> assertions = new ArrayList<>();
+    private final List<LoadAssertion> assertions = new ArrayList<>();
     private final Map<String, List<Request>> requests = new TreeMap<>();
     private String readyPath = "/delay?ms=1";
     private Duration timeout = Duration.ofMinutes(5);
@@ -97,7 +95,6 @@ final class ClosedRounds {
         return then(RequestMode.REPEAT, RunResult.WARM_UP, path, callers, seconds);
     }
 
-    /** A round with repeated requests. */
     ClosedRounds then(String name, String path, int callers, int seconds, LoadAssertion... required) {
         return then(RequestMode.REPEAT, name, path, callers, seconds, required);
     }
@@ -114,7 +111,7 @@ final class ClosedRounds {
 
     private ClosedRounds then(CallersRound round, LoadAssertion... required) {
         rounds.add(round);
-        List.of(required).forEach(assertion -> assertions.add(assertion.text(round.name())));
+        List.of(required).forEach(assertion -> assertions.add(assertion.of(round.name())));
         return this;
     }
 
@@ -124,7 +121,6 @@ final class ClosedRounds {
         return new Estimate(rounds.size(), Duration.ofSeconds(START_SECONDS + seconds));
     }
 
-    /** Starts the service; returns when it is ready. */
     RunningServer start(TestServers servers) throws InterruptedException {
         return servers.service(stack, readyPath, serviceSettings.toArray(String[]::new));
     }
@@ -132,11 +128,11 @@ final class ClosedRounds {
     /** Runs all rounds. A step without all its requests makes the run invalid. */
     void run(RunningServer service, ClosedExperiment experiment, ExperimentContext context)
             throws InterruptedException {
-        Map<String, String> settings = Map.of(
+        Map<String, ?> settings = Map.of(
                 "url", service.url(),
                 "request", requestName,
-                "patience", Long.toString(timeout.toMillis()),
-                "rounds", rounds.stream().map(CallersRound::text).collect(Collectors.joining(";")));
+                "patienceMillis", timeout.toMillis(),
+                "rounds", rounds.stream().map(CallersRound::plan).toList());
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("ClosedModel", label, settings, assertions, true));
         long at = load.awaitBegin();
         Map<CallersRound, Long> begun = new LinkedHashMap<>();

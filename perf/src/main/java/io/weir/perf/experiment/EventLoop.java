@@ -2,6 +2,7 @@ package io.weir.perf.experiment;
 
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.LoadAssertion;
 import java.util.List;
 
@@ -11,6 +12,7 @@ import java.util.List;
  */
 @ExperimentName("eventloop")
 @Question("one event loop or one request thread, 100 ms delay, 100 users: what does it cost?")
+@UnderTest
 final class EventLoop extends ClosedExperiment {
 
     private static final int USERS = 100;

@@ -15,7 +15,6 @@ public final class Experiments {
 
     private Experiments() {}
 
-    /** All experiments, by name. */
     static List<Experiment> all() {
         var scanner = new ClassPathScanningCandidateComponentProvider(false);
         scanner.addIncludeFilter(new AnnotationTypeFilter(ExperimentName.class));

@@ -18,10 +18,8 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -109,7 +107,6 @@ class PeerComparison extends Experiment {
     @Override
     public void run(ExperimentContext context) throws InterruptedException {
         ComparisonExtent extent = extent(context.quick());
-        boolean wrk = Host.has(WRK);
         int openFiles = openFiles(context);
         // A process has other files and callers, too.
         int waiting = Math.min(extent.waiting(), openFiles / 2 - 500);
@@ -119,22 +116,16 @@ class PeerComparison extends Experiment {
             gone.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             int served = startServed(context);
             for (PeerProxy peer : extent.installed()) {
-                RunningServer sick = startSick(context);
-                Supplier<Places> places = () -> new Places(
-                        Host.freePort(),
-                        Host.freePort(),
-                        served,
-                        gone.getLocalPort(),
-                        sick.port(),
-                        context.cores(),
-                        openFiles);
+                Places ofSick = places(served, gone.getLocalPort(), Host.freePort(), openFiles, context);
+                RunningServer sick = startSick(ofSick, context);
+                Supplier<Places> places = () -> places(served, gone.getLocalPort(), sick.port(), openFiles, context);
                 PeerMeasurement proxy = PeerMeasurement.start(peer, places.get(), sick, extent, context);
-                if (wrk) {
+                if (Host.has(WRK)) {
                     proxy.measureSpeed();
                 }
                 proxy.measureFaults();
                 proxy.stop();
-                if (wrk) {
+                if (Host.has(WRK)) {
                     PeerMeasurement fresh = PeerMeasurement.start(peer, places.get(), sick, extent, context);
                     fresh.measureMemory(waiting);
                     fresh.stop();
@@ -144,6 +135,10 @@ class PeerComparison extends Experiment {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static Places places(int served, int gone, int sick, int openFiles, ExperimentContext context) {
+        return new Places(Host.freePort(), Host.freePort(), served, gone, sick, context.cores(), openFiles);
     }
 
     private void describe(ComparisonExtent extent, int openFiles, int waiting, ExperimentContext context) {
@@ -156,13 +151,8 @@ class PeerComparison extends Experiment {
             context.property("wrk.version", Host.firstLine(WRK, "-v"));
         }
         if (waiting < extent.waiting()) {
-            context.note(String.format(
-                    Locale.ROOT,
-                    "A process may open %d files here, so %d exchanges wait, not %d (expected: ulimit -H -n %d).",
-                    openFiles,
-                    waiting,
-                    extent.waiting(),
-                    PeerProxy.OPEN_FILES));
+            context.note("A process may open %d files here, so %d exchanges wait, not %d (expected: ulimit -H -n %d)."
+                    .formatted(openFiles, waiting, extent.waiting(), PeerProxy.OPEN_FILES));
         }
         context.note("The backends share the generator's cores.");
         context.property("warm-up", extent.warmUpSeconds() + " s for each peer");
@@ -185,34 +175,25 @@ class PeerComparison extends Experiment {
     }
 
     /**
-     * The backend that answers at once: nginx if installed, because some proxies are faster than a backend on
-     * a JVM.
+     * The backend that answers at once: nginx if installed, because some proxies are faster than one on a
+     * JVM.
      */
     private static int startServed(ExperimentContext context) throws InterruptedException {
-        int port = Host.freePort();
         boolean nginx = PeerProxy.NGINX.isInstalled();
-        List<String> command;
-        if (nginx) {
-            Places places = new Places(port, port, port, port, port, 1, PeerProxy.OPEN_FILES);
-            Path file =
-                    PeerProxy.fill(context.root().resolve("perf/peers"), "served.conf", places, context.temporary());
-            command = PeerProxy.nginx(file.toString(), context.temporary());
-        } else {
-            command = PeerProxy.peerProgram(context, "backend", Integer.toString(port));
-        }
+        Places places = places(0, 0, 0, PeerProxy.OPEN_FILES, context);
+        List<String> command = nginx
+                ? PeerProxy.command(context, PeerProxy.NGINX_COMMAND, "served.conf", places)
+                : PeerProxy.command(context, "${PEER} backend ${PORT}", "", places);
         context.property("served-by", nginx ? "nginx" : "Reactor Netty; nginx is not installed");
         context.processes().start(Role.GENERATOR, "served", command, Map.of());
-        context.processes()
-                .await("the backend answers", () -> HttpControl.answers("http://127.0.0.1:" + port + "/served/1"));
-        return port;
+        context.processes().await("the backend answers", () -> HttpControl.answers(places.uri("/served/1")));
+        return places.port();
     }
 
-    private static RunningServer startSick(ExperimentContext context) throws InterruptedException {
-        int port = Host.freePort();
-        int control = Host.freePort();
-        List<String> command = PeerProxy.peerProgram(context, "sick", "" + port, "" + control);
-        ManagedProcess process = context.processes()
-                .start(Role.GENERATOR, "sick", Host.withOpenFiles(PeerProxy.OPEN_FILES, command), Map.of());
-        return context.servers().ready(RunningServer.local(process, port, control), "/health");
+    private static RunningServer startSick(Places places, ExperimentContext context) throws InterruptedException {
+        List<String> command = PeerProxy.command(context, "${PEER} sick ${SICK_PORT} ${MANAGEMENT_PORT}", "", places);
+        ManagedProcess process = context.processes().start(Role.GENERATOR, "sick", command, Map.of());
+        RunningServer sick = RunningServer.local(process, places.sick(), places.managementPort());
+        return context.servers().ready(sick, "/health");
     }
 }

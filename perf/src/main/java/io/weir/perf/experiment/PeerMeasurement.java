@@ -18,7 +18,13 @@ import java.util.List;
 import java.util.Map;
 
 /** Measures one proxy: its speed, faults of a backend behind it, and the memory of waiting exchanges. */
-final class PeerMeasurement {
+record PeerMeasurement(
+        PeerProxy peer,
+        Places places,
+        RunningServer sick,
+        ComparisonExtent extent,
+        ExperimentContext context,
+        ManagedProcess proxy) {
 
     private static final int CONNECTIONS = 32;
     private static final int WAITING_PORTIONS = 10;
@@ -26,35 +32,18 @@ final class PeerMeasurement {
     private static final double BUSY_PERCENT = 90;
     private static final int TIMEOUT_SECONDS = 2;
 
-    private final PeerProxy peer;
-    private final Places places;
-    private final RunningServer sick;
-    private final ComparisonExtent extent;
-    private final ExperimentContext context;
-    private final ManagedProcess proxy;
-
-    private PeerMeasurement(
-            PeerProxy peer, Places places, RunningServer sick, ComparisonExtent extent, ExperimentContext context) {
-        this.peer = peer;
-        this.places = places;
-        this.sick = sick;
-        this.extent = extent;
-        this.context = context;
-        this.proxy = context.start(peer.label(), peer.command(context, places));
-    }
-
     /** Starts the proxy; returns when it answers for both backends. */
     static PeerMeasurement start(
             PeerProxy peer, Places places, RunningServer sick, ComparisonExtent extent, ExperimentContext context)
             throws InterruptedException {
         context.progress(peer.label() + " starts");
-        PeerMeasurement started = new PeerMeasurement(peer, places, sick, extent, context);
+        ManagedProcess proxy = context.start(peer.label(), peer.command(context, places));
         context.processes()
                 .await(
                         peer.label() + " answers",
                         () -> HttpControl.answers(places.uri("/served/1"))
                                 && HttpControl.answers(places.uri("/sick/work")));
-        return started;
+        return new PeerMeasurement(peer, places, sick, extent, context, proxy);
     }
 
     void stop() {

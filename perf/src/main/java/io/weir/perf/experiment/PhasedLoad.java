@@ -12,10 +12,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** Callers at fixed rates, in phases that the load and the experiment go through at the same time. */
@@ -26,6 +24,8 @@ final class PhasedLoad {
     private static final String AFTER = "after ";
 
     private record TimedPhase(String name, int seconds) {}
+
+    private record CallersPlan(String name, String path, int rate, int overloadRate) {}
 
     /** The phases, in order; the first one is the warm-up. */
     static final class Phases {
@@ -80,9 +80,10 @@ final class PhasedLoad {
     private final ExperimentContext context;
     private final String label;
     private final Phases phases;
-    private final Map<String, String> settings = new TreeMap<>();
-    private final List<String> callers = new ArrayList<>();
-    private final List<String> assertions = new ArrayList<>();
+    private final String url;
+    private final int timeoutSeconds;
+    private final List<CallersPlan> callers = new ArrayList<>();
+    private final List<LoadAssertion> assertions = new ArrayList<>();
     private final List<Long> beginMillis = new ArrayList<>();
     private boolean binding = true;
     private List<Request> requests = List.of();
@@ -92,8 +93,8 @@ final class PhasedLoad {
         this.context = context;
         this.label = label;
         this.phases = phases;
-        settings.put("url", url);
-        settings.put("patience", Integer.toString(1000 * timeoutSeconds));
+        this.url = url;
+        this.timeoutSeconds = timeoutSeconds;
     }
 
     PhasedLoad callers(String name, String path, int rate) {
@@ -102,10 +103,7 @@ final class PhasedLoad {
 
     /** Callers with a different rate in the phase {@link #OVERLOAD}. */
     PhasedLoad callers(String name, String path, int rate, int overloadRate) {
-        callers.add(name);
-        settings.put(name + ".path", path);
-        settings.put(name + ".rate", Integer.toString(rate));
-        settings.put(name + ".overload-rate", Integer.toString(overloadRate));
+        callers.add(new CallersPlan(name, path, rate, overloadRate));
         return this;
     }
 
@@ -113,7 +111,7 @@ final class PhasedLoad {
     PhasedLoad require(Predicate<String> phase, String name, List<LoadAssertion> required) {
         for (TimedPhase one : phases.all) {
             if (phase.test(one.name())) {
-                required.forEach(assertion -> assertions.add(assertion.text(name + ": " + one.name())));
+                required.forEach(assertion -> assertions.add(assertion.of(name + ": " + one.name())));
             }
         }
         return this;
@@ -153,12 +151,8 @@ final class PhasedLoad {
     }
 
     GatlingLoad.Result run(PhaseListener listener) throws InterruptedException {
-        settings.put("callers", String.join(";", callers));
-        settings.put(
-                "phases",
-                phases.all.stream()
-                        .map(phase -> phase.name() + ":" + 1000 * phase.seconds())
-                        .collect(Collectors.joining(";")));
+        Map<String, ?> settings =
+                Map.of("url", url, "patienceMillis", 1000 * timeoutSeconds, "callers", callers, "phases", phases.all);
         GatlingLoad load = context.load(new GatlingLoad.GatlingPlan("OpenModel", label, settings, assertions, binding));
         beginMillis.add(load.awaitBegin());
         context.goesOnUntil(beginMillis(0) + 1000L * phases.seconds());

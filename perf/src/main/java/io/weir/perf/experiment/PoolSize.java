@@ -3,6 +3,7 @@ package io.weir.perf.experiment;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import io.weir.perf.run.RunningServer;
@@ -15,6 +16,7 @@ import java.util.List;
  */
 @ExperimentName("pool-size")
 @Question("clients and threads, 1 × 1, 10 × 1, 10 × 4, 10 × 8: how many work, how many wait?")
+@UnderTest
 class PoolSize extends ClosedExperiment {
 
     private static final String RETIRED = "sim_pool_retired_total";
@@ -41,7 +43,6 @@ class PoolSize extends ClosedExperiment {
         retiredBefore = service.metric(RETIRED);
     }
 
-    /** Records the service's own figures. */
     @Override
     void stepEnds(String step, RunningServer service, ExperimentContext context) {
         if (!step.equals(RunResult.WARM_UP)) {

@@ -4,6 +4,7 @@ import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.result.Request;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.List;
  */
 @ExperimentName("servlet-block")
 @Question("requests of 2 s with one servlet thread: block, deferred, completable?")
+@UnderTest
 final class ServletBlock extends ClosedExperiment {
 
     private static final int REQUESTS = 100;

@@ -3,6 +3,7 @@ package io.weir.perf.experiment;
 import io.weir.perf.experiment.ClosedRounds.RequestMode;
 import io.weir.perf.run.Experiment.ExperimentName;
 import io.weir.perf.run.Experiment.Question;
+import io.weir.perf.run.Experiment.UnderTest;
 import io.weir.perf.run.ExperimentContext;
 import io.weir.perf.run.LoadAssertion;
 import java.time.Duration;
@@ -17,6 +18,7 @@ import java.util.List;
  */
 @ExperimentName("tomcat-knobs")
 @Question("threads.max, max-connections, accept-count and 150 users: what does a client see at each overflow?")
+@UnderTest
 final class TomcatKnobs extends ClosedExperiment {
 
     private static final int USERS = 150;

@@ -1,8 +1,8 @@
 /**
  * The experiments of {@code perf/run}.
  *
- * <p>To add one: a class with {@code @ExperimentName} and {@code @Question}, and its claims in {@code
- * claims.csv}.
+ * <p>To add one: a class with {@code @ExperimentName}, {@code @Question} and {@code @UnderTest}, and its
+ * claims in {@code claims.csv}.
  *
  * <ul>
  *   <li>A fixed number of callers: a {@link io.weir.perf.experiment.ClosedExperiment} declares its services

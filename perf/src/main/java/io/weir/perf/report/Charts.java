@@ -1,12 +1,9 @@
 package io.weir.perf.report;
 
-import java.awt.BasicStroke;
 import java.awt.Color;
-import java.awt.Font;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +19,7 @@ import org.knowm.xchart.style.Styler;
 import org.knowm.xchart.style.markers.SeriesMarkers;
 
 /** The style of all plots; writes them to a directory. */
-final class Charts {
+record Charts(Path directory, List<Plot> written) {
 
     /** The lower end of logarithmic scales: 0.1 ms. */
     private static final double LOGARITHMIC_MIN = 0.1;
@@ -30,14 +27,8 @@ final class Charts {
     private static final int WIDTH = 960;
     private static final int HEIGHT = 340;
     private static final Color[] SERIES = {
-        new Color(0x0b5cd6),
-        new Color(0xa46200),
-        new Color(0x1f7d52),
-        new Color(0xcc2b38),
-        new Color(0x8457c2),
-        new Color(0x1f9aa8),
-        new Color(0x7a5230),
-        new Color(0xd14d9c)
+        new Color(0x0b5cd6), new Color(0xa46200), new Color(0x1f7d52), new Color(0xcc2b38),
+        new Color(0x8457c2), new Color(0x1f9aa8), new Color(0x7a5230), new Color(0xd14d9c)
     };
 
     /** The number of series with different colours. */
@@ -48,47 +39,29 @@ final class Charts {
 
     record Point(double x, double y) {}
 
-    private final Path directory;
-    private final List<Plot> written = new ArrayList<>();
-
-    Charts(Path directory) {
-        this.directory = directory;
-    }
-
-    List<Plot> written() {
-        return written;
-    }
-
     static XYChart lines(String title, String xTitle, String unit) {
         XYChart chart = new XYChartBuilder()
                 .width(WIDTH)
                 .height(HEIGHT)
+                .theme(Styler.ChartTheme.Matlab)
                 .title(title)
                 .xAxisTitle(xTitle)
                 .yAxisTitle(unit)
                 .build();
-        style(chart.getStyler());
+        chart.getStyler().setMarkerSize(6).setDecimalPattern("#,###.###").setSeriesColors(SERIES);
         return chart;
     }
 
     /** Adds a line. A logarithmic scale shows smaller values at its lower end. */
-    static XYSeries line(XYChart chart, String name, List<Point> points, int index, boolean logarithmic) {
+    static XYSeries line(XYChart chart, String name, List<Point> points, boolean logarithmic) {
+        double min = logarithmic ? LOGARITHMIC_MIN : Double.NEGATIVE_INFINITY;
         XYSeries series = chart.addSeries(
                 name,
                 points.stream().mapToDouble(Point::x).toArray(),
-                points.stream()
-                        .mapToDouble(point -> logarithmic ? Math.max(LOGARITHMIC_MIN, point.y()) : point.y())
-                        .toArray());
-        series.setLineColor(SERIES[index % SERIES.length]);
-        series.setMarkerColor(SERIES[index % SERIES.length]);
+                points.stream().mapToDouble(point -> Math.max(min, point.y())).toArray());
         series.setLineWidth(1.6f);
         series.setMarker(SeriesMarkers.NONE);
         return series;
-    }
-
-    /** Sets the scale to the largest value of all lines. */
-    static void scale(XYChart chart, Collection<List<Point>> lines, boolean logarithmic) {
-        scale(chart.getStyler(), max(lines), logarithmic);
     }
 
     static double max(Collection<List<Point>> lines) {
@@ -100,25 +73,25 @@ final class Charts {
                 .orElse(0);
     }
 
-    private static void scale(AxesChartStyler styler, double max, boolean logarithmic) {
+    /** Sets the scale to the largest value. */
+    static void scale(AxesChartStyler styler, double max, boolean logarithmic) {
         styler.setYAxisLogarithmic(logarithmic);
-        if (logarithmic) {
-            double decade = Math.pow(10, Math.ceil(Math.log10(Math.max(1, max * 1.05))));
-            styler.setYAxisMin(LOGARITHMIC_MIN).setYAxisMax(decade);
-        } else {
-            styler.setYAxisMin(0.0).setYAxisMax(max > 0 ? 1.1 * max : 1);
-        }
+        double top = logarithmic ? Math.pow(10, Math.ceil(Math.log10(Math.max(1, max * 1.05)))) : 1.1 * max;
+        styler.setYAxisMin(logarithmic ? LOGARITHMIC_MIN : 0).setYAxisMax(top > 0 ? top : 1);
     }
 
     static CategoryChart bars(String title, String unit) {
         CategoryChart chart = new CategoryChartBuilder()
                 .width(WIDTH)
                 .height(HEIGHT)
+                .theme(Styler.ChartTheme.Matlab)
                 .title(title)
                 .yAxisTitle(unit)
                 .build();
-        style(chart.getStyler());
-        chart.getStyler().setAvailableSpaceFill(0.6).setSeriesColors(SERIES);
+        chart.getStyler()
+                .setAvailableSpaceFill(0.6)
+                .setDecimalPattern("#,###.###")
+                .setSeriesColors(SERIES);
         return chart;
     }
 
@@ -130,16 +103,12 @@ final class Charts {
                 .mapToDouble(value -> value)
                 .max()
                 .orElse(0);
-        if (max <= 0) {
-            return;
+        if (max > 0) {
+            CategoryChart chart = bars(title, unit);
+            series.forEach((name, values) -> chart.addSeries(name, labels, values));
+            scale(chart.getStyler(), max, false);
+            save(chart, file, title);
         }
-        CategoryChart chart = bars(title, unit);
-        int index = 0;
-        for (Map.Entry<String, List<Double>> one : series.entrySet()) {
-            chart.addSeries(one.getKey(), labels, one.getValue()).setFillColor(SERIES[index++ % SERIES.length]);
-        }
-        scale(chart.getStyler(), max, false);
-        save(chart, file, title);
     }
 
     static void area(XYSeries series, XYSeries.XYSeriesRenderStyle style, Color colour) {
@@ -147,27 +116,6 @@ final class Charts {
         series.setFillColor(colour);
         series.setLineColor(colour);
         series.setMarker(SeriesMarkers.NONE);
-    }
-
-    private static void style(AxesChartStyler styler) {
-        Font font = new Font(Font.SANS_SERIF, Font.PLAIN, 12);
-        styler.setAxisTickLabelsFont(font.deriveFont(11f))
-                .setAxisTitleFont(font)
-                .setPlotGridLinesColor(new Color(0xe3e6ea))
-                .setXAxisMaxLabelCount(25);
-        styler.setBaseFont(font);
-        styler.setChartTitleFont(font.deriveFont(Font.BOLD, 14f))
-                .setLegendFont(font.deriveFont(11f))
-                .setLegendPosition(Styler.LegendPosition.OutsideE)
-                .setLegendBorderColor(Color.WHITE)
-                .setChartBackgroundColor(Color.WHITE)
-                .setPlotBorderVisible(false)
-                .setAnnotationTextFont(font.deriveFont(10f))
-                .setAnnotationTextFontColor(new Color(0x565f6b))
-                .setAnnotationLineColor(new Color(0xb9c0c9))
-                .setAnnotationLineStroke(new BasicStroke(1))
-                .setMarkerSize(6);
-        styler.setDecimalPattern("#,###.###");
     }
 
     void save(Chart<?, ?> chart, String name, String title) throws IOException {

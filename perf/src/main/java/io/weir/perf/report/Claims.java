@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  * its unit ({@code 0.05}); it also widens bounds. If a figure disagrees, the first explanation whose
  * condition holds in this run is shown.
  */
-final class Claims {
+record Claims(List<Claim> claims, List<Explanation> explanations) {
 
     private static final Pattern CLAIMED = Pattern.compile("(<=|>=|<|>)?\\s*(\\S+)");
     private static final Pattern CONDITION = Pattern.compile("(\\S+)\\s+(<=|>=|<|>|=)\\s+(\\S+)");
@@ -49,52 +49,41 @@ final class Claims {
         }
     }
 
-    record Claim(String experiment, String name, String claimed, String unit, String tolerance, String source) {}
-
-    private record Explanation(String experiment, String name, String condition, String text) {}
-
-    private static final CsvTable<Claim> CLAIMS = new CsvTable<>(
-            "claims.csv",
-            Claim.class,
-            List.of("experiment!", "name!", "claimed!", "unit", "tolerance", "source!"),
-            Claims::check);
-    private static final CsvTable<Explanation> EXPLANATIONS = new CsvTable<>(
-            "whys.csv", Explanation.class, List.of("experiment!", "name!", "condition!", "why!"), Claims::check);
-
-    private final List<Claim> claims;
-    private final List<Explanation> explanations;
-
-    private Claims(List<Claim> claims, List<Explanation> explanations) {
-        this.claims = claims;
-        this.explanations = explanations;
+    record Claim(String experiment, String name, String claimed, String unit, String tolerance, String source) {
+        Claim {
+            CsvTable.check(
+                    CLAIMED.matcher(claimed).matches(),
+                    "claimed",
+                    claimed,
+                    "a number, or <, <=, >, >= and a number or a figure's name");
+            CsvTable.check(
+                    tolerance.matches("|\\d+(\\.\\d+)?%?"),
+                    "tolerance",
+                    tolerance,
+                    "nothing, a number in the claim's unit, or a number with %");
+            CsvTable.check(!source.isBlank(), "source", source, "a name");
+        }
     }
 
-    /** The claims in this jar. */
+    record Explanation(String experiment, String name, String condition, String why) {
+        Explanation {
+            CsvTable.check(
+                    parts(condition).allMatch(part -> CONDITION.matcher(part).matches()),
+                    "condition",
+                    condition,
+                    "a figure or property, one of < <= > >= =, a value; joined by and");
+        }
+    }
+
+    private static final CsvTable<Claim> CLAIMS = new CsvTable<>("claims.csv", Claim.class);
+    private static final CsvTable<Explanation> EXPLANATIONS = new CsvTable<>("whys.csv", Explanation.class);
+
     static Claims shipped() {
         return new Claims(CLAIMS.readResource(), EXPLANATIONS.readResource());
     }
 
-    /** The claims in a directory. */
     static Claims in(Path directory) {
         return new Claims(CLAIMS.read(directory), EXPLANATIONS.read(directory));
-    }
-
-    private static Claim check(CsvTable.CsvRow row, Claim claim) {
-        if (!CLAIMED.matcher(claim.claimed).matches()) {
-            throw row.invalid("claimed", "a number, or <, <=, >, >= and a number or a figure's name");
-        }
-        if (!claim.tolerance.matches("|\\d+(\\.\\d+)?%?")) {
-            throw row.invalid("tolerance", "nothing, a number in the claim's unit, or a number with %");
-        }
-        return claim;
-    }
-
-    private static Explanation check(CsvTable.CsvRow row, Explanation explanation) {
-        if (!parts(explanation.condition)
-                .allMatch(part -> CONDITION.matcher(part).matches())) {
-            throw row.invalid("condition", "a figure or property, one of < <= > >= =, a value; joined by and");
-        }
-        return explanation;
     }
 
     private static Stream<String> parts(String condition) {
@@ -127,11 +116,8 @@ final class Claims {
     }
 
     private static boolean holds(double measured, String operator, double claimed, String tolerance) {
-        double slack = tolerance.isEmpty()
-                ? 0
-                : tolerance.endsWith("%")
-                        ? Math.abs(claimed) * Double.parseDouble(tolerance.replace("%", "")) / 100
-                        : Double.parseDouble(tolerance);
+        double amount = tolerance.isEmpty() ? 0 : Double.parseDouble(tolerance.replace("%", ""));
+        double slack = tolerance.endsWith("%") ? Math.abs(claimed) * amount / 100 : amount;
         return switch (operator) {
             case "<" -> measured < claimed + slack;
             case "<=" -> measured <= claimed + slack;
@@ -146,7 +132,7 @@ final class Claims {
                 .filter(one -> one.experiment.equals(claim.experiment)
                         && (one.name.equals("*") || one.name.equals(claim.name))
                         && parts(one.condition).allMatch(part -> holds(part, run, figures)))
-                .map(Explanation::text)
+                .map(Explanation::why)
                 .findFirst()
                 .orElse("");
     }

@@ -13,7 +13,7 @@ import org.springframework.util.FileSystemUtils;
 
 /**
  * {@code perf/report}: writes the pages of all runs in a directory from their raw files: {@code [--keep TO]
- * [DIR]}, default {@code perf/results}.
+ * [DIR]}, default {@code perf/results}. The launcher checks the arguments.
  *
  * <p>{@code --keep} writes them to another directory, small enough for Git: with the figures of each step,
  * without logs and without the rows of each request and second. Pages cannot be made again from what is kept.
@@ -27,7 +27,7 @@ public final class PerfReport {
 
     private PerfReport() {}
 
-    /** The exit code is 0 if all pages were written, 1 if a raw file is invalid, 2 if the arguments are. */
+    /** The exit code is 0 if all pages were written, 1 if a raw file is invalid. */
     public static void main(String[] args) throws IOException {
         System.exit(run(args));
     }
@@ -36,10 +36,6 @@ public final class PerfReport {
         boolean keep = args.length > 0 && args[0].equals("--keep");
         int options = keep ? 2 : 0;
         Path results = args.length > options ? Path.of(args[options]) : Path.of("perf", "results");
-        if (args.length < options || args.length > options + 1 || !Files.isDirectory(results)) {
-            System.err.printf("%s (expected: [--keep TO] [DIR], a directory)%n", String.join(" ", args));
-            return 2;
-        }
         Path pages = keep ? Path.of(args[1]) : results;
         List<String> errors = write(results, pages);
         errors.forEach(System.err::println);
@@ -79,9 +75,9 @@ public final class PerfReport {
             }
         }
         pages.sort(Comparator.comparing(ReportPages.WrittenPage::path));
-        ReportPages.writeIndex(to, pages);
+        ReportPages.fill("index.html", to.resolve("index.html"), pages);
         if (keep) {
-            ReportPages.writeReadme(to, pages);
+            ReportPages.fill("kept.md", to.resolve("README.md"), pages);
         }
         return errors;
     }

@@ -2,6 +2,9 @@ package io.weir.perf.report;
 
 import com.samskivert.mustache.Mustache;
 import com.samskivert.mustache.Template;
+import io.weir.perf.report.Claims.Agreement;
+import io.weir.perf.report.Claims.Claim;
+import io.weir.perf.report.Claims.ComparedClaim;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunFigures;
 import io.weir.perf.result.RunResult;
@@ -17,6 +20,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeMap;
@@ -39,24 +43,17 @@ final class ReportPages {
     private static final List<String> PROCESS_FIGURES =
             List.of("cpu-percent cpu-micros-per-request rss-mb rss-kb-per-request threads connections".split(" ", -1));
 
-    private static final Template RUN = template("run.html");
-    private static final Template INDEX = template("index.html");
-    private static final Template README = template("kept.md");
-
     /** A run with a page, for the templates. {@code path} is the run's directory, relative to the index. */
-    record WrittenPage(RunResult run, String path, List<Claims.ComparedClaim> claims, List<String> gatlingReports) {
+    record WrittenPage(RunResult run, String path, List<ComparedClaim> claims, List<String> gatlingReports) {
 
         Map<String, Object> values() {
-            Map<String, Object> values = new TreeMap<>();
-            for (String name : List.of("experiment", "mode", "question", "command", "began", "notes")) {
-                values.put(name, run.property(name));
-            }
+            Map<String, Object> values = new TreeMap<>(run.properties());
             values.put("limit", run.property("limit.sentence"));
             values.put("claims", claims.stream().map(ReportPages::claim).toList());
-            values.put("agreed", count(claims, line -> line.agreement() == Claims.Agreement.YES));
+            values.put("agreed", count(claims, line -> line.agreement() == Agreement.YES));
             values.put("held", count(run.assertions(), Assertion::holds));
-            values.put("holds", run.holds() ? "yes" : "no");
-            values.put("noResult", run.invalidReason());
+            values.put("holds", run.holds());
+            values.put("invalidReason", run.invalidReason());
             values.put("href", path + "/index.html");
             values.put("gatling", links(gatlingReports, path + '/'));
             return values;
@@ -69,51 +66,40 @@ final class ReportPages {
 
     private ReportPages() {}
 
-    /** Writes the page and the plots of a run. */
     static WrittenPage write(Path results, RunResult run, Claims shipped) throws IOException {
         RunFigures figures = RunFigures.of(run);
-        String path = results.relativize(run.directory()).toString().replace('\\', '/');
-        List<Claims.ComparedClaim> claims = run.invalidReason().isEmpty() ? shipped.compare(run, figures) : List.of();
-        WrittenPage page = new WrittenPage(run, path, claims, gatlingReports(run.directory()));
+        Path directory = run.directory();
+        String path = results.relativize(directory).toString();
+        List<ComparedClaim> claims = run.invalidReason().isEmpty() ? shipped.compare(run, figures) : List.of();
+        WrittenPage page = new WrittenPage(run, path, claims, files(directory, "gatling/[^/]+/index.html"));
         Map<String, Object> values = page.values();
         Map<String, String> environment = new TreeMap<>(run.properties());
         environment.keySet().removeAll(SHOWN_APART);
         values.put("properties", environment.entrySet());
         values.put("table", requestTable(run, figures));
         values.put("plots", StepPlots.write(run, figures));
+        values.put("comparison", run.comparison());
         values.put(
                 "facts",
                 run.facts().stream()
                         .filter(fact -> !run.comparison().contains(fact.name()))
                         .toList());
-        values.put("comparison", run.comparison());
         values.put("processes", processTable(run, figures));
         values.put("assertions", run.assertions());
         values.put("gatling", links(page.gatlingReports, ""));
-        values.put("raw", links(rawFiles(run.directory()), ""));
-        Files.writeString(run.directory().resolve("index.html"), RUN.execute(values));
+        values.put("raw", links(files(directory, "[^/]+\\.(csv|properties)"), ""));
+        Files.writeString(directory.resolve("index.html"), template("run.html").execute(values));
         return page;
     }
 
-    /** Writes the page that links all runs. */
-    static void writeIndex(Path results, List<WrittenPage> pages) throws IOException {
-        write(results.resolve("index.html"), INDEX, pages);
+    /** Writes a page about all runs. */
+    static void fill(String template, Path file, List<WrittenPage> pages) throws IOException {
+        List<?> runs = pages.stream().map(WrittenPage::values).toList();
+        Files.writeString(file, template(template).execute(Map.of("runs", runs)));
     }
 
-    /** Writes claims and measured figures as Markdown. */
-    static void writeReadme(Path kept, List<WrittenPage> pages) throws IOException {
-        write(kept.resolve("README.md"), README, pages);
-    }
-
-    private static void write(Path file, Template template, List<WrittenPage> pages) throws IOException {
-        Files.writeString(
-                file,
-                template.execute(
-                        Map.of("runs", pages.stream().map(WrittenPage::values).toList())));
-    }
-
-    private static Map<String, String> claim(Claims.ComparedClaim line) {
-        Claims.Claim claim = line.claim();
+    private static Map<String, String> claim(ComparedClaim line) {
+        Claim claim = line.claim();
         boolean namesFigure =
                 claim.claimed().matches(".*[a-zA-Z].*") && line.reference().isPresent();
         String reference = namesFigure ? " (" + number(line.reference()) + ')' : "";
@@ -132,25 +118,16 @@ final class ReportPages {
     /** The figures of each step's requests; by request name if a step has several. */
     private static Map<String, Object> requestTable(RunResult run, RunFigures figures) {
         Map<String, Set<String>> names = run.requests().stream().collect(byStep(Request::step, Request::name));
-        return table(REQUEST_FIGURES, run.steps().stream().flatMap(step -> {
+        return table(run, figures, REQUEST_FIGURES, step -> {
             Set<String> ofStep = names.getOrDefault(step.id(), Set.of());
-            return (ofStep.size() > 1 ? ofStep : Set.of(""))
-                    .stream().map(name -> row(figures, step, name, REQUEST_FIGURES));
-        }));
+            return ofStep.size() > 1 ? ofStep : Set.of("");
+        });
     }
 
     private static Map<String, Object> processTable(RunResult run, RunFigures figures) {
         Map<String, Set<String>> names =
                 run.processes().stream().collect(byStep(ProcessSample::step, ProcessSample::process));
-        return table(
-                PROCESS_FIGURES,
-                run.steps().stream()
-                        .flatMap(step -> names.getOrDefault(step.id(), Set.of()).stream()
-                                .map(name -> row(figures, step, name, PROCESS_FIGURES))));
-    }
-
-    private static Map<String, Object> table(List<String> columns, Stream<Map<String, Object>> rows) {
-        return Map.of("columns", columns, "rows", rows.toList());
+        return table(run, figures, PROCESS_FIGURES, step -> names.getOrDefault(step.id(), Set.of()));
     }
 
     private static <T> Collector<T, ?, Map<String, Set<String>>> byStep(
@@ -158,33 +135,29 @@ final class ReportPages {
         return Collectors.groupingBy(step, Collectors.mapping(name, Collectors.toCollection(TreeSet::new)));
     }
 
+    private static Map<String, Object> table(
+            RunResult run, RunFigures figures, List<String> columns, Function<Step, Set<String>> names) {
+        Stream<Map<String, Object>> rows = run.steps().stream()
+                .flatMap(step -> names.apply(step).stream().map(name -> row(figures, step, name, columns)));
+        return Map.of("columns", columns, "rows", rows.toList());
+    }
+
     private static Map<String, Object> row(RunFigures figures, Step step, String name, List<String> columns) {
+        String suffix = name.isEmpty() ? "" : '/' + name;
         return Map.of(
                 "name",
                 name.isEmpty() ? step.name() : step.name() + ", " + name,
                 "cells",
                 columns.stream()
-                        .map(column -> figures.get(step, name.isEmpty() ? column : column + '/' + name))
+                        .map(column -> figures.get(step, column + suffix))
                         .toList());
     }
 
-    private static List<String> gatlingReports(Path run) throws IOException {
-        Path gatling = run.resolve("gatling");
-        if (!Files.isDirectory(gatling)) {
-            return List.of();
-        }
-        try (Stream<Path> files = Files.walk(gatling, 2)) {
-            return files.filter(file -> file.getFileName().toString().equals("index.html"))
-                    .map(file -> run.relativize(file).toString().replace('\\', '/'))
-                    .sorted()
-                    .toList();
-        }
-    }
-
-    private static List<String> rawFiles(Path run) throws IOException {
-        try (Stream<Path> files = Files.list(run)) {
-            return files.map(file -> file.getFileName().toString())
-                    .filter(name -> name.endsWith(".csv") || name.endsWith(".properties"))
+    /** The paths below the directory of a run that match. */
+    private static List<String> files(Path run, String pattern) throws IOException {
+        try (Stream<Path> files = Files.walk(run, 3)) {
+            return files.map(file -> run.relativize(file).toString())
+                    .filter(file -> file.matches(pattern))
                     .sorted()
                     .toList();
         }
@@ -200,10 +173,7 @@ final class ReportPages {
                 .toList();
     }
 
-    /**
-     * Formats a figure with three significant digits, and without decimals from a hundred on; – without a
-     * value.
-     */
+    /** Three significant digits, and no decimals from a hundred on; – without a value. */
     static String number(OptionalDouble measured) {
         double value = measured.orElse(Double.NaN);
         if (Double.isNaN(value)) {
@@ -226,11 +196,9 @@ final class ReportPages {
     }
 
     private static Template template(String name) {
-        try (var stream = ReportPages.class.getResourceAsStream(name)) {
-            if (stream == null) {
-                throw new IllegalStateException(name + ": missing in the jar");
-            }
+        try (var stream = Objects.requireNonNull(ReportPages.class.getResourceAsStream(name), name)) {
             return Mustache.compiler()
+                    .defaultValue("")
                     .emptyStringIsFalse(true)
                     .withFormatter(ReportPages::format)
                     .escapeHTML(name.endsWith(".html"))

@@ -2,6 +2,7 @@ package io.weir.perf.report;
 
 import io.weir.perf.report.Charts.Point;
 import io.weir.perf.result.Comparison;
+import io.weir.perf.result.Comparison.ComparedFigure;
 import io.weir.perf.result.OutcomeKind;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunFigures;
@@ -25,23 +26,13 @@ import org.knowm.xchart.style.markers.SeriesMarkers;
 import org.springframework.util.FileSystemUtils;
 
 /** The plots that compare the steps of a run; writes all plots of a run. */
-final class StepPlots {
-
-    private final RunResult run;
-    private final RunFigures figures;
-    private final Charts charts;
-
-    private StepPlots(RunResult run, RunFigures figures, Charts charts) {
-        this.run = run;
-        this.figures = figures;
-        this.charts = charts;
-    }
+record StepPlots(RunResult run, RunFigures figures, Charts charts) {
 
     /** Writes all plots to the directory {@code plots} of the run, and deletes old ones. */
     static List<Charts.Plot> write(RunResult run, RunFigures figures) throws IOException {
         Path directory = run.directory().resolve("plots");
         FileSystemUtils.deleteRecursively(directory);
-        Charts charts = new Charts(Files.createDirectories(directory));
+        Charts charts = new Charts(Files.createDirectories(directory), new ArrayList<>());
         StepPlots plots = new StepPlots(run, figures, charts);
         plots.compareProducts(run.comparison());
         if (run.isSeries()) {
@@ -80,8 +71,8 @@ final class StepPlots {
             plotSeries("cpu-micros-per-request/" + process, "CPU time per request: " + process, "µs", false);
             plotSeries("cpu-percent/" + process, "CPU: " + process, "% of a core", false);
             plotSeries("rss-mb/" + process, "Maximum of resident memory: " + process, "MB", false);
-            plotSeries(
-                    "rss-kb-per-request/" + process, "Resident memory per request per second: " + process, "kB", true);
+            String perRequest = "Resident memory per request per second: " + process;
+            plotSeries("rss-kb-per-request/" + process, perRequest, "kB", true);
         }
     }
 
@@ -101,25 +92,21 @@ final class StepPlots {
         if (byLabel.isEmpty()) {
             return;
         }
-        String x = run.property("x");
-        XYChart chart = Charts.lines(title, x.isEmpty() ? "concurrent" : x, unit);
-        int index = 0;
-        for (Map.Entry<String, List<Point>> label : byLabel.entrySet()) {
-            label.getValue().sort(Comparator.comparingDouble(Point::x));
-            Charts.line(chart, label.getKey(), label.getValue(), index++, logarithmic)
-                    .setMarker(SeriesMarkers.CIRCLE);
-        }
-        Charts.scale(chart, byLabel.values(), logarithmic);
+        XYChart chart = Charts.lines(title, run.properties().getOrDefault("x", "concurrent"), unit);
+        byLabel.forEach((label, points) -> {
+            points.sort(Comparator.comparingDouble(Point::x));
+            Charts.line(chart, label, points, logarithmic).setMarker(SeriesMarkers.CIRCLE);
+        });
+        Charts.scale(chart.getStyler(), Charts.max(byLabel.values()), logarithmic);
         charts.save(chart, figure, title);
     }
 
     /** One plot for each unit with at most as many figures as there are colours. */
     private void compareProducts(Comparison comparison) throws IOException {
-        Map<String, List<Comparison.ComparedFigure>> byUnit = comparison.rows().stream()
-                .collect(Collectors.groupingBy(
-                        Comparison.ComparedFigure::unit, LinkedHashMap::new, Collectors.toList()));
-        for (Map.Entry<String, List<Comparison.ComparedFigure>> unit : byUnit.entrySet()) {
-            List<Comparison.ComparedFigure> rows = unit.getValue();
+        Map<String, List<ComparedFigure>> byUnit = comparison.rows().stream()
+                .collect(Collectors.groupingBy(ComparedFigure::unit, LinkedHashMap::new, Collectors.toList()));
+        for (Map.Entry<String, List<ComparedFigure>> unit : byUnit.entrySet()) {
+            List<ComparedFigure> rows = unit.getValue();
             if (rows.size() <= Charts.MAX_SERIES) {
                 Map<String, List<Double>> series = new LinkedHashMap<>();
                 rows.forEach(row -> series.put(
@@ -147,17 +134,16 @@ final class StepPlots {
     }
 
     private void compareOutcomes() throws IOException {
-        List<String> outcomes =
-                run.requests().stream().map(Request::outcome).distinct().toList();
+        if (run.requests().isEmpty()) {
+            return;
+        }
         CategoryChart chart = Charts.bars("Outcomes", "% of requests");
-        chart.getStyler().setStacked(true);
-        chart.getStyler().setYAxisMin(0.0).setYAxisMax(100.0);
-        OutcomeKind.colours(outcomes)
+        chart.getStyler().setStacked(true).setYAxisMin(0.0).setYAxisMax(100.0);
+        OutcomeKind.colours(
+                        run.requests().stream().map(Request::outcome).distinct().toList())
                 .forEach((outcome, colour) -> chart.addSeries(outcome, stepNames(), values(outcome + "-percent"))
                         .setFillColor(colour));
-        if (!outcomes.isEmpty()) {
-            charts.save(chart, "outcomes-by-step", "Outcomes");
-        }
+        charts.save(chart, "outcomes-by-step", "Outcomes");
     }
 
     private List<String> stepNames() {

@@ -1,5 +1,9 @@
 package io.weir.perf.report;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.mapping;
+import static java.util.stream.Collectors.toList;
+
 import io.weir.perf.report.Charts.Point;
 import io.weir.perf.result.Latencies;
 import io.weir.perf.result.OutcomeKind;
@@ -11,7 +15,6 @@ import io.weir.perf.result.RunResult.ShadedSpan;
 import io.weir.perf.result.RunResult.Step;
 import java.awt.Color;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +38,7 @@ final class TimePlots {
     static final List<String> PERCENTILES = List.of("p50", "p90", "p99");
 
     private static final int MAX_REQUEST_NAMES = 8;
+    private static final String BREAKER = "weir_breaker_state";
     private static final Color SHADE = new Color(90, 90, 110, 32);
     private static final int[] BUCKET_MILLIS = {250, 500, 1000, 2000, 5000, 10_000, 30_000};
     private static final int MAX_BUCKETS = 300;
@@ -70,110 +74,124 @@ final class TimePlots {
     }
 
     void write() throws IOException {
-        if (!run.requests().isEmpty()) {
-            Map<String, List<Request>> byName = group(run.requests(), Request::name);
-            if (byName.size() > MAX_REQUEST_NAMES) {
-                byName = Map.of("all requests", run.requests());
-            }
-            for (Map.Entry<String, List<Request>> named : byName.entrySet()) {
-                plotOutcomes(named.getKey(), named.getValue());
-                plotLatencies(named.getKey(), named.getValue());
-            }
-            plot("in-flight", "Requests in flight at the callers", "requests", map(byName, this::inFlight));
+        plotRequests();
+        plotMeters();
+        plotProcesses();
+    }
+
+    private static <T, R> Map<String, List<R>> group(List<T> all, Function<T, String> name, Function<T, R> value) {
+        return all.stream().collect(groupingBy(name, TreeMap::new, mapping(value, toList())));
+    }
+
+    private void plotRequests() throws IOException {
+        Map<String, List<Request>> byName = group(run.requests(), Request::name, Function.identity());
+        if (byName.size() > MAX_REQUEST_NAMES) {
+            byName = Map.of("all requests", run.requests());
         }
-        plotBreakers();
-        Map<String, List<MeterSample>> meters = group(run.meters(), MeterSample::name);
-        meters.remove("weir_breaker_state");
+        Map<String, List<Point>> inFlight = new TreeMap<>();
+        for (Map.Entry<String, List<Request>> named : byName.entrySet()) {
+            plotOutcomes(named.getKey(), named.getValue());
+            plotLatencies(named.getKey(), named.getValue());
+            inFlight.put(named.getKey(), inFlight(named.getValue()));
+        }
+        plot("in-flight", "Requests in flight at the callers", "requests", inFlight);
+    }
+
+    private void plotMeters() throws IOException {
+        Map<String, List<MeterSample>> meters = group(run.meters(), MeterSample::meter, Function.identity());
+        List<MeterSample> breakers = meters.getOrDefault(BREAKER, List.of()).stream()
+                .filter(state -> state.value() > 0)
+                .toList();
+        Map<String, List<Point>> states = group(
+                breakers,
+                one -> one.labelsByName().getOrDefault("backend", "?"),
+                one -> new Point(one.atMillis() / 1000.0, breakerLevel(one)));
+        plot("breaker", "Breaker state", "0 closed, 1 half-open, 2 open", states, false, XYSeriesRenderStyle.Step);
+        meters.remove(BREAKER);
         for (Map.Entry<String, List<MeterSample>> meter : meters.entrySet()) {
-            Map<String, List<MeterSample>> byLabels = group(
+            String name = meter.getKey();
+            Map<String, List<Point>> lines = group(
                     meter.getValue(),
                     one -> one.labels().isEmpty()
-                            ? meter.getKey()
-                            : String.join(" ", one.labelsByName().values()));
-            plot(
-                    meter.getKey(),
-                    meter.getKey(),
-                    "",
-                    map(
-                            byLabels,
-                            samples -> samples.stream()
-                                    .map(one -> new Point(one.atMillis() / 1000.0, one.value()))
-                                    .toList()));
+                            ? name
+                            : String.join(" ", one.labelsByName().values()),
+                    one -> new Point(one.atMillis() / 1000.0, one.value()));
+            plot(name, name, "", lines);
         }
-        Map<String, List<ProcessSample>> processes = group(
-                run.processes().stream()
-                        .filter(sample -> !RunResult.isGenerator(sample.process()))
-                        .toList(),
-                ProcessSample::process);
-        plot("cpu", "CPU", "% of a core", map(processes, TimePlots::cpuPercent));
-        plot("memory", "Resident memory", "MB", map(processes, all -> points(all, one -> one.rssBytes() / 1e6)));
-        plot("connections", "Connections", "", map(processes, all -> points(all, ProcessSample::connections)));
-        plot("threads", "Threads", "", map(processes, all -> points(all, ProcessSample::threads)));
     }
 
-    private static <T> Map<String, List<T>> group(List<T> all, Function<T, String> name) {
-        return all.stream().collect(Collectors.groupingBy(name, TreeMap::new, Collectors.toList()));
+    private static int breakerLevel(MeterSample state) {
+        return switch (state.labelsByName().getOrDefault("state", "")) {
+            case "closed" -> 0;
+            case "half-open", "half_open" -> 1;
+            default -> 2;
+        };
     }
 
-    private static <T> Map<String, List<Point>> map(Map<String, List<T>> lists, Function<List<T>, List<Point>> line) {
-        Map<String, List<Point>> lines = new TreeMap<>();
-        lists.forEach((name, list) -> lines.put(name, line.apply(list)));
-        return lines;
+    private void plotProcesses() throws IOException {
+        Map<String, List<Point>> cpu = new TreeMap<>();
+        group(run.processes(), ProcessSample::process, Function.identity()).forEach((name, samples) -> {
+            if (!RunResult.isGenerator(name)) {
+                cpu.put(name, cpuPercent(samples));
+            }
+        });
+        plot("cpu", "CPU", "% of a core", cpu);
+        plotProcesses("memory", "Resident memory", "MB", one -> one.rssBytes() / 1e6);
+        plotProcesses("connections", "Connections", "", ProcessSample::connections);
+        plotProcesses("threads", "Threads", "", ProcessSample::threads);
     }
 
-    private static List<Point> points(List<ProcessSample> samples, ToDoubleFunction<ProcessSample> value) {
-        return samples.stream()
-                .map(sample -> new Point(sample.atMillis() / 1000.0, value.applyAsDouble(sample)))
-                .toList();
+    private void plotProcesses(String file, String title, String unit, ToDoubleFunction<ProcessSample> value)
+            throws IOException {
+        Map<String, List<Point>> lines = group(
+                run.processes(),
+                ProcessSample::process,
+                one -> new Point(one.atMillis() / 1000.0, value.applyAsDouble(one)));
+        lines.keySet().removeIf(RunResult::isGenerator);
+        plot(file, title, unit, lines);
     }
 
     /** Between consecutive samples. The CPU time of a restarted process begins again at 0. */
     private static List<Point> cpuPercent(List<ProcessSample> samples) {
-        List<Point> points = new ArrayList<>();
-        for (int i = 1; i < samples.size(); i++) {
-            ProcessSample previous = samples.get(i - 1);
-            ProcessSample sample = samples.get(i);
-            long micros = sample.cpuMicros() - previous.cpuMicros();
-            long millis = sample.atMillis() - previous.atMillis();
-            if (millis > 0 && micros >= 0) {
-                points.add(new Point(sample.atMillis() / 1000.0, micros / 10.0 / millis));
-            }
-        }
-        return points;
+        return IntStream.range(1, samples.size())
+                .mapToObj(i -> {
+                    long micros =
+                            samples.get(i).cpuMicros() - samples.get(i - 1).cpuMicros();
+                    long millis = samples.get(i).atMillis() - samples.get(i - 1).atMillis();
+                    return new Point(samples.get(i).atMillis() / 1000.0, micros / 10.0 / millis);
+                })
+                .filter(point -> Double.isFinite(point.y()) && point.y() >= 0)
+                .toList();
     }
 
     private void plotOutcomes(String name, List<Request> requests) throws IOException {
-        Map<String, Color> colours = OutcomeKind.colours(
-                requests.stream().map(Request::outcome).distinct().toList());
-        Map<String, List<Point>> stacked = new LinkedHashMap<>();
+        Map<String, List<Request>> byOutcome = group(requests, Request::outcome, Function.identity());
+        Map<String, Color> colours = OutcomeKind.colours(byOutcome.keySet());
+        LinkedHashMap<String, List<Point>> stacked = new LinkedHashMap<>();
         double[] top = new double[buckets];
         for (String outcome : colours.keySet()) {
-            for (Request request : requests) {
-                if (request.outcome().equals(outcome)) {
-                    top[bucket(request.atMillis())] += 1000.0 / bucketMillis;
-                }
-            }
+            byOutcome
+                    .getOrDefault(outcome, List.of())
+                    .forEach(request -> top[bucket(request.atMillis())] += 1000.0 / bucketMillis);
             stacked.put(outcome, perBucket(i -> top[i]));
         }
         String title = "Requests by outcome: " + name;
         XYChart chart = chart(title, "1/s");
         // The highest area is drawn first, so that the lower ones cover it.
-        for (String outcome : List.copyOf(stacked.keySet()).reversed()) {
-            XYSeries series = Charts.line(chart, outcome, stacked.getOrDefault(outcome, List.of()), 0, false);
+        stacked.reversed().forEach((outcome, points) -> {
+            XYSeries series = Charts.line(chart, outcome, points, false);
             Charts.area(series, XYSeriesRenderStyle.StepArea, colours.getOrDefault(outcome, Color.GRAY));
             // The legend shows the line.
             series.setLineWidth(3);
-        }
-        Charts.scale(chart, stacked.values(), false);
-        annotateSteps(chart);
-        charts.save(chart, "requests-" + name, title);
+        });
+        save(chart, "requests-" + name, title, stacked, false);
     }
 
     private void plotLatencies(String name, List<Request> requests) throws IOException {
         Map<Integer, Latencies> byBucket = requests.stream()
-                .collect(Collectors.groupingBy(
+                .collect(groupingBy(
                         request -> bucket(request.atMillis()),
-                        Collectors.collectingAndThen(Collectors.toList(), Latencies::ofSuccesses)));
+                        Collectors.collectingAndThen(toList(), Latencies::ofSuccesses)));
         Latencies none = Latencies.ofSuccesses(List.of());
         Map<String, List<Point>> lines = new LinkedHashMap<>();
         for (String percentile : PERCENTILES) {
@@ -187,34 +205,13 @@ final class TimePlots {
     private List<Point> inFlight(List<Request> requests) {
         double[] values = new double[buckets];
         for (Request request : requests) {
-            double end = request.atMillis() + request.micros() / 1000.0;
-            for (int i = bucket(request.atMillis()); i <= bucket((long) end); i++) {
+            for (int i = bucket(request.atMillis()); i <= bucket((long) request.endMillis()); i++) {
                 double from = Math.max((double) request.atMillis(), (double) i * bucketMillis);
-                double to = Math.min(end, (i + 1.0) * bucketMillis);
+                double to = Math.min(request.endMillis(), (i + 1.0) * bucketMillis);
                 values[i] += Math.max(0, to - from) / bucketMillis;
             }
         }
         return perBucket(i -> values[i]);
-    }
-
-    private void plotBreakers() throws IOException {
-        Map<String, List<MeterSample>> states = group(
-                run.meters().stream()
-                        .filter(meter -> meter.name().equals("weir_breaker_state") && meter.value() > 0)
-                        .toList(),
-                meter -> meter.labelsByName().getOrDefault("backend", "?"));
-        Map<String, List<Point>> lines = map(
-                states,
-                samples -> samples.stream()
-                        .map(one -> new Point(
-                                one.atMillis() / 1000.0,
-                                switch (one.labelsByName().getOrDefault("state", "")) {
-                                    case "closed" -> 0;
-                                    case "half-open", "half_open" -> 1;
-                                    default -> 2;
-                                }))
-                        .toList());
-        plot("breaker", "Breaker state", "0 closed, 1 half-open, 2 open", lines, false, XYSeriesRenderStyle.Step);
     }
 
     private void plot(String file, String title, String unit, Map<String, List<Point>> lines) throws IOException {
@@ -234,17 +231,12 @@ final class TimePlots {
             return;
         }
         XYChart chart = chart(title, unit);
-        int index = 0;
-        for (Map.Entry<String, List<Point>> line : lines.entrySet()) {
-            if (!line.getValue().isEmpty()) {
-                Charts.line(chart, line.getKey(), line.getValue(), index, logarithmic)
-                        .setXYSeriesRenderStyle(style);
+        lines.forEach((name, points) -> {
+            if (!points.isEmpty()) {
+                Charts.line(chart, name, points, logarithmic).setXYSeriesRenderStyle(style);
             }
-            index++;
-        }
-        Charts.scale(chart, lines.values(), logarithmic);
-        annotateSteps(chart);
-        charts.save(chart, file, title);
+        });
+        save(chart, file, title, lines, logarithmic);
     }
 
     private XYChart chart(String title, String unit) {
@@ -253,15 +245,17 @@ final class TimePlots {
         return chart;
     }
 
+    private void save(XYChart chart, String file, String title, Map<String, List<Point>> lines, boolean logarithmic)
+            throws IOException {
+        Charts.scale(chart.getStyler(), Charts.max(lines.values()), logarithmic);
+        annotateSteps(chart);
+        charts.save(chart, file, title);
+    }
+
     /** Shades the spans and names the steps. */
     private void annotateSteps(XYChart chart) {
         double low = chart.getStyler().getYAxisMin();
         double high = chart.getStyler().getYAxisMax();
-        boolean several = run.steps().size() > 1;
-        if (several) {
-            // Space for the names of the steps.
-            chart.getStyler().setYAxisMax(valueAt(chart, low, high, 1.2));
-        }
         Map<String, Integer> repetitions = new TreeMap<>();
         for (ShadedSpan span : run.spans()) {
             double from = span.fromMillis() / 1000.0;
@@ -276,14 +270,18 @@ final class TimePlots {
             shade.setLineStyle(SeriesLines.NONE);
             shade.setShowInLegend(repetition == 1);
         }
-        for (int i = 0; several && i < run.steps().size(); i++) {
+        if (run.steps().size() == 1) {
+            return;
+        }
+        // Space for the names of the steps.
+        chart.getStyler().setYAxisMax(valueAt(chart, low, high, 1.2));
+        for (int i = 0; i < run.steps().size(); i++) {
             Step step = run.steps().get(i);
             double began = step.beganMillis() / 1000.0;
-            double middle = (began + step.endedMillis() / 1000.0) / 2;
             chart.addAnnotation(new AnnotationLine(began, true, false));
             // Three heights keep the names of neighbouring steps apart.
             double height = valueAt(chart, low, high, 1.17 - 0.06 * (i % 3));
-            chart.addAnnotation(new AnnotationText(step.label(), middle, height, false));
+            chart.addAnnotation(new AnnotationText(step.label(), began + step.seconds() / 2, height, false));
         }
     }
 

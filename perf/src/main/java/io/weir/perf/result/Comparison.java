@@ -19,7 +19,6 @@ public record Comparison(List<String> products, List<ComparedFigure> rows) {
     /** A figure of each product, in the order of the columns; empty if it was not measured. */
     public record ComparedFigure(String name, String unit, List<OptionalDouble> values) {}
 
-    /** Compares the products of a comma-separated list. */
     public static Comparison of(String compare, List<Fact> facts) {
         List<String> products = compare.isEmpty() ? List.of() : List.of(compare.split(",", -1));
         Map<String, Map<String, Fact>> byFigure = new LinkedHashMap<>();

@@ -13,7 +13,6 @@ public final class Latencies {
         this.sorted = sorted;
     }
 
-    /** The latencies of all requests. */
     public static Latencies of(Collection<Request> requests) {
         return new Latencies(requests.stream()
                 .mapToDouble(request -> request.micros() / 1000.0)

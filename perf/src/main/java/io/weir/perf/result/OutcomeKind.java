@@ -6,52 +6,41 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Classifies outcomes by their cause, in the order in which plots stack them. The colours are the
  * dashboard's.
  */
 public enum OutcomeKind {
-    ANSWERED(0x1f7d52, Set.of(Request.SUCCESS)),
-    FALLBACK(0x8457c2, Set.of("fallback")),
+    ANSWERED(0x1f7d52, Request.SUCCESS),
+    FALLBACK(0x8457c2, "fallback"),
     CALLER(
             0x3f6fc4,
-            Set.of(
-                    "bad-request",
-                    "payload-too-large",
-                    "uri-too-long",
-                    "headers-too-large",
-                    "client-too-slow",
-                    "no-route",
-                    "client-closed")),
-    SHED(0xa46200, Set.of("circuit-open", "bulkhead-full", "queue-timeout", "gateway-overloaded", "shutting-down")),
-    FAILED(0xcc2b38, Set.of());
+            "bad-request payload-too-large uri-too-long headers-too-large client-too-slow no-route client-closed"),
+    SHED(0xa46200, "circuit-open bulkhead-full queue-timeout queue-evicted gateway-overloaded shutting-down"),
+    FAILED(0xcc2b38, "");
 
     private final int rgb;
 
     @SuppressWarnings("ImmutableEnumChecker") // All are made by Set.of.
     private final Set<String> outcomes;
 
-    OutcomeKind(int rgb, Set<String> outcomes) {
+    OutcomeKind(int rgb, String outcomes) {
         this.rgb = rgb;
-        this.outcomes = outcomes;
+        this.outcomes = Set.of(outcomes.split(" ", -1));
     }
 
-    /** The dashboard's colour. */
     public Color colour() {
         return new Color(rgb);
     }
 
-    /**
-     * The kind of an outcome. An outcome that is not the gateway's word is the caller's view of a failure.
-     */
+    /** An outcome that is not the gateway's word is the caller's view of a failure. */
     public static OutcomeKind of(String outcome) {
-        for (OutcomeKind kind : values()) {
-            if (kind.outcomes.contains(outcome)) {
-                return kind;
-            }
-        }
-        return outcome.startsWith("status-4") ? CALLER : FAILED;
+        return Stream.of(values())
+                .filter(kind -> kind.outcomes.contains(outcome))
+                .findFirst()
+                .orElse(outcome.startsWith("status-4") ? CALLER : FAILED);
     }
 
     /** A colour for each outcome, in stacking order. Outcomes of one kind have shades of its colour. */

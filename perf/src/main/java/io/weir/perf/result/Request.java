@@ -1,5 +1,6 @@
 package io.weir.perf.result;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Collection;
 import java.util.function.Predicate;
 
@@ -13,12 +14,27 @@ import java.util.function.Predicate;
  * @param outcome {@code success} for status 200, the gateway's reason, {@code status-500}, or {@code
  *     timeout}, {@code reset} and the like if there was no answer
  */
-public record Request(String step, long atMillis, long micros, String name, String outcome) {
+public record Request(
+        String step,
+        long atMillis,
+        long micros,
+        @JsonProperty("request") String name,
+        String outcome) {
 
     /** The outcome of a request that was answered with 200. */
     public static final String SUCCESS = "success";
 
-    /** Whether it was answered with 200. */
+    /** Interns the texts: millions of requests share a few words. */
+    public Request {
+        CsvTable.check(atMillis >= 0, "at_ms", atMillis, "0 or more");
+        CsvTable.check(micros >= 0, "micros", micros, "0 or more");
+        CsvTable.check(!name.isBlank(), "request", name, "a name");
+        CsvTable.check(!outcome.isBlank(), "outcome", outcome, "a name");
+        step = step.intern();
+        name = name.intern();
+        outcome = outcome.intern();
+    }
+
     public boolean succeeded() {
         return outcome.equals(SUCCESS);
     }

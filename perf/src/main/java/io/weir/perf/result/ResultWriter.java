@@ -2,41 +2,37 @@ package io.weir.perf.result;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.springframework.util.FileSystemUtils;
+import tools.jackson.databind.SequenceWriter;
 
-/** Writes the raw files of a run. Deletes the previous content of the directory. */
+/**
+ * Writes the raw files of a run. Deletes the previous content of the directory. Rows may come from any
+ * thread.
+ */
 public final class ResultWriter implements AutoCloseable {
 
     private final Path directory;
     private final long beganEpochMillis = System.currentTimeMillis();
     private final Map<String, String> properties = new TreeMap<>();
-    private final Map<Class<?>, CsvTable.Writer> writers = new HashMap<>();
+    private final Map<Class<?>, SequenceWriter> writers = new HashMap<>();
 
     /** Creates empty files. */
     public ResultWriter(Path directory) throws IOException {
         this.directory = directory;
         FileSystemUtils.deleteRecursively(directory);
         Files.createDirectories(logs());
-        for (CsvTable<?> table : List.of(
-                RunResult.stepTable(),
-                RunResult.requestTable(List.of()),
-                RunResult.PROCESSES,
-                RunResult.METERS,
-                RunResult.SPANS,
-                RunResult.FACTS,
-                RunResult.ASSERTIONS)) {
+        for (CsvTable<?> table : RunResult.TABLES) {
             writers.put(table.type(), table.create(directory));
         }
     }
 
-    /** The directory of the raw files. */
     public Path directory() {
         return directory;
     }
@@ -62,21 +58,18 @@ public final class ResultWriter implements AutoCloseable {
     }
 
     /** Writes a row: a step that has ended, a request, a sample, a span, a fact, or an assertion. */
-    public void add(Record row) {
-        CsvTable.Writer writer = writers.get(row.getClass());
-        if (writer == null) {
-            throw new IllegalArgumentException(row + " (expected: a row of a raw file)");
-        }
-        writer.add(row);
+    public synchronized void add(Record row) {
+        Objects.requireNonNull(writers.get(row.getClass()), row::toString).write(row);
     }
 
     /** Writes all properties that were set so far. */
     public void writeProperties() {
-        StringBuilder text = new StringBuilder();
-        properties.forEach((name, value) -> text.append(name)
-                .append('=')
-                .append(value.replace("\\", "\\\\").replace("\n", " "))
-                .append('\n'));
+        String text = properties.entrySet().stream()
+                .map(one -> one.getKey()
+                        + '='
+                        + one.getValue().replace("\\", "\\\\").replace("\n", " ")
+                        + '\n')
+                .collect(Collectors.joining());
         try {
             Files.writeString(directory.resolve(RunResult.PROPERTIES), text);
         } catch (IOException e) {
@@ -86,14 +79,12 @@ public final class ResultWriter implements AutoCloseable {
 
     /** Completes all files and deletes empty logs. */
     @Override
-    public void close() {
-        writers.values().forEach(CsvTable.Writer::close);
+    public synchronized void close() {
+        writers.values().forEach(SequenceWriter::close);
         writeProperties();
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(logs())) {
-            for (Path log : files) {
-                if (Files.size(log) == 0) {
-                    Files.delete(log);
-                }
+        try (var logs = Files.newDirectoryStream(logs(), log -> Files.size(log) == 0)) {
+            for (Path empty : logs) {
+                Files.delete(empty);
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);

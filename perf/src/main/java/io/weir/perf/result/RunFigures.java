@@ -34,7 +34,6 @@ public final class RunFigures {
 
     private RunFigures() {}
 
-    /** Computes the figures of a run. */
     public static RunFigures of(RunResult run) {
         RunFigures figures = new RunFigures();
         Map<String, List<Request>> requests = run.requests().stream().collect(Collectors.groupingBy(Request::step));

@@ -1,5 +1,7 @@
 package io.weir.perf.result;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;
@@ -7,10 +9,10 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -40,6 +42,15 @@ public record RunResult(
 
     private static final Pattern LABEL = Pattern.compile("(\\w+)=\"?([^\",}]*)\"?");
 
+    private static final CsvTable<Step> STEPS = new CsvTable<>("steps.csv", Step.class);
+    private static final CsvTable<Request> REQUESTS = new CsvTable<>("requests.csv", Request.class);
+    private static final CsvTable<ProcessSample> PROCESSES = new CsvTable<>("processes.csv", ProcessSample.class);
+    static final CsvTable<MeterSample> METERS = new CsvTable<>("meters.csv", MeterSample.class);
+    private static final CsvTable<ShadedSpan> SPANS = new CsvTable<>("spans.csv", ShadedSpan.class);
+    static final CsvTable<Fact> FACTS = new CsvTable<>("facts.csv", Fact.class);
+    static final CsvTable<Assertion> ASSERTIONS = new CsvTable<>("assertions.csv", Assertion.class);
+    static final List<CsvTable<?>> TABLES = List.of(STEPS, REQUESTS, PROCESSES, METERS, SPANS, FACTS, ASSERTIONS);
+
     /**
      * A part of the run with constant conditions.
      *
@@ -47,9 +58,22 @@ public record RunResult(
      * @param x the number that the step is plotted over, such as the concurrency; empty: plotted over time
      * @param name names its figures: the label, with {@code @X} in a series, and with a number if it repeats
      */
-    public record Step(String id, String label, String x, long beganMillis, long endedMillis, String name) {
+    public record Step(
+            @JsonProperty("step") String id,
+            String label,
+            String x,
+            long beganMillis,
+            long endedMillis,
+            @JsonIgnore String name) {
 
-        private Step named(String text, Map<String, Integer> repetitions) {
+        public Step {
+            CsvTable.check(!id.isBlank(), "step", id, "a name");
+            CsvTable.check(x.matches("|\\d+(\\.\\d+)?"), "x", x, "a number");
+            name = Objects.requireNonNullElse(name, label);
+        }
+
+        private Step named(Map<String, Integer> repetitions) {
+            String text = hasX() ? label + '@' + x : label;
             int repetition = repetitions.merge(text, 1, Integer::sum);
             String unique = repetition == 1 ? text : text + ' ' + repetition;
             return new Step(id, label, x, beganMillis, endedMillis, unique);
@@ -60,7 +84,6 @@ public record RunResult(
             return !x.isEmpty();
         }
 
-        /** How long the step took. */
         public double seconds() {
             return (endedMillis - beganMillis) / 1000.0;
         }
@@ -73,25 +96,28 @@ public record RunResult(
 
     /** The kernel's figures of a process. {@code cpuMicros} counts from the start of the process. */
     public record ProcessSample(
-            String step,
-            long atMillis,
-            String process,
-            long cpuMicros,
-            long rssBytes,
-            long threads,
-            long connections) {}
+            String step, long atMillis, String process, long cpuMicros, long rssBytes, long threads, long connections) {
+
+        public ProcessSample {
+            CsvTable.check(!process.isBlank(), "process", process, "a name");
+            CsvTable.check(atMillis >= 0, "at_ms", atMillis, "0 or more");
+            CsvTable.check(cpuMicros >= 0, "cpu_micros", cpuMicros, "0 or more");
+            CsvTable.check(rssBytes >= 0, "rss_bytes", rssBytes, "0 or more");
+        }
+    }
 
     /** The value of a meter. {@code labels} has the form of the Prometheus text format. */
-    public record MeterSample(String step, long atMillis, String name, String labels, double value) {
+    public record MeterSample(String step, long atMillis, String meter, String labels, double value) {
 
-        /** The labels by name. */
+        public MeterSample {
+            CsvTable.check(!meter.isBlank(), "meter", meter, "a name");
+            CsvTable.check(Double.isFinite(value), "value", value, "a number");
+        }
+
         public Map<String, String> labelsByName() {
-            Map<String, String> byName = new TreeMap<>();
-            Matcher label = LABEL.matcher(labels);
-            while (label.find()) {
-                byName.put(label.group(1), label.group(2));
-            }
-            return byName;
+            return LABEL.matcher(labels)
+                    .results()
+                    .collect(Collectors.toMap(one -> one.group(1), one -> one.group(2), (a, b) -> b, TreeMap::new));
         }
     }
 
@@ -99,57 +125,14 @@ public record RunResult(
     public record ShadedSpan(String step, String label, long fromMillis, long toMillis) {}
 
     /** A single figure that the experiment computed. */
-    public record Fact(String name, double value, String unit) {}
+    public record Fact(String name, double value, String unit) {
+        public Fact {
+            CsvTable.check(Double.isFinite(value), "value", value, "a number");
+        }
+    }
 
     /** A condition that must hold. {@code run} is the label of the load if an experiment has several. */
-    public record Assertion(String run, String text, boolean holds, String actual) {}
-
-    static CsvTable<Step> stepTable() {
-        Map<String, Integer> repetitions = new HashMap<>();
-        List<String> columns = List.of("step!", "label!", "x", "began_ms", "ended_ms");
-        return new CsvTable<>("steps.csv", Step.class, columns, (row, step) -> {
-            if (step.endedMillis() < step.beganMillis()) {
-                throw row.invalid("ended_ms", "began_ms, " + step.beganMillis() + ", or later");
-            }
-            if (step.hasX() && Double.isFinite(row.number("x"))) {
-                return step.named(step.label() + '@' + step.x(), repetitions);
-            }
-            return step.named(step.label(), repetitions);
-        });
-    }
-
-    static CsvTable<Request> requestTable(List<Step> steps) {
-        Set<String> ids = steps.stream().map(Step::id).collect(Collectors.toSet());
-        List<String> columns = List.of("step", "at_ms", "micros", "request!", "outcome!");
-        return new CsvTable<>("requests.csv", Request.class, columns, (row, request) -> {
-            if (!ids.contains(request.step())) {
-                throw row.invalid("step", "a step of steps.csv");
-            }
-            return request;
-        });
-    }
-
-    static final CsvTable<ProcessSample> PROCESSES = new CsvTable<>(
-            "processes.csv",
-            ProcessSample.class,
-            "step",
-            "at_ms",
-            "process!",
-            "cpu_micros",
-            "rss_bytes",
-            "threads",
-            "connections");
-
-    static final CsvTable<MeterSample> METERS =
-            new CsvTable<>("meters.csv", MeterSample.class, "step", "at_ms", "meter!", "labels", "value");
-
-    static final CsvTable<ShadedSpan> SPANS =
-            new CsvTable<>("spans.csv", ShadedSpan.class, "step", "label", "from_ms", "to_ms");
-
-    static final CsvTable<Fact> FACTS = new CsvTable<>("facts.csv", Fact.class, "name!", "value%", "unit");
-
-    static final CsvTable<Assertion> ASSERTIONS =
-            new CsvTable<>("assertions.csv", Assertion.class, "run", "assertion!", "holds", "actual");
+    public record Assertion(String run, String assertion, boolean holds, String actual) {}
 
     /**
      * Reads the directory of a run.
@@ -157,12 +140,23 @@ public record RunResult(
      * @throws InvalidFileException if a file is missing or has invalid content
      */
     public static RunResult read(Path directory) {
-        List<Step> steps = stepTable().read(directory);
+        Map<String, Integer> repetitions = new HashMap<>();
+        List<Step> steps = STEPS
+                .read(
+                        directory,
+                        one -> CsvTable.check(
+                                one.seconds() >= 0, "ended_ms", one.endedMillis, one.beganMillis + " or later"))
+                .stream()
+                .map(step -> step.named(repetitions))
+                .toList();
+        Set<String> ids = steps.stream().map(Step::id).collect(Collectors.toSet());
         return new RunResult(
                 directory,
                 properties(directory.resolve(PROPERTIES)),
                 steps,
-                requestTable(steps).read(directory),
+                REQUESTS.read(
+                        directory,
+                        one -> CsvTable.check(ids.contains(one.step()), "step", one.step(), "a step of steps.csv")),
                 PROCESSES.readIfPresent(directory),
                 METERS.readIfPresent(directory),
                 SPANS.readIfPresent(directory),
@@ -175,15 +169,15 @@ public record RunResult(
         try (Reader reader = Files.newBufferedReader(file)) {
             read.load(reader);
         } catch (IOException | IllegalArgumentException e) {
-            throw new InvalidFileException(file, String.valueOf(e));
+            throw new InvalidFileException(file + ": " + e);
         }
         for (String required : List.of("experiment", "mode", "command", "limit.sentence")) {
             if (read.getProperty(required, "").isBlank()) {
-                throw new InvalidFileException(file, required + ": missing");
+                throw new InvalidFileException(file + ": " + required + ": missing");
             }
         }
         Map<String, String> properties = new TreeMap<>();
-        read.stringPropertyNames().forEach(name -> properties.put(name, read.getProperty(name, "")));
+        read.forEach((name, value) -> properties.put(name.toString(), value.toString()));
         return properties;
     }
 
@@ -193,7 +187,7 @@ public record RunResult(
      */
     public RunResult keptIn(Path other) {
         List<MeterSample> breakers = meters.stream()
-                .filter(meter -> meter.name().equals("weir_breaker_state"))
+                .filter(meter -> meter.meter().equals("weir_breaker_state"))
                 .toList();
         return new RunResult(other, properties, steps, requests, processes, breakers, spans, facts, assertions);
     }
@@ -208,7 +202,6 @@ public record RunResult(
         return property("valid").equals("false") ? property("invalid.why") : "";
     }
 
-    /** Whether all assertions hold. */
     public boolean holds() {
         return assertions.stream().allMatch(Assertion::holds);
     }

@@ -2,8 +2,8 @@
  * The result model: the raw files of a run, and the figures that are computed from them.
  *
  * <p>{@link io.weir.perf.result.ResultWriter} writes the files and {@link io.weir.perf.result.RunResult}
- * reads them, with one {@link io.weir.perf.result.CsvTable} for each file. Times are milliseconds since the
- * start of the run.
+ * reads them, with one {@link io.weir.perf.result.CsvTable} for each file: Jackson binds a row to a record,
+ * and the record checks its values. Times are milliseconds since the start of the run.
  *
  * <table><caption>Files in {@code perf/results/EXPERIMENT/MODE/}</caption>
  * <tr><td>{@code run.properties}</td><td>{@code experiment}, {@code mode}, {@code command}, {@code

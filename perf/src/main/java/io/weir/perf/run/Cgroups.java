@@ -5,7 +5,9 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -20,50 +22,44 @@ final class Cgroups implements AutoCloseable {
     private static final Path ROOT = Path.of("/sys/fs/cgroup");
 
     private final boolean unified = Files.exists(ROOT.resolve("cgroup.controllers"));
-    private final @Nullable Path home;
     private final List<Path> created = new ArrayList<>();
+    private @Nullable Path home;
 
     Cgroups() {
         String name = "weir-perf-" + ProcessHandle.current().pid();
-        this.home = unified ? createUnified(ROOT.resolve(name)) : createV1(name);
-    }
-
-    private @Nullable Path createUnified(Path group) {
         try {
-            create(group);
-            Files.writeString(group.resolve("cgroup.subtree_control"), "+cpu");
-            return group;
-        } catch (IOException e) {
-            close();
-            return null;
-        }
-    }
-
-    /** Below the group of this process, so that its limits apply. */
-    private @Nullable Path createV1(String name) {
-        try {
-            for (String line : Files.readAllLines(Path.of("/proc/self/cgroup"))) {
-                String[] fields = line.split(":", 3);
-                if (List.of(fields[1].split(",", -1)).contains("cpu")) {
-                    Path group = ROOT.resolve(fields[1])
-                            .resolve(fields[2].substring(1))
-                            .resolve(name);
-                    create(group);
-                    if (Files.isWritable(group.resolve("cpu.cfs_quota_us"))) {
-                        return group;
-                    }
-                    close();
-                }
+            if (unified) {
+                Path group = create(ROOT.resolve(name));
+                write(group, Map.of("cgroup.subtree_control", "+cpu"));
+                home = group;
+            } else {
+                // Below the group of this process, so that its limits apply.
+                String[] own = Files.readAllLines(Path.of("/proc/self/cgroup")).stream()
+                        .map(line -> line.split(":", 3))
+                        .filter(fields -> List.of(fields[1].split(",", -1)).contains("cpu"))
+                        .findFirst()
+                        .orElseThrow(() -> new IOException("no cpu controller"));
+                Path group =
+                        create(ROOT.resolve(own[1]).resolve(own[2].substring(1)).resolve(name));
+                home = Files.isWritable(group.resolve("cpu.cfs_quota_us")) ? group : null;
             }
         } catch (IOException e) {
             // Not available, or not permitted.
         }
-        return null;
+        if (home == null) {
+            close();
+        }
     }
 
-    private void create(Path group) throws IOException {
-        Files.createDirectory(group);
-        created.add(group);
+    private Path create(Path group) throws IOException {
+        created.add(Files.createDirectory(group));
+        return group;
+    }
+
+    private static void write(Path group, Map<String, Object> values) throws IOException {
+        for (Map.Entry<String, Object> one : values.entrySet()) {
+            Files.writeString(group.resolve(one.getKey()), one.getValue().toString());
+        }
     }
 
     boolean available() {
@@ -80,18 +76,18 @@ final class Cgroups implements AutoCloseable {
     synchronized Path group(String process, int cores, boolean priority) {
         Path group = Objects.requireNonNull(home, "no cgroups").resolve(process);
         int weight = priority ? PRIORITY : 1;
+        long quota = cores * PERIOD_MICROS;
+        Map<String, Object> limits = new LinkedHashMap<>();
+        if (unified) {
+            limits.put("cpu.weight", weight * 100);
+            limits.put("cpu.max", quota + " " + PERIOD_MICROS);
+        } else {
+            limits.put("cpu.shares", weight * 1024);
+            limits.put("cpu.cfs_period_us", PERIOD_MICROS);
+            limits.put("cpu.cfs_quota_us", quota);
+        }
         try {
-            if (!Files.exists(group)) {
-                create(group);
-            }
-            if (unified) {
-                Files.writeString(group.resolve("cpu.weight"), Integer.toString(weight * 100));
-                Files.writeString(group.resolve("cpu.max"), cores * PERIOD_MICROS + " " + PERIOD_MICROS);
-            } else {
-                Files.writeString(group.resolve("cpu.shares"), Integer.toString(weight * 1024));
-                Files.writeString(group.resolve("cpu.cfs_period_us"), Long.toString(PERIOD_MICROS));
-                Files.writeString(group.resolve("cpu.cfs_quota_us"), Long.toString(cores * PERIOD_MICROS));
-            }
+            write(Files.exists(group) ? group : create(group), limits);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -100,13 +96,8 @@ final class Cgroups implements AutoCloseable {
 
     @Override
     public synchronized void close() {
-        for (Path group : created.reversed()) {
-            try {
-                Files.deleteIfExists(group);
-            } catch (IOException e) {
-                // Another process uses the group; a group that stays is harmless.
-            }
-        }
+        // A group that another process uses stays, which is harmless.
+        created.reversed().forEach(group -> group.toFile().delete());
         created.clear();
     }
 }

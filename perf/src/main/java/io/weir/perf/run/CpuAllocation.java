@@ -2,7 +2,6 @@ package io.weir.perf.run;
 
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.IntStream;
 
 /**
@@ -101,25 +100,15 @@ record CpuAllocation(
                     .formatted(cores(granted), generator.size(), host);
         }
         if (generatorHasOwnCores) {
-            return String.format(
-                    Locale.ROOT,
-                    "The host has %d cores, too few for %d processes with %d each: limited to %d cores' worth each, they"
-                            + " shared %d, and the generator had %d of its own. Times under load depend on all of them.",
-                    host,
-                    processes.size(),
-                    asked,
-                    granted,
-                    host - generator.size(),
-                    generator.size());
+            return ("The host has %d cores, too few for %d processes with %d each: limited to %d cores' worth each, they"
+                            + " shared %d, and the generator had %d of its own. Times under load depend on all of them.")
+                    .formatted(host, processes.size(), asked, granted, host - generator.size(), generator.size());
         }
-        return String.format(
-                Locale.ROOT,
-                "The host has %d cores, where %d were asked for each process: the %s under test and the generator shared"
-                        + " them all%s. Times and throughput depend on all of them; compare only within this run.",
-                host,
-                asked,
-                processes.size() == 1 ? "process" : processes.size() + " processes",
-                quota ? ", the generator with priority, the others with equal weights" : "");
+        String tested = processes.size() == 1 ? "process" : processes.size() + " processes";
+        return "The host has " + host + " cores, where " + asked + " were asked for each process: the " + tested
+                + " under test and the generator shared them all"
+                + (quota ? ", the generator with priority, the others with equal weights" : "")
+                + ". Times and throughput depend on all of them; compare only within this run.";
     }
 
     private static String cores(int count) {

@@ -1,17 +1,18 @@
 package io.weir.perf.run;
 
+import java.lang.annotation.Annotation;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.springframework.core.annotation.AnnotationUtils;
 
 /**
- * A question that a measurement answers. A class in {@code io.weir.perf.experiment} with {@link
- * ExperimentName} and {@link Question} is an experiment of {@code perf/run}; its claims are in {@code
- * claims.csv}.
+ * A question that a measurement answers. A class in {@code io.weir.perf.experiment} with the three
+ * annotations is an experiment of {@code perf/run}; its claims are in {@code claims.csv}.
  */
 public abstract class Experiment {
 
@@ -32,7 +33,7 @@ public abstract class Experiment {
         String value();
     }
 
-    /** What is under test, if the defaults are not right. */
+    /** What is under test. */
     @Target(ElementType.TYPE)
     @Retention(RetentionPolicy.RUNTIME)
     public @interface UnderTest {
@@ -46,25 +47,23 @@ public abstract class Experiment {
         boolean remote() default false;
     }
 
-    @UnderTest
-    private static final class Defaults {}
-
     /** The estimated number of steps and the estimated duration, for the progress. */
     public record Estimate(int steps, Duration duration) {}
 
     public final String name() {
-        ExperimentName name = AnnotationUtils.findAnnotation(getClass(), ExperimentName.class);
-        return name == null ? getClass().getSimpleName() : name.value();
+        return annotation(ExperimentName.class).value();
     }
 
     public final String question() {
-        Question question = AnnotationUtils.findAnnotation(getClass(), Question.class);
-        return question == null ? "" : question.value();
+        return annotation(Question.class).value();
     }
 
     final UnderTest underTest() {
-        UnderTest underTest = AnnotationUtils.findAnnotation(getClass(), UnderTest.class);
-        return underTest != null ? underTest : Defaults.class.getAnnotation(UnderTest.class);
+        return annotation(UnderTest.class);
+    }
+
+    private <A extends Annotation> A annotation(Class<A> type) {
+        return Objects.requireNonNull(AnnotationUtils.findAnnotation(getClass(), type), type::getName);
     }
 
     /** {@code remote}: the gateway runs elsewhere. */

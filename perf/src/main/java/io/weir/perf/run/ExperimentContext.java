@@ -8,17 +8,16 @@ import io.weir.perf.result.RunResult.ProcessSample;
 import io.weir.perf.result.RunResult.ShadedSpan;
 import io.weir.perf.result.RunResult.Step;
 import io.weir.perf.run.Processes.Role;
-import io.weir.perf.run.TestServers.GatewayUnderTest;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
 /**
  * The tools of a running experiment: processes, loads, steps and results.
@@ -31,15 +30,14 @@ public final class ExperimentContext implements AutoCloseable {
 
     private static final Step NO_STEP = new Step("0", "", "", 0, 0, "");
 
+    final RunOptions options;
+    final ResultWriter results;
+    final RunValidity validity;
+    final Sampler sampler;
     private final Path root;
-    private final boolean quick;
-    private final Optional<RemoteTarget> target;
     private final List<String> jvmOptions;
-    private final ResultWriter results;
     private final CpuAllocation allocation;
-    private final RunValidity validity;
     private final Progress progress;
-    private final Sampler sampler;
     private final Processes processes;
     private final TestServers servers = new TestServers(this);
     private final List<String> notes = new ArrayList<>();
@@ -47,66 +45,47 @@ public final class ExperimentContext implements AutoCloseable {
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile boolean aborted;
     private boolean stopped;
-    private int stepCount;
 
     /** The step in progress; its label is empty if there is none. The sampler reads the id. */
     private volatile Step step = NO_STEP;
 
     ExperimentContext(
             Path root,
-            boolean quick,
-            Optional<RemoteTarget> target,
+            RunOptions options,
             List<String> jvmOptions,
             ResultWriter results,
             CpuAllocation allocation,
             Cgroups cgroups,
             Progress progress) {
         this.root = root;
-        this.quick = quick;
-        this.target = target;
+        this.options = options;
         this.jvmOptions = List.copyOf(jvmOptions);
         this.results = results;
         this.allocation = allocation;
         this.progress = progress;
         this.sampler = new Sampler(results, () -> step.id());
         this.validity = new RunValidity(results);
-        Processes.Observer observer = new Processes.Observer(
-                (role, process) -> {
-                    if (role == Role.UNDER_TEST || role == Role.GENERATOR) {
-                        sampler.watch(process.name(), process.pid());
-                    }
-                },
-                process -> sampler.forget(process.name()),
-                progress::tick);
-        this.processes = new Processes(Processes.temporaryDirectory(), results.logs(), allocation, cgroups, observer);
+        this.processes = new Processes(
+                Processes.temporaryDirectory(), results.logs(), allocation, cgroups, sampler::watch, progress::tick);
     }
 
     /** Whether the run is to take minutes; otherwise it has the duration that figures are claimed for. */
     public boolean quick() {
-        return quick;
+        return options.quick();
     }
 
     /** Whether the gateway runs elsewhere. */
     public boolean isRemote() {
-        return target.isPresent();
-    }
-
-    /** The gateway that runs elsewhere, and the simulator behind it. */
-    GatewayUnderTest target() {
-        return target.map(RemoteTarget::servers).orElseThrow();
+        return options.isRemote();
     }
 
     public TestServers servers() {
         return servers;
     }
 
-    /** The root of the repository. */
-    public Path root() {
-        return root;
-    }
-
-    public String jar(String path) {
-        return root.resolve(path).toString();
+    /** A file of the repository. */
+    public Path file(String path) {
+        return root.resolve(path);
     }
 
     /** A directory that is deleted at the end of the run. */
@@ -116,18 +95,6 @@ public final class ExperimentContext implements AutoCloseable {
 
     public Processes processes() {
         return processes;
-    }
-
-    ResultWriter results() {
-        return results;
-    }
-
-    Sampler sampler() {
-        return sampler;
-    }
-
-    RunValidity validity() {
-        return validity;
     }
 
     /** Milliseconds since the start of the run. */
@@ -147,11 +114,11 @@ public final class ExperimentContext implements AutoCloseable {
      */
     public void beginStep(long atMillis, String label, String x) {
         endStep(atMillis);
-        step = new Step(Integer.toString(++stepCount), label, x, atMillis, atMillis, label);
-        progress.step(stepCount, label);
+        int number = endedSteps.size() + 1;
+        step = new Step(Integer.toString(number), label, x, atMillis, atMillis, label);
+        progress.step(number, label);
     }
 
-    /** Ends the step in progress. */
     public void endStep() {
         endStep(nowMillis());
     }
@@ -205,7 +172,6 @@ public final class ExperimentContext implements AutoCloseable {
         validity.add(new Assertion("", condition, holds, measured));
     }
 
-    /** Marks the run as not valid. */
     public void invalidate(String reason) {
         validity.invalidate(reason);
     }
@@ -214,8 +180,7 @@ public final class ExperimentContext implements AutoCloseable {
     void checkGenerator(String load, String process, GatlingLoad.Result result) {
         OptionalDouble busyCores = endedSteps.stream()
                 .filter(one -> !one.label().equals(RunResult.WARM_UP))
-                .map(one -> sampler.busyCores(process, one.id()))
-                .flatMapToDouble(OptionalDouble::stream)
+                .flatMapToDouble(one -> sampler.busyCores(process, one.id()).stream())
                 .max();
         validity.checkGenerator(load, result, busyCores, generatorCores());
     }
@@ -248,14 +213,13 @@ public final class ExperimentContext implements AutoCloseable {
      * The command of a JVM under test, up to its class path: with the heap and the number of granted cores.
      */
     public List<String> java(String heap) {
-        List<String> command = new ArrayList<>(List.of(
+        Stream<String> common = Stream.of(
                 Host.java(),
                 "-Xmx" + heap,
-                "-XX:ActiveProcessorCount=" + allocation.granted(),
+                "-XX:ActiveProcessorCount=" + cores(),
                 "--enable-native-access=ALL-UNNAMED",
-                "-Djava.io.tmpdir=" + temporary()));
-        command.addAll(jvmOptions);
-        return List.copyOf(command);
+                "-Djava.io.tmpdir=" + temporary());
+        return Stream.concat(common, jvmOptions.stream()).toList();
     }
 
     int generatorCores() {
@@ -267,19 +231,16 @@ public final class ExperimentContext implements AutoCloseable {
         return allocation.granted();
     }
 
-    /** Starts a process under test. */
     public ManagedProcess start(String name, List<String> command) {
         return processes.start(Role.UNDER_TEST, name, command, Map.of());
     }
 
     /** Stops servers of this machine, all at the same time. */
     public void stop(RunningServer... servers) {
-        processes.stop(List.of(servers).stream()
-                .flatMap(server -> server.process().stream())
-                .toArray(ManagedProcess[]::new));
+        processes.stop(
+                Stream.of(servers).flatMap(server -> server.process().stream()).toArray(ManagedProcess[]::new));
     }
 
-    /** Starts a load. */
     public GatlingLoad load(GatlingLoad.GatlingPlan plan) {
         progress.activity(plan.label() + " warms up");
         return new GatlingLoad(this, plan);
@@ -298,7 +259,7 @@ public final class ExperimentContext implements AutoCloseable {
     synchronized void stopAll() {
         if (!stopped) {
             stopped = true;
-            target.ifPresent(RemoteTarget::heal);
+            options.target().ifPresent(RemoteTarget::heal);
             processes.close();
         }
     }

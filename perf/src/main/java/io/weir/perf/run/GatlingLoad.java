@@ -7,16 +7,18 @@ import io.weir.perf.result.RunResult.MeterSample;
 import io.weir.perf.run.Processes.Role;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import tools.jackson.databind.json.JsonMapper;
 
 /** A simulation that runs in its own process with its own class path. */
 public final class GatlingLoad {
@@ -37,18 +39,22 @@ public final class GatlingLoad {
     private final GatlingPlan plan;
     private final ManagedProcess process;
     private final Path report;
+    private final Path rows;
 
     /**
      * The plan of a load.
      *
      * @param simulation the simple name of the simulation's class
      * @param label names the load in the report
-     * @param settings the system properties of the simulation, without the prefix {@code weir.}
-     * @param assertions by request name, in the form of {@link LoadAssertion#text}
+     * @param settings the fields of the simulation's {@code LoadPlan}
      * @param binding whether a failed assertion fails the run
      */
     public record GatlingPlan(
-            String simulation, String label, Map<String, String> settings, List<String> assertions, boolean binding) {}
+            String simulation,
+            String label,
+            Map<String, ?> settings,
+            List<LoadAssertion> assertions,
+            boolean binding) {}
 
     /**
      * The result of a load.
@@ -56,16 +62,16 @@ public final class GatlingLoad {
      * @param requests all requests, in the order of completion
      * @param failedAssertions the number of assertions that do not hold
      * @param missing planned requests that were not sent; 0 in the closed model, which plans none
-     * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps; NaN if there is
-     *     none
+     * @param delayMillis the 99th percentile of the generator's wake-up delays in all steps
      */
-    public record Result(List<Request> requests, int failedAssertions, long missing, double delayMillis) {}
+    public record Result(List<Request> requests, int failedAssertions, long missing, OptionalDouble delayMillis) {}
 
     GatlingLoad(ExperimentContext context, GatlingPlan plan) {
         this.context = context;
         this.plan = plan;
         this.report = context.temporary().resolve("gatling-" + plan.label);
-        Path home = context.root().resolve("perf/simulations/target");
+        this.rows = context.temporary().resolve("rows-" + plan.label + ".csv");
+        Path home = context.file("perf/simulations/target");
         List<String> command = new ArrayList<>(List.of(
                 Host.java(),
                 "-Xms256m",
@@ -76,13 +82,13 @@ public final class GatlingLoad {
                 "--sun-misc-unsafe-memory-access=allow",
                 "-cp",
                 home.resolve("weir-perf-simulations.jar") + ":" + home.resolve("lib") + "/*"));
-        Map<String, String> settings = new TreeMap<>(plan.settings);
-        settings.put(
-                "rows",
-                context.temporary().resolve("rows-" + plan.label + ".csv").toString());
-        settings.put("began", Long.toString(context.results().beganEpochMillis()));
-        settings.put("assertions", String.join(";", plan.assertions));
-        settings.forEach((name, value) -> command.add("-Dweir." + name + "=" + value));
+        Map<String, Object> settings = new TreeMap<>(plan.settings);
+        settings.put("rows", rows.toString());
+        settings.put("beganMillis", context.results.beganEpochMillis());
+        settings.put("assertions", plan.assertions);
+        Path file = context.temporary().resolve("plan-" + plan.label + ".json");
+        JsonMapper.shared().writeValue(file, settings);
+        command.add("-Dweir.plan=" + file);
         String simulation = "io.weir.perf.simulation." + plan.simulation;
         command.addAll(List.of("io.gatling.app.Gatling", "-s", simulation, "-rf", report.toString()));
         this.process = context.processes().start(Role.GENERATOR, "gatling-" + plan.label, command, Map.of());
@@ -91,7 +97,7 @@ public final class GatlingLoad {
     /** Waits until the load begins; returns the time, in milliseconds since the start of the run. */
     public long awaitBegin() throws InterruptedException {
         return Long.parseLong(context.processes().awaitOutput("Gatling begins", process, BEGIN))
-                - context.results().beganEpochMillis();
+                - context.results.beganEpochMillis();
     }
 
     /** From now on the load may end: its callers may finish before the step ends. */
@@ -124,24 +130,18 @@ public final class GatlingLoad {
             boolean holds = Boolean.parseBoolean(matcher.group(2));
             failed += holds ? 0 : 1;
             if (plan.binding) {
-                context.validity().add(new Assertion(plan.label, matcher.group(1), holds, matcher.group(3)));
+                context.validity.add(new Assertion(plan.label, matcher.group(1), holds, matcher.group(3)));
             }
         }
         return failed;
     }
 
     private Result readRows(int failedAssertions) {
-        List<String> columns = List.of("step", "at_ms", "micros", "request", "outcome");
-        List<Request> rows = new CsvTable<>(
-                        "rows-" + plan.label + ".csv",
-                        Request.class,
-                        columns,
-                        (row, request) -> request.in(context.stepAt(request.atMillis())))
-                .read(context.temporary());
         List<Request> delays = new ArrayList<>();
         List<Request> requests = new ArrayList<>();
         Map<Long, Long> maxDelayMicros = new TreeMap<>();
-        for (Request row : rows) {
+        for (Request sent : new CsvTable<>(rows.getFileName().toString(), Request.class).read(context.temporary())) {
+            Request row = sent.in(context.stepAt(sent.atMillis()));
             boolean inStep = !row.step().isEmpty();
             if (row.outcome().equals(DELAY)) {
                 maxDelayMicros.merge(row.atMillis() / 1000, row.micros(), Math::max);
@@ -151,14 +151,14 @@ public final class GatlingLoad {
             } else {
                 requests.add(row);
                 if (inStep) {
-                    context.results().add(row);
+                    context.results.add(row);
                 }
             }
         }
-        maxDelayMicros.forEach((second, micros) -> context.results()
-                .add(new MeterSample(
-                        context.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6)));
-        double delayMillis = delays.isEmpty() ? Double.NaN : Request.percentile(delays, 99);
+        maxDelayMicros.forEach((second, micros) -> context.results.add(new MeterSample(
+                context.stepAt(second * 1000), second * 1000, "generator_delay_seconds", "", micros / 1e6)));
+        OptionalDouble delayMillis =
+                delays.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(Request.percentile(delays, 99));
         return new Result(requests, failedAssertions, missing(process.output(), requests.size()), delayMillis);
     }
 
@@ -170,12 +170,9 @@ public final class GatlingLoad {
 
     /** Gatling writes its report into a directory with the time in its name. */
     private void keepReport() {
-        try (DirectoryStream<Path> reports = Files.newDirectoryStream(report)) {
-            Path kept = context.results().directory().resolve("gatling");
-            Files.createDirectories(kept);
-            for (Path one : reports) {
-                Files.move(one, kept.resolve(plan.label));
-            }
+        try (Stream<Path> reports = Files.list(report)) {
+            Path kept = Files.createDirectories(context.results.directory().resolve("gatling"));
+            Files.move(reports.findFirst().orElseThrow(), kept.resolve(plan.label));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -1,10 +1,10 @@
 package io.weir.perf.run;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.ServerSocket;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -72,30 +72,25 @@ public final class Host {
     }
 
     static String firstLine(Path directory, String... command) {
-        try {
-            Process process = new ProcessBuilder(command)
-                    .directory(directory.toAbsolutePath().toFile())
-                    .redirectErrorStream(true)
-                    .start();
-            process.getOutputStream().close();
-            return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-                    .lines()
-                    .map(String::strip)
-                    .filter(line -> !line.isEmpty())
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(directory.toAbsolutePath().toFile())
+                .redirectErrorStream(true);
+        try (BufferedReader output = builder.start().inputReader()) {
+            return output.lines()
+                    .filter(line -> !line.isBlank())
                     .findFirst()
-                    .orElse("unknown");
+                    .orElse("unknown")
+                    .strip();
         } catch (IOException e) {
             return "unknown";
         }
     }
 
-    /** Whether a program is on the PATH. */
     public static boolean has(String program) {
         String path = Objects.requireNonNullElse(System.getenv("PATH"), "");
         return Stream.of(path.split(":", -1)).anyMatch(directory -> Files.isExecutable(Path.of(directory, program)));
     }
 
-    /** The command of this JVM. */
     public static String java() {
         return ProcessHandle.current().info().command().orElse("java");
     }

@@ -40,10 +40,6 @@ public final class ManagedProcess {
         return process.isAlive();
     }
 
-    boolean hasFailed() {
-        return !mayEnd && !process.isAlive();
-    }
-
     int exitValue() {
         return process.exitValue();
     }
@@ -51,6 +47,15 @@ public final class ManagedProcess {
     /** From now on, the end of the process is not a failure. */
     void mayEnd() {
         mayEnd = true;
+    }
+
+    /** Fails once if it has ended by itself. */
+    void check() {
+        if (!mayEnd && !isAlive()) {
+            mayEnd = true;
+            throw new RunFailure(name + " has ended by itself, with status " + exitValue() + "; its last lines:\n    "
+                    + lastLines());
+        }
     }
 
     /** The CPU time of the process and its descendants. */
@@ -62,15 +67,14 @@ public final class ManagedProcess {
 
     /** The resident memory of the process and its descendants; shared pages are divided among their users. */
     public long pssBytes() {
-        return ProcessStats.Memory.of(pid()).pssBytes();
+        return ProcessStats.memoryBytes(pid(), "Pss");
     }
 
     /** The resident memory of the process and its descendants; shared pages count for each. */
     public long rssBytes() {
-        return ProcessStats.Memory.of(pid()).rssBytes();
+        return ProcessStats.memoryBytes(pid(), "Rss");
     }
 
-    /** Everything that it has printed. */
     public String output() {
         try {
             return Files.exists(log) ? Files.readString(log) : "";
@@ -84,7 +88,6 @@ public final class ManagedProcess {
         return String.join("\n    ", lines.subList(Math.max(0, lines.size() - LAST_LINES), lines.size()));
     }
 
-    /** Waits until it has ended; returns the exit value. */
     public int awaitExit() throws InterruptedException {
         mayEnd = true;
         return process.waitFor();

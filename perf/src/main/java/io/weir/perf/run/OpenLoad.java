@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAccumulator;
 import java.util.concurrent.locks.LockSupport;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
@@ -22,6 +23,8 @@ import reactor.netty.resources.ConnectionProvider;
 public final class OpenLoad {
 
     private static final long ORIGIN = System.nanoTime();
+    private static final long COLD_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final LongAccumulator LATEST_NANOS = new LongAccumulator(Math::max, 0);
 
     private final HttpClient client;
     private final List<String> paths;
@@ -36,14 +39,32 @@ public final class OpenLoad {
      * @param answerBytes the length of the backend's answer; a shorter one fails
      */
     public OpenLoad(int port, List<String> paths, int connections, Duration timeout, int answerBytes) {
-        this.client = HttpClient.create(ConnectionProvider.builder("load")
-                        .maxConnections(connections)
-                        .pendingAcquireMaxCount(-1)
-                        .build())
-                .baseUrl("http://127.0.0.1:" + port);
+        this(
+                HttpClient.create(ConnectionProvider.builder("load")
+                                .maxConnections(connections)
+                                .pendingAcquireMaxCount(-1)
+                                .build())
+                        .baseUrl("http://127.0.0.1:" + port),
+                paths,
+                timeout,
+                answerBytes);
+    }
+
+    private OpenLoad(HttpClient client, List<String> paths, Duration timeout, int answerBytes) {
+        this.client = client;
         this.paths = List.copyOf(paths);
         this.timeout = timeout;
         this.answerBytes = answerBytes;
+    }
+
+    /** The same load with a field in the head of each request. */
+    public OpenLoad withHeader(String name, String value) {
+        return new OpenLoad(client.headers(headers -> headers.set(name, value)), paths, timeout, answerBytes);
+    }
+
+    /** How late a request of any load was sent at most, except in the first seconds, while this JVM is cold. */
+    public static long latestMillis() {
+        return TimeUnit.NANOSECONDS.toMillis(LATEST_NANOS.get());
     }
 
     /** The time that {@link Request#atMillis} of these loads counts in. */
@@ -67,6 +88,9 @@ public final class OpenLoad {
                 long due = start + i * (TimeUnit.SECONDS.toNanos(1) / perSecond);
                 for (long early = due - System.nanoTime(); early > 0; early = due - System.nanoTime()) {
                     LockSupport.parkNanos(early);
+                }
+                if (due - ORIGIN > COLD_NANOS) {
+                    LATEST_NANOS.accumulate(System.nanoTime() - due);
                 }
                 send(due, paths.get(i % paths.size())).subscribe(request -> {
                     completed.add(request);

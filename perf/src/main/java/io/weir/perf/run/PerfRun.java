@@ -3,7 +3,6 @@ package io.weir.perf.run;
 import io.weir.perf.report.PerfReport;
 import io.weir.perf.result.ResultWriter;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,13 +25,12 @@ public final class PerfRun {
     }
 
     static int run(List<Experiment> known, Map<String, String> environment, Path root, String... args) {
-        PrintStream out = System.out;
         try {
             RunOptions options = RunOptions.parse(known, args);
             if (options.list()) {
                 for (Experiment one : known) {
-                    out.printf(Locale.ROOT, "%-16s %s%n", one.name(), one.question());
-                    one.missingTools().forEach(tool -> out.printf(Locale.ROOT, "%-16s - %s%n", "", tool));
+                    System.out.printf(Locale.ROOT, "%-16s %s%n", one.name(), one.question());
+                    one.missingTools().forEach(tool -> System.out.printf(Locale.ROOT, "%-16s - %s%n", "", tool));
                 }
                 return 0;
             }
@@ -40,7 +38,7 @@ public final class PerfRun {
             options.target().ifPresent(RemoteTarget::check);
             boolean holds = true;
             for (int i = 0; i < options.experiments().size(); i++) {
-                holds &= measureAndReport(options, i, root, out);
+                holds &= measureAndReport(options, i, root);
             }
             return holds ? 0 : 1;
         } catch (IllegalArgumentException e) {
@@ -55,45 +53,29 @@ public final class PerfRun {
         }
     }
 
-    private static boolean measureAndReport(RunOptions options, int index, Path root, PrintStream out)
+    private static boolean measureAndReport(RunOptions options, int index, Path root)
             throws IOException, InterruptedException {
         Experiment experiment = options.experiments().get(index);
         Duration following = options.experiments().stream()
                 .skip(index + 1L)
-                .map(one -> one.estimate(options.quick(), options.target().isPresent())
-                        .duration())
+                .map(one -> one.estimate(options.quick(), options.isRemote()).duration())
                 .reduce(Duration.ZERO, Duration::plus);
         Path results = root.resolve("perf/results");
         Path directory = results.resolve(options.resultName(experiment)).resolve(options.mode());
         // It links the page that is deleted now.
         Files.deleteIfExists(results.resolve("index.html"));
-        boolean holds;
+        boolean holds = false;
         try {
-            RunOutcome outcome = measure(experiment, options, root, directory, following, out);
-            outcome.print(options.resultName(experiment), directory, out);
+            RunOutcome outcome = measure(experiment, options, root, directory, following);
+            outcome.print(options.resultName(experiment), directory);
             holds = outcome.holds();
-        } catch (RunFailure | UncheckedIOException e) {
-            try {
-                report(results, out);
-            } catch (RunFailure also) {
-                e.addSuppressed(also);
-            }
-            throw e;
-        }
-        report(results, out);
-        return holds;
-    }
-
-    private static void report(Path results, PrintStream out) {
-        try {
+        } finally {
             List<String> errors = PerfReport.write(results);
-            if (!errors.isEmpty()) {
-                throw new RunFailure(String.join("\n", errors));
-            }
-            out.println("report: " + results.resolve("index.html"));
-        } catch (IOException e) {
-            throw new RunFailure("the report cannot be written: " + e.getMessage(), e);
+            errors.forEach(error -> System.err.println("perf/run: " + error));
+            holds &= errors.isEmpty();
+            System.out.println("report: " + results.resolve("index.html"));
         }
+        return holds;
     }
 
     /**
@@ -108,13 +90,13 @@ public final class PerfRun {
             return failures.isEmpty() && invalid.isEmpty();
         }
 
-        void print(String name, Path directory, PrintStream out) {
-            ResultTables.print(directory, out);
-            failures.forEach(failure -> out.println("does not hold: " + failure));
-            invalid.forEach(reason -> out.println("not a valid result: " + reason));
+        void print(String name, Path directory) {
+            ResultTables.print(directory);
+            failures.forEach(failure -> System.out.println("does not hold: " + failure));
+            invalid.forEach(reason -> System.out.println("not a valid result: " + reason));
             String text = !failures.isEmpty() ? "FAILED" : invalid.isEmpty() ? "holds" : "NOT A VALID RESULT";
             Path relative = Path.of("").toAbsolutePath().relativize(directory);
-            out.printf(Locale.ROOT, "%s: %s; raw files in %s%n", name, text, relative);
+            System.out.printf(Locale.ROOT, "%s: %s; raw files in %s%n", name, text, relative);
         }
     }
 
@@ -127,52 +109,41 @@ public final class PerfRun {
      * @throws RunFailure if the measurement is not possible
      */
     public static RunOutcome measure(
-            Experiment experiment, RunOptions options, Path root, Path directory, Duration following, PrintStream out)
+            Experiment experiment, RunOptions options, Path root, Path directory, Duration following)
             throws IOException, InterruptedException {
         RunEnvironment.checkJars(root);
         ResultWriter results = new ResultWriter(directory);
         Cgroups cgroups = new Cgroups();
-        boolean remote = options.target().isPresent();
-        int cpus = options.cpus() > 0 ? options.cpus() : experiment.underTest().cpus();
-        CpuAllocation allocation = remote
+        Experiment.UnderTest tested = experiment.underTest();
+        int cpus = options.cpus() > 0 ? options.cpus() : tested.cpus();
+        CpuAllocation allocation = options.isRemote()
                 ? CpuAllocation.generatorOnly(Host.cores())
                 : CpuAllocation.divide(
-                        Host.cores(),
-                        cpus,
-                        experiment.underTest().processes(),
-                        Host.has("taskset"),
-                        cgroups.available());
+                        Host.cores(), cpus, tested.processes(), Host.has("taskset"), cgroups.available());
         RunEnvironment.describe(results, experiment, options, allocation, root);
-        out.println(allocation.sentence());
-        Progress progress =
-                new Progress(out, experiment.name(), experiment.estimate(options.quick(), remote), following);
-        ExperimentContext context = new ExperimentContext(
-                root,
-                options.quick(),
-                options.target(),
-                experiment.jvmOptions(),
-                results,
-                allocation,
-                cgroups,
-                progress);
-        if (remote) {
+        System.out.println(allocation.sentence());
+        Experiment.Estimate estimate = experiment.estimate(options.quick(), options.isRemote());
+        Progress progress = new Progress(experiment.name(), estimate, following);
+        ExperimentContext context =
+                new ExperimentContext(root, options, experiment.jvmOptions(), results, allocation, cgroups, progress);
+        if (options.isRemote()) {
             context.note(REMOTE_NOTE);
         }
         // Ctrl-C and SIGTERM leave nothing behind.
         Thread hook = new Thread(() -> abort(context));
         Runtime.getRuntime().addShutdownHook(hook);
         try (context) {
-            run(experiment, context);
+            measure(experiment, context);
         } finally {
             removeHook(hook);
         }
-        return new RunOutcome(context.validity().failures(), context.validity().reasons());
+        return new RunOutcome(context.validity.failures(), context.validity.reasons());
     }
 
-    private static void run(Experiment experiment, ExperimentContext context) throws InterruptedException {
+    private static void measure(Experiment experiment, ExperimentContext context) throws InterruptedException {
         try {
             experiment.run(context);
-            context.validity().complete();
+            context.validity.complete();
         } catch (RunFailure | UncheckedIOException e) {
             // The page of the run shows the reason.
             context.invalidate(String.valueOf(e.getMessage()));

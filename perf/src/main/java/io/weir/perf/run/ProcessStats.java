@@ -2,28 +2,47 @@ package io.weir.perf.run;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The figures of a process in {@code /proc}.
+ * The figures of a process in {@code /proc}. No library that reads them counts shared pages once.
  *
  * @param cpuMicros CPU time since its start
- * @param rssBytes resident memory, including shared pages
+ * @param ownBytes resident memory without shared pages
+ * @param sharedBytes resident shared pages
  * @param connections established TCP connections
  */
-record ProcessStats(long cpuMicros, long rssBytes, int threads, int connections) {
+record ProcessStats(long cpuMicros, long ownBytes, long sharedBytes, long threads, long connections) {
 
     /** {@code sysconf(_SC_CLK_TCK)} is 100 on all Linux platforms with Java. */
     private static final long MICROS_PER_TICK = 10_000;
 
     private static final String ESTABLISHED = "01";
+
+    private static final Pattern NUMBER = Pattern.compile("^(\\w+):\\s+(\\d+)", Pattern.MULTILINE);
+
+    long rssBytes() {
+        return ownBytes + sharedBytes;
+    }
+
+    private ProcessStats plus(ProcessStats other) {
+        return new ProcessStats(
+                cpuMicros + other.cpuMicros,
+                ownBytes + other.ownBytes,
+                Math.max(sharedBytes, other.sharedBytes),
+                threads + other.threads,
+                connections + other.connections);
+    }
 
     /**
      * The current values of one process; empty if it has ended.
@@ -31,75 +50,41 @@ record ProcessStats(long cpuMicros, long rssBytes, int threads, int connections)
      * @param established the result of {@link #establishedSockets}
      */
     static Optional<ProcessStats> of(long pid, Set<String> established) {
-        Path home = home(pid);
-        return Part.of(home, established).map(part -> part.stats(Memory.of(home).rssBytes));
+        try {
+            Path home = home(pid);
+            String[] stat = stat(home);
+            // Less exact than smaps_rollup, but a walk through all pages of many processes is slow.
+            Map<String, Long> status = numbers(home.resolve("status"));
+            return Optional.of(new ProcessStats(
+                    (Long.parseLong(stat[11]) + Long.parseLong(stat[12])) * MICROS_PER_TICK,
+                    1024 * status.getOrDefault("RssAnon", 0L),
+                    1024 * (status.getOrDefault("RssFile", 0L) + status.getOrDefault("RssShmem", 0L)),
+                    status.getOrDefault("Threads", 0L),
+                    countConnections(home, established)));
+        } catch (IOException | UncheckedIOException e) {
+            return Optional.empty();
+        }
     }
 
     /** The sum for a process and its descendants. Pages that they share count once. */
     static Optional<ProcessStats> ofTree(long pid, Set<String> established) {
-        List<Long> pids = tree(pid).toList();
-        if (pids.size() == 1) {
-            return of(pid, established);
-        }
-        // The less exact values of status: a walk through all pages of many processes is slow.
-        return pids.stream()
-                .flatMap(one -> Part.of(home(one), established).stream())
-                .reduce(Part::plus)
-                .map(part -> part.stats(part.ownBytes + part.sharedBytes));
-    }
-
-    private record Part(long cpuMicros, long ownBytes, long sharedBytes, int threads, int connections) {
-
-        static Optional<Part> of(Path home, Set<String> established) {
-            try {
-                String[] stat = stat(home);
-                Path status = home.resolve("status");
-                return Optional.of(new Part(
-                        (Long.parseLong(stat[11]) + Long.parseLong(stat[12])) * MICROS_PER_TICK,
-                        bytes(status, "RssAnon:"),
-                        bytes(status, "RssFile:") + bytes(status, "RssShmem:"),
-                        Integer.parseInt(stat[17]),
-                        countConnections(home, established)));
-            } catch (IOException e) {
-                return Optional.empty();
-            }
-        }
-
-        ProcessStats stats(long rssBytes) {
-            return new ProcessStats(cpuMicros, rssBytes, threads, connections);
-        }
-
-        Part plus(Part other) {
-            return new Part(
-                    cpuMicros + other.cpuMicros,
-                    ownBytes + other.ownBytes,
-                    Math.max(sharedBytes, other.sharedBytes),
-                    threads + other.threads,
-                    connections + other.connections);
-        }
+        return tree(pid).flatMap(one -> of(one, established).stream()).reduce(ProcessStats::plus);
     }
 
     /**
-     * The memory of a process and its descendants; {@code pssBytes} divides shared pages among their users.
+     * The exact memory of a process and its descendants: {@code Rss}, or {@code Pss}, which divides shared
+     * pages.
      */
-    record Memory(long rssBytes, long pssBytes) {
+    static long memoryBytes(long pid, String kind) {
+        return tree(pid).mapToLong(one -> memoryKilobytes(home(one), kind)).sum() * 1024;
+    }
 
-        static Memory of(long pid) {
-            return tree(pid)
-                    .map(one -> of(home(one)))
-                    .reduce(
-                            new Memory(0, 0),
-                            (one, other) -> new Memory(one.rssBytes + other.rssBytes, one.pssBytes + other.pssBytes));
-        }
-
-        private static Memory of(Path home) {
-            try {
-                Path rollup = home.resolve("smaps_rollup");
-                return new Memory(bytes(rollup, "Rss:"), bytes(rollup, "Pss:"));
-            } catch (IOException e) {
-                // The process has ended.
-                return new Memory(0, 0);
-            }
+    private static long memoryKilobytes(Path home, String kind) {
+        try {
+            return numbers(home.resolve("smaps_rollup")).getOrDefault(kind, 0L);
+        } catch (IOException e) {
+            // The process has ended.
+            return 0;
         }
     }
 
@@ -138,42 +123,47 @@ record ProcessStats(long cpuMicros, long rssBytes, int threads, int connections)
         return stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
     }
 
-    private static long bytes(Path file, String field) throws IOException {
-        return Files.readAllLines(file).stream()
-                .filter(line -> line.startsWith(field))
-                .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) * 1024)
-                .findFirst()
-                .orElse(0);
+    /** The lines {@code NAME: NUMBER} of a file. */
+    private static Map<String, Long> numbers(Path file) throws IOException {
+        Map<String, Long> numbers = new HashMap<>();
+        for (MatchResult line : NUMBER.matcher(Files.readString(file)).results().toList()) {
+            numbers.put(line.group(1), Long.parseLong(line.group(2)));
+        }
+        return numbers;
     }
 
     /** The sockets of all established TCP connections of the machine: read once for all processes. */
     static Set<String> establishedSockets() {
-        Set<String> established = new HashSet<>();
-        for (String table : List.of("/proc/self/net/tcp", "/proc/self/net/tcp6")) {
-            try (Stream<String> lines = Files.lines(Path.of(table))) {
-                lines.map(line -> line.strip().split("\\s+", -1))
-                        .filter(fields -> fields.length > 9 && fields[3].equals(ESTABLISHED))
-                        .forEach(fields -> established.add("socket:[" + fields[9] + "]"));
-            } catch (IOException | UncheckedIOException e) {
-                // This protocol is not available.
-            }
-        }
-        return established;
+        return Stream.of("/proc/self/net/tcp", "/proc/self/net/tcp6")
+                .map(Path::of)
+                .filter(Files::exists)
+                .flatMap(ProcessStats::lines)
+                .map(line -> line.strip().split("\\s+", -1))
+                .filter(fields -> fields.length > 9 && fields[3].equals(ESTABLISHED))
+                .map(fields -> "socket:[" + fields[9] + "]")
+                .collect(Collectors.toSet());
     }
 
-    private static int countConnections(Path home, Set<String> established) throws IOException {
-        int count = 0;
-        try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(home.resolve("fd"))) {
-            for (Path descriptor : descriptors) {
-                try {
-                    if (established.contains(Files.readSymbolicLink(descriptor).toString())) {
-                        count++;
-                    }
-                } catch (IOException e) {
-                    // Closed in the meantime.
-                }
-            }
+    private static Stream<String> lines(Path file) {
+        try {
+            return Files.readAllLines(file).stream();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        return count;
+    }
+
+    private static long countConnections(Path home, Set<String> established) throws IOException {
+        try (Stream<Path> descriptors = Files.list(home.resolve("fd"))) {
+            return descriptors.filter(one -> established.contains(target(one))).count();
+        }
+    }
+
+    private static String target(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString();
+        } catch (IOException e) {
+            // Closed in the meantime.
+            return "";
+        }
     }
 }

@@ -8,11 +8,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.springframework.util.FileSystemUtils;
 
@@ -41,34 +41,39 @@ public final class Processes implements AutoCloseable {
         }
     }
 
-    /** Observes processes and waits. */
-    record Observer(BiConsumer<Role, ManagedProcess> started, Consumer<ManagedProcess> ended, Runnable waiting) {
-        static final Observer NONE = new Observer((role, process) -> {}, process -> {}, () -> {});
-    }
-
     private final Path directory;
     private final Path logs;
     private final CpuAllocation allocation;
     private final Cgroups cgroups;
-    private final Observer observer;
+    private final BiConsumer<Role, ManagedProcess> started;
+    private final Runnable waiting;
     private final List<ManagedProcess> running = new CopyOnWriteArrayList<>();
-    private final Map<String, Integer> slots = new TreeMap<>();
+    private final Map<String, Integer> slots = new ConcurrentSkipListMap<>();
     private volatile boolean closed;
 
-    Processes(Path directory, Path logs, CpuAllocation allocation, Cgroups cgroups, Observer observer) {
+    /** Calls {@code started} for each process, and {@code waiting} again and again while it waits. */
+    Processes(
+            Path directory,
+            Path logs,
+            CpuAllocation allocation,
+            Cgroups cgroups,
+            BiConsumer<Role, ManagedProcess> started,
+            Runnable waiting) {
         this.directory = directory;
         this.logs = logs;
         this.allocation = allocation;
         this.cgroups = cgroups;
-        this.observer = observer;
+        this.started = started;
+        this.waiting = waiting;
     }
 
     /** Processes without limits. They end with this JVM at the latest. */
     public static Processes unlimited() {
         Path directory = temporaryDirectory();
         CpuAllocation all = CpuAllocation.divide(List.of(), 0, 1, false, false);
-        Processes processes = new Processes(directory, directory, all, new Cgroups(), Observer.NONE);
-        processes.cgroups.close();
+        Cgroups none = new Cgroups();
+        none.close();
+        Processes processes = new Processes(directory, directory, all, none, (role, process) -> {}, () -> {});
         Runtime.getRuntime().addShutdownHook(new Thread(processes::close));
         return processes;
     }
@@ -117,7 +122,7 @@ public final class Processes implements AutoCloseable {
             if (closed) {
                 stop(process);
             } else {
-                observer.started().accept(role, process);
+                started.accept(role, process);
             }
             return process;
         } catch (IOException e) {
@@ -149,11 +154,8 @@ public final class Processes implements AutoCloseable {
     /** Waits until a process prints a line that matches; returns the first group. */
     String awaitOutput(String condition, ManagedProcess process, Pattern line) throws InterruptedException {
         await(condition, () -> line.matcher(process.output()).find());
-        return line.matcher(process.output())
-                .results()
-                .map(match -> match.group(1))
-                .findFirst()
-                .orElseThrow();
+        MatchResult found = line.matcher(process.output()).results().findFirst().orElseThrow();
+        return found.group(1);
     }
 
     void await(String condition, Duration timeout, BooleanSupplier holds) throws InterruptedException {
@@ -163,7 +165,7 @@ public final class Processes implements AutoCloseable {
             if (System.nanoTime() > end) {
                 throw new RunFailure("not within " + timeout.toSeconds() + " s: " + condition);
             }
-            observer.waiting().run();
+            waiting.run();
             Thread.sleep(50);
         }
     }
@@ -173,16 +175,9 @@ public final class Processes implements AutoCloseable {
         if (closed) {
             throw new RunFailure("stopped");
         }
-        for (ManagedProcess process : running) {
-            if (process.hasFailed()) {
-                process.mayEnd();
-                throw new RunFailure(process.name() + " has ended by itself, with status " + process.exitValue()
-                        + "; its last lines:\n    " + process.lastLines());
-            }
-        }
+        running.forEach(ManagedProcess::check);
     }
 
-    /** Stops processes, all at the same time. */
     public void stop(ManagedProcess... processes) {
         List.of(processes).forEach(ManagedProcess::terminate);
         for (ManagedProcess process : processes) {
@@ -191,9 +186,7 @@ public final class Processes implements AutoCloseable {
         }
     }
 
-    /** Forgets a process that has ended. */
     void forget(ManagedProcess process) {
-        observer.ended().accept(process);
         slots.remove(process.name());
         running.remove(process);
     }
@@ -202,10 +195,7 @@ public final class Processes implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        List<ManagedProcess> all = new ArrayList<>(running).reversed();
-        all.forEach(ManagedProcess::terminate);
-        all.forEach(ManagedProcess::awaitEnd);
-        running.clear();
+        stop(new ArrayList<>(running).reversed().toArray(ManagedProcess[]::new));
         cgroups.close();
         FileSystemUtils.deleteRecursively(directory.toFile());
     }

@@ -1,6 +1,5 @@
 package io.weir.perf.run;
 
-import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Locale;
 
@@ -11,7 +10,6 @@ final class Progress {
 
     private static final long INTERVAL_SECONDS = 15;
 
-    private final PrintStream out;
     private final String experiment;
     private final Experiment.Estimate estimate;
     private final Duration following;
@@ -25,8 +23,7 @@ final class Progress {
     /**
      * Progress of one experiment; {@code following} is the estimated duration of the experiments after it.
      */
-    Progress(PrintStream out, String experiment, Experiment.Estimate estimate, Duration following) {
-        this.out = out;
+    Progress(String experiment, Experiment.Estimate estimate, Duration following) {
         this.experiment = experiment;
         this.estimate = estimate;
         this.following = following;
@@ -65,8 +62,8 @@ final class Progress {
                 estimate.steps(),
                 activity,
                 text(remaining + following.toSeconds()));
-        out.print(terminal ? "\r\033[K" + line : line + System.lineSeparator());
-        out.flush();
+        System.out.print(terminal ? "\r\033[K" + line : line + System.lineSeparator());
+        System.out.flush();
     }
 
     private static String text(long seconds) {
@@ -75,8 +72,8 @@ final class Progress {
 
     void clear() {
         if (terminal) {
-            out.print("\r\033[K");
-            out.flush();
+            System.out.print("\r\033[K");
+            System.out.flush();
         }
     }
 }

@@ -3,7 +3,6 @@ package io.weir.perf.run;
 import io.weir.perf.result.Request;
 import io.weir.perf.result.RunResult;
 import io.weir.perf.result.RunResult.Step;
-import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
@@ -11,21 +10,20 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Prints the result of a run. */
 final class ResultTables {
 
     private static final String ROW = "%-26s %-12s %8s %9s %9s %9s  %s%n";
 
     private ResultTables() {}
 
-    static void print(Path directory, PrintStream out) {
+    static void print(Path directory) {
         RunResult run = RunResult.read(directory);
-        out.printf(ROW, "step", "request", "requests", "success %", "p50 ms", "p99 ms", "outcomes");
+        System.out.printf(ROW, "step", "request", "requests", "success %", "p50 ms", "p99 ms", "outcomes");
         Map<String, List<Request>> byStep = run.requests().stream().collect(Collectors.groupingBy(Request::step));
         for (Step step : run.steps()) {
             byStep.getOrDefault(step.id(), List.of()).stream()
                     .collect(Collectors.groupingBy(Request::name, TreeMap::new, Collectors.toList()))
-                    .forEach((name, requests) -> out.printf(
+                    .forEach((name, requests) -> System.out.printf(
                             ROW,
                             (step.label() + ' ' + step.x()).strip(),
                             name,
@@ -38,7 +36,8 @@ final class ResultTables {
                                             Request::outcome, TreeMap::new, Collectors.counting()))));
         }
         run.facts()
-                .forEach(fact -> out.printf(Locale.ROOT, "%-48s %14.3f %s%n", fact.name(), fact.value(), fact.unit()));
+                .forEach(fact ->
+                        System.out.printf(Locale.ROOT, "%-48s %14.3f %s%n", fact.name(), fact.value(), fact.unit()));
     }
 
     private static String decimal(double value) {

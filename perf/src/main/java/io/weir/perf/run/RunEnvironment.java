@@ -2,21 +2,24 @@ package io.weir.perf.run;
 
 import io.weir.perf.result.ResultWriter;
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
+import java.io.Reader;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Properties;
-import java.util.jar.JarFile;
-import java.util.zip.ZipEntry;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
-/** Describes the environment of a run in its properties. */
 final class RunEnvironment {
 
     private static final String GATEWAY = "gateway/target/weir-gateway.jar";
+
+    private static final Pattern GATLING = Pattern.compile("gatling-core-(\\d.*)\\.jar$");
 
     private RunEnvironment() {}
 
@@ -57,29 +60,27 @@ final class RunEnvironment {
 
     /** The version that Maven wrote into the jar. */
     private static String version(Path jar) {
-        try (JarFile file = new JarFile(jar.toFile())) {
-            ZipEntry entry = file.getEntry("META-INF/maven/io.weir/weir-gateway/pom.properties");
-            Properties maven = new Properties();
-            if (entry != null) {
-                maven.load(file.getInputStream(entry));
-            }
-            return maven.getProperty("version", "unknown");
-        } catch (IOException e) {
-            return "unknown";
-        }
-    }
-
-    private static String gatlingVersion(Path root) {
-        try (DirectoryStream<Path> jars =
-                Files.newDirectoryStream(root.resolve("perf/simulations/target/lib"), "gatling-core-[0-9]*.jar")) {
-            for (Path jar : jars) {
-                String name = Objects.requireNonNull(jar.getFileName()).toString();
-                return name.substring("gatling-core-".length(), name.length() - ".jar".length());
-            }
+        Properties maven = new Properties();
+        try (FileSystem content = FileSystems.newFileSystem(jar);
+                Reader pom = Files.newBufferedReader(
+                        content.getPath("META-INF/maven/io.weir/weir-gateway/pom.properties"))) {
+            maven.load(pom);
         } catch (IOException e) {
             // Unknown.
         }
-        return "unknown";
+        return maven.getProperty("version", "unknown");
+    }
+
+    private static String gatlingVersion(Path root) {
+        try (Stream<Path> jars = Files.list(root.resolve("perf/simulations/target/lib"))) {
+            return jars.map(jar -> GATLING.matcher(jar.toString()))
+                    .filter(Matcher::find)
+                    .map(jar -> jar.group(1))
+                    .findFirst()
+                    .orElse("unknown");
+        } catch (IOException e) {
+            return "unknown";
+        }
     }
 
     /** Processor, memory and kernel. */

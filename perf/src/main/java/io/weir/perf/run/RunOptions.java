@@ -3,15 +3,15 @@ package io.weir.perf.run;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
- * The command line of {@code perf/run}.
+ * The command line of {@code perf/run}. The launcher checks its form before the build; the checks here need
+ * the experiments or the network.
  *
  * @param list only list the experiments
  * @param cpus cores per process under test; 0: the experiment's default
@@ -26,67 +26,35 @@ public record RunOptions(
         boolean list = false;
         boolean quick = true;
         int cpus = 0;
-        Map<String, String> urls = new TreeMap<>();
-        for (int i = 0; i < args.length; i++) {
-            String arg = args[i];
+        Map<String, String> urls = new HashMap<>();
+        Iterator<String> rest = List.of(args).iterator();
+        while (rest.hasNext()) {
+            String arg = rest.next();
             switch (arg) {
                 case "--list" -> list = true;
-                case "--quick" -> quick = true;
-                case "--full" -> quick = false;
-                case "--cpus" -> cpus = cpus(++i < args.length ? args[i] : "");
-                case "--target", "--faults" -> {
-                    if (++i == args.length) {
-                        throw new IllegalArgumentException(arg + " (expected: a URL)");
-                    }
-                    urls.put(arg, args[i]);
-                }
+                case "--quick", "--full" -> quick = arg.equals("--quick");
+                case "--cpus" -> cpus = Integer.parseInt(rest.next());
+                case "--target", "--faults" -> urls.put(arg, rest.next());
                 default ->
                     experiments.add(known.stream()
                             .filter(one -> one.name().equals(arg))
                             .findFirst()
-                            .orElseThrow(() -> new IllegalArgumentException(arg + expected(known))));
+                            .orElseThrow(() -> new IllegalArgumentException(arg + " (expected: an experiment)")));
             }
         }
-        if (experiments.isEmpty() && !list) {
-            throw new IllegalArgumentException("no experiment" + expected(known));
+        Optional<RemoteTarget> target = Optional.ofNullable(urls.get("--target"))
+                .map(url -> RemoteTarget.parse(url, urls.getOrDefault("--faults", "")));
+        for (Experiment one : target.isPresent() ? experiments : List.<Experiment>of()) {
+            if (!one.underTest().remote()) {
+                List<String> remote = known.stream()
+                        .filter(other -> other.underTest().remote())
+                        .map(Experiment::name)
+                        .toList();
+                throw new IllegalArgumentException(
+                        one.name() + " does not support --target (expected: " + String.join(", ", remote) + ")");
+            }
         }
-        if (urls.size() == 1) {
-            throw new IllegalArgumentException(
-                    urls.keySet().iterator().next() + " alone (expected: both --target URL and --faults URL)");
-        }
-        if (cpus > 0 && !urls.isEmpty()) {
-            throw new IllegalArgumentException(
-                    "--cpus with --target (expected: one of them; a gateway elsewhere is not limited)");
-        }
-        if (urls.isEmpty()) {
-            return new RunOptions(experiments, list, quick, cpus, Optional.empty());
-        }
-        experiments.stream()
-                .filter(one -> !one.underTest().remote())
-                .findFirst()
-                .ifPresent(one -> {
-                    throw new IllegalArgumentException(one.name() + " does not support --target (expected: "
-                            + names(known.stream()
-                                    .filter(other -> other.underTest().remote())) + ")");
-                });
-        RemoteTarget target = RemoteTarget.parse(urls.getOrDefault("--target", ""), urls.getOrDefault("--faults", ""));
-        return new RunOptions(experiments, list, quick, cpus, Optional.of(target));
-    }
-
-    private static int cpus(String text) {
-        if (!text.matches("[1-9]\\d{0,3}")) {
-            throw new IllegalArgumentException("--cpus " + text + " (expected: a number of cores, at least 1)");
-        }
-        return Integer.parseInt(text);
-    }
-
-    private static String expected(List<Experiment> known) {
-        return " (expected: --list, or NAME... [--quick|--full] [--cpus N] [--target URL --faults URL], of "
-                + names(known.stream()) + ")";
-    }
-
-    private static String names(Stream<Experiment> experiments) {
-        return experiments.map(Experiment::name).collect(Collectors.joining(", "));
+        return new RunOptions(experiments, list, quick, cpus, target);
     }
 
     /** Checks that the ports in the environment are valid and free. */
@@ -110,12 +78,16 @@ public record RunOptions(
         }
     }
 
+    boolean isRemote() {
+        return target.isPresent();
+    }
+
     String mode() {
         return quick ? "quick" : "full";
     }
 
     /** The name of an experiment's results: those of a remote gateway are separate. */
     String resultName(Experiment experiment) {
-        return target.isPresent() ? experiment.name() + "-target" : experiment.name();
+        return isRemote() ? experiment.name() + "-target" : experiment.name();
     }
 }

@@ -5,7 +5,6 @@ import io.weir.perf.result.RunResult.Assertion;
 import io.weir.perf.result.RunResult.Fact;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
@@ -14,9 +13,7 @@ import java.util.OptionalDouble;
  */
 final class RunValidity {
 
-    /**
-     * The limit for the 99th percentile of the generator's wake-up delays: a late generator measures itself.
-     */
+    /** The limit for the 99th percentile of the generator's wake-up delays: a late one measures itself. */
     private static final double MAX_DELAY_MILLIS = 50;
 
     /** The limit for the generator's share of its cores: a busier one cannot send bursts in time. */
@@ -35,12 +32,11 @@ final class RunValidity {
         results.writeProperties();
     }
 
-    /** Records an assertion. */
     void add(Assertion assertion) {
         results.add(assertion);
         if (!assertion.holds()) {
             String load = assertion.run().isEmpty() ? "" : assertion.run() + ": ";
-            failures.add(load + assertion.text() + " (measured: " + assertion.actual() + ")");
+            failures.add(load + assertion.assertion() + " (measured: " + assertion.actual() + ")");
         }
     }
 
@@ -66,43 +62,36 @@ final class RunValidity {
             invalidate(load + ": the generator sent " + result.missing() + " requests fewer than planned, and "
                     + result.requests().size() + " in all");
         }
-        if (busyCores.isEmpty()) {
-            invalidate(load + ": no sample of the generator, so it is unknown whether it was saturated");
-        } else {
-            double busy = busyCores.getAsDouble();
-            results.add(new Fact("generator." + load + ".cores", busy, "busy, of " + cores + ", in its busiest step"));
-            if (busy > MAX_BUSY_SHARE * cores) {
-                invalidate(String.format(
-                        Locale.ROOT,
-                        "%s: the generator was saturated, %.1f of its %d cores were busy in a step (expected: at most"
-                                + " %.0f %%)",
-                        load,
-                        busy,
-                        cores,
-                        100 * MAX_BUSY_SHARE));
-            }
-        }
-        double delay = result.delayMillis();
-        if (Double.isNaN(delay)) {
-            invalidate(load + ": no wake-up of the generator was recorded, so it is unknown whether it was late");
-        } else {
-            results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
-            if (delay > MAX_DELAY_MILLIS) {
-                invalidate(String.format(
-                        Locale.ROOT,
-                        "%s: the generator was late, p99 %.0f ms (expected: at most %.0f ms)",
-                        load,
-                        delay,
-                        MAX_DELAY_MILLIS));
-            }
-        }
+        busyCores.ifPresentOrElse(
+                busy -> {
+                    String unit = "busy, of " + cores + ", in its busiest step";
+                    results.add(new Fact("generator." + load + ".cores", busy, unit));
+                    if (busy > MAX_BUSY_SHARE * cores) {
+                        invalidate(load
+                                + ": the generator was saturated, %.1f of its %d cores were busy in a step"
+                                        .formatted(busy, cores)
+                                + " (expected: at most 80 %)");
+                    }
+                },
+                () -> invalidate(load + ": no sample of the generator, so it is unknown whether it was saturated"));
+        result.delayMillis()
+                .ifPresentOrElse(
+                        delay -> {
+                            results.add(new Fact("generator." + load + ".delay.p99", delay, "ms"));
+                            if (delay > MAX_DELAY_MILLIS) {
+                                invalidate(load
+                                        + ": the generator was late, p99 %.0f ms (expected: at most 50 ms)"
+                                                .formatted(delay));
+                            }
+                        },
+                        () -> invalidate(load
+                                + ": no wake-up of the generator was recorded, so it is unknown whether it was late"));
     }
 
     void complete() {
         completed = true;
     }
 
-    /** Sets the final properties. */
     void write(boolean stopped) {
         if (!completed || stopped) {
             reasons.addFirst(NOT_COMPLETED);

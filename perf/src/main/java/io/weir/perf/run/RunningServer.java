@@ -16,7 +16,6 @@ import java.util.stream.DoubleStream;
  */
 public record RunningServer(String name, Optional<ManagedProcess> process, URI service, URI management) {
 
-    /** A server on this machine. */
     public static RunningServer local(ManagedProcess process, int port, int managementPort) {
         String host = "http://127.0.0.1:";
         return new RunningServer(
@@ -31,24 +30,34 @@ public record RunningServer(String name, Optional<ManagedProcess> process, URI s
         return service.getPort();
     }
 
-    /** Sets a fault of a simulated backend. */
     public void setFault(String json) {
-        HttpControl.change(name, "PUT", URI.create(management + "/faults"), json);
+        change("PUT", "/faults", json);
     }
 
-    /** Removes all faults of a simulated backend. */
     public void heal() {
-        HttpControl.change(name, "DELETE", URI.create(management + "/faults"), "");
+        change("DELETE", "/faults", "");
     }
 
-    /** Changes a backend's limit at a gateway. */
     public void setLimit(String backend, int calls) {
         operate(backend, "{\"max-concurrent-calls\": " + calls + "}");
     }
 
     /** Changes a backend at a gateway, as an operator does. */
     public void operate(String backend, String json) {
-        HttpControl.change(name, "POST", URI.create(management + "/actuator/weir/" + backend), json);
+        change("POST", "/actuator/weir/" + backend, json);
+    }
+
+    private void change(String method, String path, String json) {
+        URI uri = URI.create(management + path);
+        String text = name + ": " + (method + ' ' + uri + ' ' + json).strip();
+        try {
+            int status = HttpControl.send(method, uri, json).statusCode();
+            if (status / 100 != 2) {
+                throw new RunFailure(text + ": status " + status + " (expected: 2xx)");
+            }
+        } catch (IOException e) {
+            throw new RunFailure(text + ": " + e, e);
+        }
     }
 
     /**

@@ -3,9 +3,9 @@ package io.weir.perf.run;
 import io.weir.perf.result.ResultWriter;
 import io.weir.perf.result.RunResult.MeterSample;
 import io.weir.perf.result.RunResult.ProcessSample;
+import io.weir.perf.run.Processes.Role;
 import java.io.IOException;
 import java.net.URI;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
@@ -20,31 +20,21 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** Samples all processes and the gateway's meters once a second. */
+/** Samples all processes and the gateway's meters once a second. Ended processes have no samples. */
 final class Sampler implements AutoCloseable {
 
     /** The meters that are plotted. */
-    private static final Set<String> METERS = Set.of(
-            "weir_permits_used",
-            "weir_permits_limit",
-            "weir_queue_length",
-            "weir_breaker_state",
-            "weir_inflight",
-            "weir_connections_open",
-            "weir_pool_connections",
-            "weir_pool_pending",
-            "weir_shed_total",
-            "weir_law_arrival_rate",
-            "weir_law_service_time_seconds",
-            "weir_law_active_calls",
-            "weir_law_suggested_limit",
-            "weir_law_uncongested_time_seconds",
-            "weir_law_waiting_ratio");
+    private static final Set<String> METERS = Set.of("""
+            weir_permits_used weir_permits_limit weir_queue_length weir_breaker_state weir_inflight weir_shed_total
+            weir_connections_open weir_pool_connections weir_pool_pending
+            weir_law_arrival_rate weir_law_service_time_seconds weir_law_active_calls weir_law_suggested_limit
+            weir_law_uncongested_time_seconds weir_law_waiting_ratio
+            """.split("\\s+"));
 
     private final ResultWriter results;
     private final Supplier<String> step;
-    private final Map<String, Long> processes = new ConcurrentSkipListMap<>();
-    private final Map<String, URI> gateways = new ConcurrentSkipListMap<>();
+    private final Map<String, ProcessHandle> processes = new ConcurrentSkipListMap<>();
+    private final Map<String, RunningServer> gateways = new ConcurrentSkipListMap<>();
     private final Queue<ProcessSample> samples = new ConcurrentLinkedQueue<>();
     private volatile @Nullable RuntimeException lastFailure;
 
@@ -57,18 +47,19 @@ final class Sampler implements AutoCloseable {
         var unused = timer.scheduleAtFixedRate(this::sample, 0, 1, TimeUnit.SECONDS);
     }
 
+    void watch(Role role, ManagedProcess process) {
+        if (role == Role.UNDER_TEST || role == Role.GENERATOR) {
+            watch(process.name(), process.pid());
+        }
+    }
+
     /** Samples a process and its descendants. */
     void watch(String name, long pid) {
-        processes.put(name, pid);
+        ProcessHandle.of(pid).ifPresent(process -> processes.put(name, process));
     }
 
     void sampleMeters(RunningServer gateway) {
-        gateways.put(gateway.name(), gateway.management());
-    }
-
-    void forget(String name) {
-        processes.remove(name);
-        gateways.remove(name);
+        gateways.put(gateway.name(), gateway);
     }
 
     /**
@@ -84,10 +75,7 @@ final class Sampler implements AutoCloseable {
         });
     }
 
-    /**
-     * The number of busy cores of a process between its first and last sample in a step; empty if there is
-     * one.
-     */
+    /** The busy cores of a process between its first and last sample in a step; empty without two samples. */
     OptionalDouble busyCores(String process, String ofStep) {
         List<ProcessSample> found = find(process, ofStep);
         if (found.size() < 2) {
@@ -121,9 +109,13 @@ final class Sampler implements AutoCloseable {
     private void sample() {
         try {
             Set<String> established = ProcessStats.establishedSockets();
-            processes.forEach((name, pid) ->
-                    ProcessStats.ofTree(pid, established).ifPresent(stats -> add(name, results.nowMillis(), stats)));
-            new ArrayList<>(gateways.values()).forEach(this::sampleMeters);
+            // The handle, unlike its pid, never means another process.
+            processes.values().removeIf(process -> !process.isAlive());
+            processes.forEach((name, process) -> ProcessStats.ofTree(process.pid(), established)
+                    .ifPresent(stats -> add(name, results.nowMillis(), stats)));
+            gateways.values()
+                    .removeIf(gateway -> !gateway.process().orElseThrow().isAlive());
+            gateways.values().forEach(gateway -> sampleMeters(gateway.management()));
         } catch (RuntimeException e) {
             lastFailure = e;
         }

@@ -41,7 +41,7 @@ public final class TestServers {
     public GatewayUnderTest localGateway() throws InterruptedException {
         GatewayUnderTest tested;
         if (context.isRemote()) {
-            tested = context.target();
+            tested = context.options.target().orElseThrow().servers();
         } else {
             RunningServer mvc = simulator("mvc", "mvc-jdbc");
             RunningServer reactive = simulator("neighbour", "webflux-r2dbc");
@@ -63,21 +63,17 @@ public final class TestServers {
         context.progress("PostgreSQL starts");
         Path state = context.temporary().resolve("database");
         // Without the run's temporary directory: all runs share the unpacked PostgreSQL.
-        List<String> command = List.of(
-                Host.java(),
-                "-Xmx128m",
-                "-XX:TieredStopAtLevel=1",
-                "-jar",
-                context.jar(ALL_STACKS_JAR),
-                "--sim.stack=postgres",
-                "--sim.database.state-dir=" + state);
+        String jar = context.file(ALL_STACKS_JAR).toString();
+        List<String> command = List.of((Host.java() + " -Xmx128m -XX:TieredStopAtLevel=1 -jar " + jar
+                        + " --sim.stack=postgres" + " --sim.database.state-dir=" + state)
+                .split(" ", -1));
         ManagedProcess process = context.processes().start(Role.AUXILIARY, "postgres", command, Map.of());
         String url = context.processes().awaitOutput("PostgreSQL is ready", process, DATABASE);
         try {
             // The server is not a descendant of the process that started it.
             String pid =
                     Files.readAllLines(state.resolve("data/postmaster.pid")).getFirst();
-            context.sampler().watch("postgres", Long.parseLong(pid.strip()));
+            context.sampler.watch("postgres", Long.parseLong(pid.strip()));
             context.property(
                     "postgres.version",
                     Files.readString(state.resolve("data/PG_VERSION")).strip());
@@ -90,7 +86,7 @@ public final class TestServers {
 
     /** The jar of a single stack, with only what that stack needs. */
     public Path stackJar(String stack) {
-        return Path.of(context.jar("backends-sim/target/weir-backends-sim-" + stack + ".jar"));
+        return context.file("backends-sim/target/weir-backends-sim-" + stack + ".jar");
     }
 
     /**
@@ -101,7 +97,7 @@ public final class TestServers {
     public RunningServer service(String stack, String path, String... settings) throws InterruptedException {
         RunningServer service = stack.equals(ALL_STACKS)
                 ? simulator("service", "mvc-jdbc", settings)
-                : simulator("service", Host.freePort(), stackJar(stack).toString(), stack, settings);
+                : simulator("service", Host.freePort(), stackJar(stack), stack, settings);
         return ready(service, path);
     }
 
@@ -110,10 +106,9 @@ public final class TestServers {
         return simulator(name, Host.freePort(), stack, settings);
     }
 
-    /** Starts a simulated backend on that port. */
     public RunningServer simulator(String name, int port, String stack, String... settings)
             throws InterruptedException {
-        return simulator(name, port, context.jar(ALL_STACKS_JAR), stack, settings);
+        return simulator(name, port, context.file(ALL_STACKS_JAR), stack, settings);
     }
 
     /** Starts a backend with ten workers for calls of 50 ms, so 200 per second, and an unbounded queue. */
@@ -126,7 +121,7 @@ public final class TestServers {
                 "--sim.pool.queue-capacity=-1");
     }
 
-    private RunningServer simulator(String name, int port, String jar, String stack, String[] settings)
+    private RunningServer simulator(String name, int port, Path jar, String stack, String[] settings)
             throws InterruptedException {
         String url = database();
         context.progress(name + " starts");
@@ -138,22 +133,22 @@ public final class TestServers {
                 "--management.server.port=" + management,
                 "--sim.database.url=" + url));
         arguments.addAll(List.of(settings));
-        ManagedProcess process = start(context.processes(), name, context.java(HEAP), jar, Map.of(), arguments);
+        ManagedProcess process =
+                start(context.processes(), name, context.java(HEAP), jar.toString(), Map.of(), arguments);
         return RunningServer.local(process, port, management);
     }
 
     /** Starts the gateway between two backends with a file of {@code config/}. */
     public RunningServer gateway(String configuration, RunningServer mvc, RunningServer reactive, String... settings) {
-        List<String> arguments = new ArrayList<>();
-        arguments.add(context.root().resolve("config").resolve(configuration).toString());
-        arguments.addAll(List.of(settings));
+        List<String> arguments = new ArrayList<>(List.of(settings));
+        arguments.addFirst(context.file("config/" + configuration).toString());
         RunningServer gateway = gateway(
                 context.processes(),
                 context.java(HEAP),
-                context.jar("gateway/target/weir-gateway.jar"),
+                context.file("gateway/target/weir-gateway.jar").toString(),
                 Map.of("MVC_PORT", mvc.port(), "REACTIVE_PORT", reactive.port()),
                 arguments);
-        context.sampler().sampleMeters(gateway);
+        context.sampler.sampleMeters(gateway);
         return gateway;
     }
 
@@ -162,8 +157,9 @@ public final class TestServers {
             Processes processes, List<String> java, String jar, Map<String, Integer> ports, List<String> arguments) {
         int port = port("GATEWAY_PORT");
         int management = port("MANAGEMENT_PORT");
-        Map<String, Integer> environment = new TreeMap<>(ports);
-        environment.putAll(Map.of("GATEWAY_PORT", port, "MANAGEMENT_PORT", management));
+        Map<String, String> environment = new TreeMap<>();
+        ports.forEach((variable, value) -> environment.put(variable, "" + value));
+        environment.putAll(Map.of("GATEWAY_PORT", "" + port, "MANAGEMENT_PORT", "" + management));
         return RunningServer.local(start(processes, "gateway", java, jar, environment, arguments), port, management);
     }
 
@@ -177,7 +173,8 @@ public final class TestServers {
                 "--spring.main.banner-mode=off",
                 "--backends.mvc=" + mvc.url(),
                 "--backends.reactive=" + reactive.url());
-        String jar = context.jar("perf/thread-front/target/weir-perf-thread-front.jar");
+        String jar = context.file("perf/thread-front/target/weir-perf-thread-front.jar")
+                .toString();
         ManagedProcess process =
                 start(context.processes(), "thread-front", context.java(HEAP), jar, Map.of(), arguments);
         return RunningServer.local(process, port, port);
@@ -188,14 +185,12 @@ public final class TestServers {
             String name,
             List<String> java,
             String jar,
-            Map<String, Integer> environment,
+            Map<String, String> environment,
             List<String> arguments) {
         List<String> command = new ArrayList<>(java);
         command.addAll(List.of("-jar", jar));
         command.addAll(arguments);
-        Map<String, String> variables = new TreeMap<>();
-        environment.forEach((variable, value) -> variables.put(variable, Integer.toString(value)));
-        return processes.start(name, command, variables);
+        return processes.start(name, command, environment);
     }
 
     private static int port(String variable) {

@@ -4,8 +4,10 @@ import io.weir.perf.run.Processes.Role;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A result of wrk: a closed load with a fixed number of connections. wrk saturates servers that are faster
@@ -15,9 +17,8 @@ import java.util.regex.Pattern;
  */
 public record Wrk(long requests, long refused, double perSecond) {
 
-    private static final Pattern REQUESTS = Pattern.compile("(\\d+) requests in ");
-    private static final Pattern RATE = Pattern.compile("Requests/sec:\\s+([\\d.]+)");
-    private static final Pattern REFUSED = Pattern.compile("Non-2xx or 3xx responses: (\\d+)");
+    private static final Pattern RESULT = Pattern.compile(
+            "(\\d+) requests in .*?(?:Non-2xx or 3xx responses: (\\d+).*?)?Requests/sec:\\s+([\\d.]+)", Pattern.DOTALL);
 
     /** Some requests were not answered, so there is no result. */
     public static final class UnansweredException extends RuntimeException {
@@ -37,8 +38,10 @@ public record Wrk(long requests, long refused, double perSecond) {
      */
     public static Wrk run(Processes processes, List<String> prefix, int connections, Duration time, String uri)
             throws InterruptedException {
-        List<String> command = new java.util.ArrayList<>(prefix);
-        command.addAll(List.of("wrk", "-t1", "-c" + connections, "-d" + time.toSeconds() + "s", uri));
+        List<String> command = Stream.concat(
+                        prefix.stream(),
+                        Stream.of("wrk", "-t1", "-c" + connections, "-d" + time.toSeconds() + "s", uri))
+                .toList();
         ManagedProcess wrk = processes.start(Role.GENERATOR, "wrk", command, Map.of());
         wrk.mayEnd();
         try {
@@ -50,15 +53,13 @@ public record Wrk(long requests, long refused, double perSecond) {
     }
 
     static Wrk parse(String output) {
-        Matcher requests = REQUESTS.matcher(output);
-        Matcher rate = RATE.matcher(output);
-        Matcher refused = REFUSED.matcher(output);
-        if (!requests.find() || !rate.find() || output.contains("Socket errors")) {
+        Matcher result = RESULT.matcher(output);
+        if (!result.find() || output.contains("Socket errors")) {
             throw new UnansweredException("wrk: " + output.strip() + " (expected: only answered requests)");
         }
         return new Wrk(
-                Long.parseLong(requests.group(1)),
-                refused.find() ? Long.parseLong(refused.group(1)) : 0,
-                Double.parseDouble(rate.group(1)));
+                Long.parseLong(result.group(1)),
+                Long.parseLong(Objects.requireNonNullElse(result.group(2), "0")),
+                Double.parseDouble(result.group(3)));
     }
 }

@@ -2,15 +2,6 @@
  * {@code perf/run}: starts the servers of an experiment, makes load with Gatling, samples all processes, and
  * writes the raw files.
  *
- * <pre>{@code
- * perf/run --list
- * perf/run containment                  quick, the default: minutes
- * perf/run containment soak --full      with the durations that figures are claimed for
- * perf/run containment --cpus 2         cores per process under test; default 4
- * perf/run containment --target http://gateway:8080 --faults http://simulator:9080      a gateway elsewhere
- * GATEWAY_PORT=8080 MANAGEMENT_PORT=8081 perf/run containment      to watch the dashboard
- * }</pre>
- *
  * <h2>Parts</h2>
  * <ul>
  *   <li>{@link io.weir.perf.run.Processes} is the only process runner, also of scenarios and benchmarks. A

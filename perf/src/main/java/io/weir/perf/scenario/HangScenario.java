@@ -12,29 +12,58 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import reactor.core.publisher.Mono;
 
-/** A backend hangs and heals repeatedly. Its neighbour must not notice. */
+/**
+ * A backend hangs and heals repeatedly, at a low and at a high rate. It never answers the requests that came
+ * while it hung. Its neighbour must not notice.
+ */
 final class HangScenario {
 
     private static final Duration SERVICE_TIME = Duration.ofMillis(20);
 
-    private static final int LIMIT = 20;
     /** The default of {@code stall-calls}. */
     private static final int STALL_CALLS = 5;
 
+    /** The permits of a ramp at its start. */
+    private static final int RAMP_START = 5;
+
+    /** Longer than the time between two probes: a quarter of {@code stall-duration}, which is half the deadline. */
     private static final int PROBE_INTERVALS_MILLIS = 1_000;
+
+    private static final int PROBE_INTERVAL_MILLIS = 100;
 
     /** The deadline of a call; a request that takes as long has waited for it. */
     private static final long DEADLINE_MICROS = 800_000;
 
+    /** Beyond the accounted time, for queues and jitter. */
+    private static final int SLACK_MILLIS = 200;
+
     private final Scenario.Options options;
+    private final SwallowingService service = new SwallowingService(SERVICE_TIME);
+
+    /** A backend's rate, its limit, and the rate of its neighbour. */
+    private record Traffic(int rate, int limit, int neighbourRate) {
+
+        /** The time without answers after a heal: a probe, its answer, and the ramp. */
+        double recoveryMillis() {
+            double doublings = Math.log((double) limit / RAMP_START) / Math.log(2);
+            return PROBE_INTERVAL_MILLIS * 1.1 + (1 + doublings) * SERVICE_TIME.toMillis() + SLACK_MILLIS;
+        }
+    }
 
     /** One hang: the neighbour's requests before and during it, the backend's during and after it. */
     private record HangRound(
-            List<Request> neighbourBefore, List<Request> neighbourDuring, List<Request> during, List<Request> after) {
+            List<Request> neighbourBefore,
+            List<Request> neighbourDuring,
+            List<Request> during,
+            List<Request> after,
+            long healMillis) {
 
         long waited() {
             return during.stream()
@@ -49,6 +78,25 @@ final class HangScenario {
         double p99During() {
             return Request.percentile(neighbourDuring, 99);
         }
+
+        double firstAnswerMillis() {
+            return after.stream()
+                    .filter(Request::succeeded)
+                    .mapToDouble(one -> one.endMillis() - healMillis)
+                    .min()
+                    .orElse(Double.POSITIVE_INFINITY);
+        }
+
+        List<Request> lost() {
+            return after.stream().filter(one -> !one.succeeded()).toList();
+        }
+
+        double lastLossMillis() {
+            return lost().stream()
+                    .mapToDouble(one -> one.atMillis() - healMillis)
+                    .max()
+                    .orElse(0);
+        }
     }
 
     HangScenario(Scenario.Options options) {
@@ -56,63 +104,66 @@ final class HangScenario {
     }
 
     PromiseTable run() throws Exception {
-        List<String> properties = new ArrayList<>(List.of(
-                "--weir.backends.mvc.bulkhead.max-concurrent-calls=" + LIMIT,
-                "--weir.backends.reactive.bulkhead.max-concurrent-calls=64"));
-        properties.addAll(options.disable("mvc"));
-        try (LightBackend sick = backend();
-                LightBackend healthy = backend();
-                Processes processes = Processes.unlimited()) {
-            RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
-            OpenLoad load = Scenario.load(gateway.port(), "/mvc/1");
-            OpenLoad neighbour = Scenario.load(gateway.port(), "/reactive/1");
-            Duration warmUp = options.seconds(5, 15);
-            CompletableFuture<List<Request>> neighbourWarmUp = neighbour.send(neighbourRate(), warmUp);
-            load.send(rate(), warmUp).join();
-            neighbourWarmUp.join();
-            List<HangRound> rounds = new ArrayList<>();
-            int count = options.quick() ? 1 : 5;
-            for (int i = 0; i < count; i++) {
-                System.out.printf(Locale.ROOT, "hang %d of %d%n", i + 1, count);
-                rounds.add(round(sick, load, neighbour));
+        // A quick run makes little load, so that a busy machine does not matter.
+        List<Traffic> all = options.quick()
+                ? List.of(new Traffic(100, 20, 100))
+                : List.of(new Traffic(300, 20, 800), new Traffic(800, 64, 300));
+        PromiseTable promises = new PromiseTable();
+        try (LightBackend sick = new LightBackend(service);
+                LightBackend healthy =
+                        new LightBackend(() -> Mono.delay(SERVICE_TIME).then())) {
+            for (Traffic traffic : all) {
+                try (Processes processes = Processes.unlimited()) {
+                    List<String> properties = new ArrayList<>(List.of(
+                            "--weir.backends.mvc.bulkhead.max-concurrent-calls=" + traffic.limit(),
+                            "--weir.backends.reactive.bulkhead.max-concurrent-calls=64"));
+                    properties.addAll(options.disable("mvc"));
+                    RunningServer gateway = options.startGateway(processes, sick.port(), healthy.port(), properties);
+                    addPromises(promises, traffic, measure(gateway, traffic));
+                }
             }
-            return promises(rounds);
         }
+        return promises;
     }
 
-    private static LightBackend backend() {
-        return new LightBackend(() -> Mono.delay(SERVICE_TIME).then());
+    private List<HangRound> measure(RunningServer gateway, Traffic traffic) throws InterruptedException {
+        OpenLoad load = Scenario.load(gateway.port(), "/mvc/1");
+        OpenLoad neighbour = Scenario.load(gateway.port(), "/reactive/1");
+        Duration warmUp = options.seconds(3, 15);
+        CompletableFuture<List<Request>> neighbourWarmUp = neighbour.send(traffic.neighbourRate(), warmUp);
+        load.send(traffic.rate(), warmUp).join();
+        neighbourWarmUp.join();
+        List<HangRound> rounds = new ArrayList<>();
+        int count = options.quick() ? 1 : 5;
+        for (int i = 0; i < count; i++) {
+            System.out.printf(Locale.ROOT, "hang %d of %d at %d/s%n", i + 1, count, traffic.rate());
+            rounds.add(round(load, neighbour, traffic));
+        }
+        return rounds;
     }
 
-    /** A quick run makes little load, so that a busy machine does not matter. */
-    private int rate() {
-        return options.quick() ? 100 : 300;
-    }
-
-    private int neighbourRate() {
-        return options.quick() ? 100 : 800;
-    }
-
-    private HangRound round(LightBackend sick, OpenLoad load, OpenLoad neighbour) throws InterruptedException {
-        Duration before = options.seconds(3, 15);
-        Duration during = options.seconds(5, 15);
+    private HangRound round(OpenLoad load, OpenLoad neighbour, Traffic traffic) throws InterruptedException {
+        Duration before = options.seconds(3, 6);
+        // At a random moment between two probes.
+        Duration during =
+                options.seconds(4, 8).plusMillis(ThreadLocalRandom.current().nextInt(PROBE_INTERVALS_MILLIS));
         Duration total = before.plus(during).plus(options.seconds(3, 10));
-        CompletableFuture<List<Request>> neighbourRequests = neighbour.send(neighbourRate(), total);
-        CompletableFuture<List<Request>> requests = load.send(rate(), total);
+        CompletableFuture<List<Request>> neighbourRequests = neighbour.send(traffic.neighbourRate(), total);
+        CompletableFuture<List<Request>> requests = load.send(traffic.rate(), total);
         Thread.sleep(before);
         long hangs = OpenLoad.nowMillis();
-        sick.hang();
-        // At a random moment between two probes.
-        Thread.sleep(during.plusMillis(ThreadLocalRandom.current().nextInt(PROBE_INTERVALS_MILLIS)));
+        service.hang();
+        Thread.sleep(during);
         long heals = OpenLoad.nowMillis();
-        sick.heal();
+        service.heal();
         List<Request> own = requests.join();
         List<Request> others = neighbourRequests.join();
         return new HangRound(
                 between(others, 0, hangs),
                 between(others, hangs, heals),
                 between(own, hangs, heals),
-                between(own, heals, Long.MAX_VALUE));
+                between(own, heals, Long.MAX_VALUE),
+                heals);
     }
 
     private static List<Request> between(List<Request> requests, long fromMillis, long toMillis) {
@@ -121,7 +172,7 @@ final class HangScenario {
                 .toList();
     }
 
-    private PromiseTable promises(List<HangRound> rounds) {
+    private void addPromises(PromiseTable promises, Traffic traffic, List<HangRound> rounds) {
         boolean quick = options.quick();
         List<Request> neighbour = rounds.stream()
                 .flatMap(round -> round.neighbourDuring().stream())
@@ -131,35 +182,57 @@ final class HangScenario {
         List<Request> refused = during.stream()
                 .filter(one -> OutcomeKind.of(one.outcome()) == OutcomeKind.SHED)
                 .toList();
-        PromiseTable promises = new PromiseTable();
+        String text = traffic.rate() + "/s: ";
         promises.atLeast(
-                "neighbour: answered 200 during the hang", quick ? 97 : 100, Request.successPercent(neighbour));
+                text + "neighbour: answered 200 during the hang", quick ? 97 : 100, Request.successPercent(neighbour));
         // Those in flight when the breaker opens, and those that open it.
-        int mayWait = LIMIT + STALL_CALLS;
+        int mayWait = traffic.limit() + STALL_CALLS;
         long waited = rounds.stream().mapToLong(HangRound::waited).max().orElseThrow();
         promises.add(
-                "requests during the hang that wait for the whole deadline",
+                text + "requests during the hang that wait for the whole deadline",
                 "at most " + mayWait,
                 String.valueOf(waited),
                 waited <= mayWait);
         promises.atLeast(
-                "answered 200 from the heal on (median of " + rounds.size() + ")",
+                text + "answered 200 from the heal on (median of " + rounds.size() + ")",
                 quick ? 85 : 98.5,
                 Latencies.median(rounds.stream()
                         .map(round -> Request.successPercent(round.after()))
                         .toList()));
         promises.add(
-                "refused during the hang",
+                text + "refused during the hang",
                 "most",
                 refused.size() + " of " + during.size(),
                 refused.size() * 2 > during.size());
         if (!quick) {
-            addLatencies(promises, rounds, refused);
+            addLosses(promises, text, traffic, rounds);
+            addLatencies(promises, text, rounds, refused);
         }
-        return promises;
     }
 
-    private static void addLatencies(PromiseTable promises, List<HangRound> rounds, List<Request> refused) {
+    /** All losses after a heal belong to the probe, its answer, and the ramp. */
+    private static void addLosses(PromiseTable promises, String text, Traffic traffic, List<HangRound> rounds) {
+        double last =
+                rounds.stream().mapToDouble(HangRound::lastLossMillis).max().orElseThrow();
+        promises.add(
+                text + "last request that is lost after the heal (longest of " + rounds.size() + ")",
+                String.format(Locale.ROOT, "at most %.0f ms", traffic.recoveryMillis()),
+                String.format(Locale.ROOT, "%.0f ms", last),
+                last <= traffic.recoveryMillis());
+        List<Double> first =
+                rounds.stream().map(HangRound::firstAnswerMillis).sorted().toList();
+        Map<String, Long> lost = rounds.stream()
+                .flatMap(round -> round.lost().stream())
+                .collect(Collectors.groupingBy(Request::outcome, TreeMap::new, Collectors.counting()));
+        promises.add(
+                text + "(first answers after the heal; lost requests by outcome)",
+                "",
+                first.stream().map(Math::round).toList() + " ms; " + lost,
+                true);
+    }
+
+    private static void addLatencies(
+            PromiseTable promises, String text, List<HangRound> rounds, List<Request> refused) {
         double excess = Latencies.median(rounds.stream()
                 .map(round ->
                         Math.min(round.p99During() / round.p99Before() / 1.25, round.p99During() - round.p99Before()))
@@ -169,13 +242,13 @@ final class HangScenario {
         double p99Before =
                 Latencies.median(rounds.stream().map(HangRound::p99Before).toList());
         promises.add(
-                "neighbour: p99, during and before the hang (medians of " + rounds.size() + ")",
+                text + "neighbour: p99, during and before the hang (medians of " + rounds.size() + ")",
                 "1.25 times, or +1 ms",
                 String.format(Locale.ROOT, "%.1f ms, %.1f ms", p99During, p99Before),
                 excess <= 1);
         double median = Request.percentile(refused, 50);
         promises.add(
-                "latency of a refusal (median)",
+                text + "latency of a refusal (median)",
                 "at most 2 ms",
                 String.format(Locale.ROOT, "%.2f ms", median),
                 median <= 2);

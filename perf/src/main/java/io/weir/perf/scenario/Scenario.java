@@ -1,5 +1,6 @@
 package io.weir.perf.scenario;
 
+import com.sun.management.UnixOperatingSystemMXBean;
 import io.weir.perf.result.PromiseTable;
 import io.weir.perf.run.Host;
 import io.weir.perf.run.OpenLoad;
@@ -7,8 +8,11 @@ import io.weir.perf.run.Processes;
 import io.weir.perf.run.RunningServer;
 import io.weir.perf.run.TestServers;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -19,11 +23,27 @@ import java.util.TreeMap;
 /** {@code perf/scenario}: {@code NAME JAR CONFIGURATION [--quick] [--without PROTECTION]...}. */
 public final class Scenario {
 
-    /** The properties of a backend that disable a protection. */
-    private static final Map<String, String> PROTECTIONS = new TreeMap<>(Map.of(
-            "circuit-breaker", "circuit-breaker.enforce=false",
-            "bulkhead", "bulkhead.enforce=false",
-            "deadline", "deadline-enforce=false"));
+    /** The properties that disable a protection; {@code *} is the name of a backend. */
+    private static final Map<String, List<String>> PROTECTIONS = new TreeMap<>(Map.of(
+            "circuit-breaker", List.of("backends.*.circuit-breaker.enforce=false"),
+            "bulkhead", List.of("backends.*.bulkhead.enforce=false"),
+            "deadline", List.of("backends.*.deadline-enforce=false"),
+            // Probes come too late.
+            "probes", List.of("backends.*.recovery.probe-interval=1m"),
+            // Slow calls count as failures, and the last few calls decide.
+            "slow-call-tolerance",
+                    List.of(
+                            "backends.*.circuit-breaker.slow-call-duration-threshold=500ms",
+                            "backends.*.circuit-breaker.slow-call-rate-threshold=20",
+                            "backends.*.circuit-breaker.sliding-window-size=10",
+                            "backends.*.circuit-breaker.minimum-number-of-calls=5"),
+            // Slow callers take permits, and have no compartment of their own.
+            "slow-caller-compartment", List.of("edge.read-ahead=0B", "backends.*.max-streams=1"),
+            // The gateway believes every caller.
+            "forwarded-header-check", List.of("edge.trusted-proxies=127.0.0.1"),
+            "memory-guard", List.of("overload.max-memory=100"),
+            // The threshold is below the live set.
+            "memory-headroom", List.of("overload.max-memory=40")));
 
     /** Runs a scenario in front of the built gateway. */
     private interface RunnableScenario {
@@ -31,10 +51,12 @@ public final class Scenario {
     }
 
     /** All scenarios. A new one is a class, a line here, and its name in the launcher. */
-    private static final Map<String, RunnableScenario> SCENARIOS = Map.of(
+    private static final Map<String, RunnableScenario> SCENARIOS = new TreeMap<>(Map.of(
             "hang", options -> new HangScenario(options).run(),
             "overload", options -> new OverloadScenario(options).run(),
-            "faults", options -> new FaultsScenario(options).run());
+            "faults", options -> new FaultsScenario(options).run(),
+            "refusals", options -> new RefusalsScenario(options).run(),
+            "memory", options -> new MemoryScenario(options).run()));
 
     /** Nearly as long as the deadline of a call. */
     private static final Duration MAX_STANDSTILL = Duration.ofMillis(250);
@@ -49,10 +71,19 @@ public final class Scenario {
      */
     record Options(Path jar, Path configuration, boolean quick, List<String> without) {
 
-        /** The gateway's properties without the disabled protections of a backend. */
+        /** The gateway's properties without the disabled protections, at a backend. */
         List<String> disable(String backend) {
             return without.stream()
-                    .map(protection -> "--weir.backends." + backend + '.' + PROTECTIONS.get(protection))
+                    .flatMap(protection -> disable(backend, protection).stream())
+                    .toList();
+        }
+
+        /** The properties without one protection, if it is disabled. */
+        List<String> disable(String backend, String protection) {
+            List<String> properties =
+                    without.contains(protection) ? PROTECTIONS.getOrDefault(protection, List.of()) : List.of();
+            return properties.stream()
+                    .map(property -> "--weir." + property.replace("*", backend))
                     .toList();
         }
 
@@ -63,8 +94,15 @@ public final class Scenario {
         /** Starts the gateway between two backends; returns when it is ready. */
         RunningServer startGateway(Processes processes, int mvcPort, int reactivePort, List<String> properties)
                 throws InterruptedException {
+            return startGateway(processes, quick ? SHORT_LIVED : List.of(), mvcPort, reactivePort, properties);
+        }
+
+        /** The same with options for the JVM. */
+        RunningServer startGateway(
+                Processes processes, List<String> jvm, int mvcPort, int reactivePort, List<String> properties)
+                throws InterruptedException {
             List<String> java = new ArrayList<>(List.of(Host.java()));
-            java.addAll(quick ? SHORT_LIVED : List.of());
+            java.addAll(jvm);
             List<String> arguments = new ArrayList<>(List.of(configuration.toString()));
             arguments.addAll(properties);
             Map<String, Integer> ports = Map.of("MVC_PORT", mvcPort, "REACTIVE_PORT", reactivePort);
@@ -104,18 +142,19 @@ public final class Scenario {
         }
         Options options = new Options(Path.of(args[1]), Path.of(args[2]), quick, without);
         RunnableScenario scenario = Objects.requireNonNull(SCENARIOS.get(args[0]));
-        PromiseTable promises = quick ? runWithoutStandstill(scenario, options) : scenario.run(options);
+        PromiseTable promises = runWithoutStandstill(scenario, options);
         out.print(promises);
         return promises.allHold() ? 0 : 1;
     }
 
-    /** Repeats a run in which the machine stood still: such a run shows nothing. */
+    /** Repeats a quick run in which the machine stood still: such a run shows nothing. */
     private static PromiseTable runWithoutStandstill(RunnableScenario scenario, Options options) throws Exception {
         for (int attempt = 1; ; attempt++) {
             try (Standstill standstill = Standstill.watch()) {
                 PromiseTable promises = scenario.run(options);
                 Duration longest = standstill.longest();
-                if (longest.compareTo(MAX_STANDSTILL) < 0 || attempt == MAX_ATTEMPTS) {
+                if (!options.quick() || longest.compareTo(MAX_STANDSTILL) < 0 || attempt == MAX_ATTEMPTS) {
+                    describeMachine(longest);
                     return promises;
                 }
                 System.out.printf(Locale.ROOT, "the machine stood still for %d ms: repeating%n", longest.toMillis());
@@ -123,11 +162,29 @@ public final class Scenario {
         }
     }
 
+    private static void describeMachine(Duration standstill) {
+        UnixOperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(UnixOperatingSystemMXBean.class);
+        System.out.printf(
+                Locale.ROOT,
+                "%s, %d processors, %.0f GiB, %s %s, Java %s, %tF: requests were sent up to %d ms late, the machine"
+                        + " stood still for %d ms%n",
+                Host.firstLine("sh", "-c", "sed -n 's/^model name.*: //p' /proc/cpuinfo"),
+                system.getAvailableProcessors(),
+                system.getTotalMemorySize() / (double) (1 << 30),
+                system.getName(),
+                system.getVersion(),
+                Runtime.version(),
+                LocalDate.now(ZoneOffset.UTC),
+                OpenLoad.latestMillis(),
+                standstill.toMillis());
+    }
+
     private static int refuse(String argument) {
         System.err.printf(
                 Locale.ROOT,
-                "perf/scenario: %s (expected: hang|overload|faults [--quick] [--without %s]...)%n",
+                "perf/scenario: %s (expected: %s [--quick] [--without %s]...)%n",
                 argument,
+                String.join("|", SCENARIOS.keySet()),
                 String.join("|", PROTECTIONS.keySet()));
         return 2;
     }

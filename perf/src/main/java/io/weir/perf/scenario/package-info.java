@@ -9,12 +9,18 @@
  *
  * <p>To add one: a class like {@link io.weir.perf.scenario.OverloadScenario}, a line in the table of
  * {@link io.weir.perf.scenario.Scenario}, its name in the launcher {@code perf/scenario}, and a row in
- * {@code ScenarioIT} for each protection that it shows. {@link io.weir.perf.LightBackend} answers after any
- * wait, with any number of workers, and hangs; {@link io.weir.perf.result.PromiseTable} compares promised and
- * measured figures.
+ * {@code ScenarioIT} for each protection that it shows. A small case needs no scenario of its own: {@link
+ * io.weir.perf.scenario.RefusalsScenario} starts one gateway for many. {@link io.weir.perf.LightBackend}
+ * answers after any wait, with any number of workers; {@link io.weir.perf.result.PromiseTable} compares
+ * promised and measured figures.
  *
  * <p>{@code --without} disables a protection. The scenario that shows it then fails: a check that cannot fail
- * shows nothing.
+ * shows nothing. {@code mvn verify} runs quick scenarios, whose bounds only a broken protection misses; the
+ * full ones have the promised bounds, and need a machine with nothing else to do ({@code FullScenarioIT}).
+ *
+ * <p>A backend that hangs never answers the requests of that time ({@link
+ * io.weir.perf.scenario.SwallowingService}): late answers to them would heal it sooner than its callers know.
+ * It heals at a random moment between two probes.
  *
  * <p>Limitation: on a machine with few cores, callers, backends and gateway share them, so latencies are
  * compared only within one run.

@@ -48,7 +48,7 @@ class ContainmentIT {
 
     @Test
     void failsOnlyWithoutProtections(@TempDir Path raw) throws Exception {
-        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO, System.out);
+        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO);
 
         assertThat(outcome.holds()).isFalse();
         assertThat(outcome.failures()).singleElement().asString().startsWith("unprotected: neighbour: hang");

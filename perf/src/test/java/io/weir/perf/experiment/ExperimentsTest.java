@@ -8,35 +8,40 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** The launcher reads the experiments from the sources; its output is the same as the program's. */
+/** The launcher reads the experiments from the sources, and checks the arguments. */
 class ExperimentsTest {
 
     @TempDir
     private Path directory;
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "",
-                "unknown",
-                "containment unknown --quick",
-                "containment --loud",
-                "containment --cpus",
-                "containment --cpus 0",
-                "containment --target",
-                "containment --target http://127.0.0.1:1",
-                "containment --faults http://127.0.0.1:1",
-                "containment --cpus 2 --target http://127.0.0.1:1 --faults http://127.0.0.1:1"
-            })
-    void refusesBeforeAnythingIsBuilt(String line) throws Exception {
+    @CsvSource({
+        "'', no experiment",
+        "unknown, unknown",
+        "containment unknown --quick, unknown",
+        "containment --loud, --loud",
+        "containment --cpus, --cpus",
+        "containment --cpus 0, --cpus 0",
+        "containment --target, --target (expected: a URL)",
+        "containment --target http://127.0.0.1:1, --target alone",
+        "containment --faults http://127.0.0.1:1, --faults alone",
+        "containment --cpus 2 --target http://127.0.0.1:1 --faults http://127.0.0.1:1, --cpus with --target"
+    })
+    void refusesBeforeAnythingIsBuilt(String line, String refusal) throws Exception {
         String[] arguments = line.isEmpty() ? new String[0] : line.split(" ", -1);
 
         Launcher refused = Launcher.run(directory, "run", arguments);
 
         assertThat(refused.exitCode()).isEqualTo(2);
-        assertThat(refused).isEqualTo(Launcher.program(() -> PerfRun.run(Experiments.all(), arguments)));
+        assertThat(refused.out()).isEmpty();
+        assertThat(refused.err().lines())
+                .singleElement()
+                .asString()
+                .startsWith("perf/run: ")
+                .contains(refusal);
+        assertThat(refused.err()).contains(" (expected: ");
     }
 
     /** The program also lists missing tools. */

@@ -45,7 +45,7 @@ class PeerComparisonIT {
 
     @Test
     void recordsAllKindsOfFigures(@TempDir Path raw) throws Exception {
-        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO, System.out);
+        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO);
 
         assertThat(outcome.failures()).isEmpty();
         List<String> facts = rows(raw, "facts");

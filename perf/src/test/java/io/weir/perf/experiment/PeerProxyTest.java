@@ -7,7 +7,6 @@ import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -57,7 +56,7 @@ class PeerProxyTest {
         List<String> command =
                 switch (peer) {
                     case HAPROXY -> List.of("haproxy", "-c", "-q", "-f", file);
-                    case NGINX -> with(PeerProxy.nginx(file, directory), "-t");
+                    case NGINX -> List.of("nginx", "-t", "-p", directory.toString(), "-e", "stderr", "-c", file);
                     default -> List.of("envoy", "--mode", "validate", "-c", file);
                 };
         File output = directory.resolve("output").toFile();
@@ -89,12 +88,6 @@ class PeerProxyTest {
         } catch (java.io.IOException e) {
             throw new java.io.UncheckedIOException(e);
         }
-    }
-
-    private static List<String> with(List<String> command, String more) {
-        List<String> all = new ArrayList<>(command);
-        all.add(more);
-        return all;
     }
 
     @Test

@@ -42,7 +42,7 @@ class PoolSizeIT {
 
     @Test
     void recordsTheServicesFigures(@TempDir Path raw) throws Exception {
-        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO, System.out);
+        PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), OPTIONS, ROOT, raw, Duration.ZERO);
 
         assertThat(outcome.failures()).isEmpty();
         assertThat(rows(raw, "assertions")).singleElement().asString().contains(",true,");

@@ -83,7 +83,7 @@ class TargetIT {
 
             RunOptions options =
                     new RunOptions(List.of(), false, true, 0, Optional.of(new RemoteTarget(gateway, faults)));
-            PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), options, ROOT, raw, Duration.ZERO, System.out);
+            PerfRun.RunOutcome outcome = PerfRun.measure(new Brief(), options, ROOT, raw, Duration.ZERO);
 
             assertThat(outcome.failures()).isEmpty();
             assertThat(rows(raw, "assertions"))

@@ -96,7 +96,7 @@ class ClaimsTest {
             delimiter = '|',
             value = {
                 "made-up,calm/p90-ms,900,ms,some,a book | tolerance: some (expected: ",
-                "made-up,calm/p90-ms,,ms,5%,a book | claimed:  (expected: a name)",
+                "made-up,calm/p90-ms,,ms,5%,a book | claimed:  (expected: a number",
                 "made-up,calm/p90-ms,9 or so,ms,5%,a book | claimed: 9 or so (expected: a number",
                 "made-up,calm/p90-ms,9,ms,5%, | source:  (expected: a name)"
             })

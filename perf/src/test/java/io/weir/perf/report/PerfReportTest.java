@@ -257,12 +257,6 @@ class PerfReportTest {
         assertThat(ReportPages.number(java.util.OptionalDouble.of(value))).isEqualTo(text);
     }
 
-    @Test
-    void refusesInvalidArguments() throws IOException {
-        assertThat(PerfReport.run(results.resolve("nowhere").toString())).isEqualTo(2);
-        assertThat(PerfReport.run(results.toString(), "more")).isEqualTo(2);
-    }
-
     private static Set<String> plots(Path run) throws IOException {
         try (Stream<Path> files = Files.list(run.resolve("plots"))) {
             return files.map(file -> file.getFileName().toString()).collect(Collectors.toSet());

@@ -76,15 +76,17 @@ class RunResultTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "steps.csv    | 1 | step,label,began_ms,ended_ms | a,a,0,1 | the columns step,label,x,began_ms,ended_ms",
+                "steps.csv    | 1 | step,label,began_ms,ended_ms | a,a,0,1 | Missing 1 header column: [\"x\"]",
                 "steps.csv    | 2 | step,label,x,began_ms,ended_ms | a,a,many,0,1 | x: many (expected: a number)",
-                "steps.csv    | 2 | step,label,x,began_ms,ended_ms | a,a,,5,1 | ended_ms: 1 (expected: began_ms, 5, or later)",
-                "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,soon,1,r,success | at_ms: soon (expected: a whole number from 0 on)",
-                "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,1,-1,r,success | micros: -1 (expected: a whole number from 0 on)",
-                "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,1,1,r | 4 fields (expected: 5)",
+                "steps.csv    | 2 | step,label,x,began_ms,ended_ms | a,a,,5,1 | ended_ms: 1 (expected: 5 or later)",
+                "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,soon,1,r,success | at_ms: soon (expected: long)",
+                "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,1,-1,r,success | micros: -1 (expected: 0 or more)",
+                "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,1,1,r | Not enough column values: expected 5, found 4",
                 "requests.csv | 2 | step,at_ms,micros,request,outcome | storm,1,1,r,success | step: storm (expected: a step of steps.csv)",
                 "requests.csv | 2 | step,at_ms,micros,request,outcome | 1,1,1,,success | request:  (expected: a name)",
-                "assertions.csv | 2 | run,assertion,holds,actual | load,all,maybe,1 | holds: maybe (expected: true or false)",
+                "assertions.csv | 2 | run,assertion,holds,actual | load,all,maybe,1 | holds: maybe (expected: boolean)",
+                "meters.csv   | 2 | step,at_ms,meter,labels,value | 1,1,breaker,,NaN | value: NaN (expected: a number)",
+                "processes.csv | 2 | step,at_ms,process,cpu_micros,rss_bytes,threads,connections | 1,1,gateway,-1,1,1,1 | cpu_micros: -1 (expected: 0 or more)",
                 "facts.csv    | 2 | name,value,unit | recovery,NaN,s | value: NaN (expected: a number)"
             })
     void reportsFileLineAndExpectedValue(String file, int line, String header, String row, String message) {
@@ -115,27 +117,25 @@ class RunResultTest {
                 .hasMessageEndingWith("run.properties: limit.sentence: missing");
     }
 
-    private record ThreadRow(long thread, long row) {}
-
     @Test
     void writesWholeRowsFromSeveralThreads() throws Exception {
-        CsvTable<ThreadRow> table = new CsvTable<>("one.csv", ThreadRow.class, "thread", "row");
-        try (CsvTable.Writer writer = table.create(temporary);
+        Path directory = temporary.resolve("written");
+        try (ResultWriter writer = new ResultWriter(directory);
                 ExecutorService threads = Executors.newFixedThreadPool(4)) {
             List<Future<?>> written = new ArrayList<>();
             for (int thread = 0; thread < 4; thread++) {
-                int name = thread;
+                String name = "thread " + thread;
                 written.add(threads.submit(
-                        () -> IntStream.range(0, 250).forEach(row -> writer.add(new ThreadRow(name, row)))));
+                        () -> IntStream.range(0, 250).forEach(i -> writer.add(new RunResult.Fact(name, i, "")))));
             }
             for (Future<?> one : written) {
                 one.get();
             }
         }
 
-        assertThat(table.read(temporary))
+        assertThat(RunResult.FACTS.read(directory))
                 .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 1000)
-                        .mapToObj(i -> new ThreadRow(i / 250, i % 250))
+                        .mapToObj(i -> new RunResult.Fact("thread " + i / 250, i % 250, ""))
                         .toList());
     }
 
@@ -151,7 +151,7 @@ class RunResultTest {
 
         assertThat(Files.readAllLines(directory.resolve("meters.csv")))
                 .element(1)
-                .isEqualTo("\"\",7,breaker,\"backend=\"\"mvc\"\",state=\"\"open\"\"\",1.0");
+                .isEqualTo(",7,breaker,\"backend=\"\"mvc\"\",state=\"\"open\"\"\",1.0");
         assertThat(RunResult.METERS.read(directory)).containsExactly(meter);
         assertThat(RunResult.ASSERTIONS.read(directory)).containsExactly(assertion);
     }

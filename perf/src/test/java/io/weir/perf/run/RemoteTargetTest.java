@@ -104,7 +104,7 @@ class RemoteTargetTest {
 
         CpuAllocation generator = CpuAllocation.generatorOnly(List.of(0));
         try (ExperimentContext context = TestContext.create(directory, generator, Optional.of(target))) {
-            context.target().backend().setFault("{\"kind\": \"hang\"}");
+            target.servers().backend().setFault("{\"kind\": \"hang\"}");
             // Like Ctrl-C.
             context.stopAll();
         }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 class SamplerTest {
 
     private static ProcessStats used(long cpuMicros) {
-        return new ProcessStats(cpuMicros, 1, 1, 0);
+        return new ProcessStats(cpuMicros, 1, 0, 1, 0);
     }
 
     @Test

@@ -18,13 +18,12 @@ final class TestContext {
         try {
             return new ExperimentContext(
                     directory,
-                    true,
-                    target,
+                    new RunOptions(List.of(), false, true, 0, target),
                     List.of(),
                     new ResultWriter(directory.resolve("raw")),
                     allocation,
                     new Cgroups(),
-                    new Progress(System.out, "test", new Experiment.Estimate(1, Duration.ZERO), Duration.ZERO));
+                    new Progress("test", new Experiment.Estimate(1, Duration.ZERO), Duration.ZERO));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -24,7 +24,6 @@ public class BulkheadBenchmark {
 
     private static final int THREADS = 4;
 
-    /** A bulkhead of one of the two kinds. */
     @State(Scope.Benchmark)
     public abstract static class BulkheadState {
 
@@ -88,7 +87,6 @@ public class BulkheadBenchmark {
         acquireAndRelease(free.bulkhead);
     }
 
-    /** Several threads are refused. */
     @Benchmark
     @Threads(THREADS)
     public boolean refused(NoPermit none) {

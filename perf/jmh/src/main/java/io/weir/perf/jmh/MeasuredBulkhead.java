@@ -6,17 +6,14 @@ import io.weir.limit.QueueingBulkhead;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** The operations that are compared. */
 public interface MeasuredBulkhead {
 
     boolean tryAcquire();
 
-    /** Blocks until there is a permit. */
     void acquire();
 
     void release();
 
-    /** Whose bulkhead is measured. */
     enum BulkheadKind {
         WEIR,
         RESILIENCE4J;
@@ -26,9 +23,14 @@ public interface MeasuredBulkhead {
          * refuses.
          */
         MeasuredBulkhead create(int permits, boolean blocking) {
-            return this == WEIR
-                    ? new Weir(permits)
-                    : new Resilience4j(permits, blocking ? Duration.ofMinutes(1) : Duration.ZERO);
+            if (this == WEIR) {
+                return new Weir(new QueueingBulkhead(permits, 1000));
+            }
+            BulkheadConfig config = BulkheadConfig.custom()
+                    .maxConcurrentCalls(permits)
+                    .maxWaitDuration(blocking ? Duration.ofMinutes(1) : Duration.ZERO)
+                    .build();
+            return new Resilience4j(Bulkhead.of("measured", config));
         }
     }
 
@@ -36,13 +38,7 @@ public interface MeasuredBulkhead {
      * The gateway's. A queued caller parks its thread until the callback, so that it blocks like
      * Resilience4j's.
      */
-    final class Weir implements MeasuredBulkhead {
-
-        private final QueueingBulkhead bulkhead;
-
-        private Weir(int permits) {
-            this.bulkhead = new QueueingBulkhead(permits, 1000);
-        }
+    record Weir(QueueingBulkhead bulkhead) implements MeasuredBulkhead {
 
         @Override
         public boolean tryAcquire() {
@@ -65,7 +61,6 @@ public interface MeasuredBulkhead {
         }
     }
 
-    /** A thread that waits for its permit. */
     final class ParkedThread extends QueueingBulkhead.Waiter {
 
         private final Thread thread = Thread.currentThread();
@@ -85,18 +80,7 @@ public interface MeasuredBulkhead {
     }
 
     /** Resilience4j's, with a fair queue like the gateway's. */
-    final class Resilience4j implements MeasuredBulkhead {
-
-        private final Bulkhead bulkhead;
-
-        private Resilience4j(int permits, Duration wait) {
-            this.bulkhead = Bulkhead.of(
-                    "measured",
-                    BulkheadConfig.custom()
-                            .maxConcurrentCalls(permits)
-                            .maxWaitDuration(wait)
-                            .build());
-        }
+    record Resilience4j(Bulkhead bulkhead) implements MeasuredBulkhead {
 
         @Override
         public boolean tryAcquire() {

@@ -21,8 +21,8 @@ import org.openjdk.jmh.annotations.Threads;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Refusals of an open breaker per microsecond, by one thread and by four, as event loops do: a refusal takes
- * no lock, so the rate grows with the threads up to the number of processors.
+ * Refusals of an open breaker per microsecond, by one, two and four threads, as event loops do: a refusal
+ * takes no lock, so the rate grows with the threads up to the number of processors.
  */
 @BenchmarkMode(Mode.Throughput)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -32,6 +32,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @State(Scope.Benchmark)
 public class RefusalBenchmark {
 
+    private static final int FEW_LOOPS = 2;
     private static final int LOOPS = 4;
 
     private final Health weir = openHealth();
@@ -56,24 +57,35 @@ public class RefusalBenchmark {
         return breaker;
     }
 
-    /** The gateway's breaker, one thread. */
     @Benchmark
     @Threads(1)
     public boolean weirByOneLoop() {
-        return weir.permits(System.nanoTime());
+        return isRefused();
     }
 
-    /** The gateway's breaker, four threads. */
+    /** The gateway's breaker, two threads. */
+    @Benchmark
+    @Threads(FEW_LOOPS)
+    public boolean weirByTwoLoops() {
+        return isRefused();
+    }
+
     @Benchmark
     @Threads(LOOPS)
     public boolean weirByFourLoops() {
-        return weir.permits(System.nanoTime());
+        return isRefused();
     }
 
-    /** Resilience4j's breaker, one thread. */
     @Benchmark
     @Threads(1)
     public boolean resilience4jByOneLoop() {
+        return resilience4j.tryAcquirePermission();
+    }
+
+    /** Resilience4j's breaker, two threads. */
+    @Benchmark
+    @Threads(FEW_LOOPS)
+    public boolean resilience4jByTwoLoops() {
         return resilience4j.tryAcquirePermission();
     }
 
@@ -82,6 +94,14 @@ public class RefusalBenchmark {
     @Threads(LOOPS)
     public boolean resilience4jByFourLoops() {
         return resilience4j.tryAcquirePermission();
+    }
+
+    private boolean isRefused() {
+        boolean isRefused = !weir.permits(System.nanoTime());
+        if (isRefused) {
+            weir.refused();
+        }
+        return isRefused;
     }
 
     /** No permits: an open breaker asks for none. */

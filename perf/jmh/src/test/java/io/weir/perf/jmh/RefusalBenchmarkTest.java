@@ -27,7 +27,7 @@ class RefusalBenchmarkTest {
                 .run();
 
         assertThat(results)
-                .hasSize(4)
+                .hasSize(6)
                 .allSatisfy(result ->
                         assertThat(result.getPrimaryResult().getScore()).isPositive());
     }

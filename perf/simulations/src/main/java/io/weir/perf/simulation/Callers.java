@@ -8,6 +8,7 @@ import static io.gatling.javaapi.http.HttpDsl.status;
 import io.gatling.javaapi.core.ChainBuilder;
 import io.gatling.javaapi.core.Session;
 import io.gatling.javaapi.http.HttpProtocolBuilder;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.function.Function;
 
@@ -19,13 +20,19 @@ final class Callers {
     private static final String STATUS = "status";
     private static final String REASON = "reason";
 
-    private final RowFile rows = new RowFile(LoadPlan.rows());
+    private final LoadPlan plan;
+    private final RowFile rows;
     private long planned;
     private boolean begun;
     private long beginNanos;
 
-    static HttpProtocolBuilder protocol() {
-        return http.baseUrl(LoadPlan.text("url")).disableCaching().disableFollowRedirect();
+    Callers(LoadPlan plan) {
+        this.plan = plan;
+        this.rows = new RowFile(Path.of(plan.rows()));
+    }
+
+    HttpProtocolBuilder protocol() {
+        return http.baseUrl(plan.url()).disableCaching().disableFollowRedirect();
     }
 
     /** Adds requests that the simulation must send; fewer make the run invalid. */
@@ -34,7 +41,7 @@ final class Callers {
     }
 
     void start() {
-        new WakeUpDelays(rows, LoadPlan.began()).start();
+        new WakeUpDelays(rows, plan.beganMillis()).start();
         if (planned > 0) {
             System.out.println("weir: " + planned + " requests planned");
         }
@@ -76,7 +83,7 @@ final class Callers {
         return exec(session -> session.set(NAME, reportName.apply(sinceBegin())).set(SENT_NANOS, System.nanoTime()))
                 .exec(http("#{" + NAME + "}")
                         .get(path)
-                        .requestTimeout(LoadPlan.patience())
+                        .requestTimeout(Duration.ofMillis(plan.patienceMillis()))
                         .check(
                                 status().saveAs(STATUS),
                                 header("Proxy-Status").optional().saveAs(REASON),
@@ -84,7 +91,7 @@ final class Callers {
                 .exec(session -> {
                     long nanos = System.nanoTime() - session.getLong(SENT_NANOS);
                     long sentMillis = System.currentTimeMillis() - nanos / 1_000_000;
-                    rows.add(sentMillis - LoadPlan.began(), nanos / 1000, name, outcome(session));
+                    rows.add(sentMillis - plan.beganMillis(), nanos / 1000, name, outcome(session));
                     return session.removeAll(STATUS, REASON);
                 });
     }

@@ -10,6 +10,7 @@ import io.gatling.javaapi.core.ChainBuilder;
 import io.gatling.javaapi.core.PopulationBuilder;
 import io.gatling.javaapi.core.ScenarioBuilder;
 import io.gatling.javaapi.core.Simulation;
+import io.weir.perf.simulation.LoadPlan.CallerRound;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,21 +33,21 @@ public final class ClosedModel extends Simulation {
      */
     private static final Duration SINGLE_REQUEST_DELAY = Duration.ofSeconds(1);
 
-    private final Callers callers = new Callers();
+    private final LoadPlan plan = LoadPlan.read();
+    private final Callers callers = new Callers(plan);
 
-    /** For Gatling. */
     public ClosedModel() {
         List<PopulationBuilder> populations = new ArrayList<>();
         Duration begin = Duration.ZERO;
-        for (CallerRound round : LoadPlan.list("rounds").map(CallerRound::parse).toList()) {
+        for (CallerRound round : plan.rounds()) {
             populations.add(population(round, begin));
             begin = begin.plus(round.length());
         }
-        setUp(populations).protocols(Callers.protocol()).assertions(LoadPlan.assertions());
+        setUp(populations).protocols(callers.protocol()).assertions(plan.gatlingAssertions());
     }
 
     private PopulationBuilder population(CallerRound round, Duration begin) {
-        ChainBuilder request = callers.request(LoadPlan.text("request"), round.path(), since -> round.name());
+        ChainBuilder request = callers.request(plan.request(), round.path(), since -> round.name());
         ScenarioBuilder scenario = scenario(round.name()).exec(callers.begin(Duration.ZERO));
         return round.once()
                 ? scenario.exec(request)

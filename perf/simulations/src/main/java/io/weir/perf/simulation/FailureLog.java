@@ -15,7 +15,6 @@ public final class FailureLog extends UnsynchronizedAppenderBase<ILoggingEvent> 
 
     private static final ThreadLocal<String> LAST = ThreadLocal.withInitial(() -> "");
 
-    /** For Logback. */
     public FailureLog() {}
 
     @Override

@@ -2,87 +2,115 @@ package io.weir.perf.simulation;
 
 import static io.gatling.javaapi.core.CoreDsl.details;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.gatling.javaapi.core.Assertion;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
-import java.util.stream.Stream;
 
-/** The settings of a simulation: the system properties {@code weir.*} that {@code perf/run} sets. */
-final class LoadPlan {
+/**
+ * What a simulation sends: the JSON file that {@code perf/run} writes.
+ *
+ * @param patienceMillis how long a caller waits for an answer
+ * @param rows the file for the rows of all requests
+ * @param beganMillis the start of the run, in milliseconds since 1970; the times of rows count from it
+ * @param request names the requests of a closed model
+ * @param phases of the open model
+ * @param callers of the open model
+ * @param rounds of the closed model
+ */
+record LoadPlan(
+        String url,
+        long patienceMillis,
+        String rows,
+        long beganMillis,
+        String request,
+        List<LoadPhase> phases,
+        List<OpenCallers> callers,
+        List<CallerRound> rounds,
+        List<PlannedAssertion> assertions) {
 
     /** A period with a name, such as that of a fault. */
-    record LoadPhase(String name, Duration length) {}
-
-    private LoadPlan() {}
-
-    static String text(String name) {
-        return Objects.requireNonNull(System.getProperty("weir." + name), "weir." + name);
+    record LoadPhase(String name, long seconds) {
+        Duration length() {
+            return Duration.ofSeconds(seconds);
+        }
     }
 
-    static double number(String name) {
-        return Double.parseDouble(text(name));
+    /** Callers that arrive at a fixed rate per second, in the phase {@code overload} at another one. */
+    record OpenCallers(String name, String path, double rate, double overloadRate) {}
+
+    /**
+     * A period in which a fixed number of callers send requests. They arrive within its first second; in its
+     * last two seconds they stop and receive their last answers.
+     *
+     * @param once each caller sends one request at the beginning; otherwise it sends the next one after each
+     *     answer
+     */
+    record CallerRound(String name, String path, int callers, long seconds, boolean once) {
+
+        private static final Duration LAST_ANSWERS = Duration.ofSeconds(2);
+
+        Duration length() {
+            return Duration.ofSeconds(seconds);
+        }
+
+        /** How long a caller sends requests. */
+        Duration requestPeriod() {
+            return length().minus(LAST_ANSWERS);
+        }
     }
 
-    /** The elements of a list that semicolons separate. */
-    static Stream<String> list(String name) {
-        return Stream.of(text(name).split(";", -1)).filter(one -> !one.isEmpty());
+    /**
+     * @param figure {@code success-percent}, {@code successes}, {@code failures}, {@code min}, {@code max},
+     *     or a percentile such as {@code p99}
+     * @param operator {@code is}, {@code lt}, {@code gt} or {@code gte}
+     */
+    record PlannedAssertion(String request, String figure, String operator, int value) {
+
+        Assertion assertion() {
+            var requests = details(request);
+            return switch (figure) {
+                case "success-percent" -> compare(requests.successfulRequests().percent(), (double) value);
+                case "successes" -> compare(requests.successfulRequests().count(), (long) value);
+                case "failures" -> compare(requests.failedRequests().count(), (long) value);
+                case "min" -> compare(requests.responseTime().min(), value);
+                case "max" -> compare(requests.responseTime().max(), value);
+                default -> {
+                    double percent = Double.parseDouble(figure.substring(1));
+                    yield compare(requests.responseTime().percentile(percent), value);
+                }
+            };
+        }
+
+        private <T extends Number> Assertion compare(Assertion.WithPathAndTarget<T> measured, T required) {
+            return switch (operator) {
+                case "is" -> measured.is(required);
+                case "lt" -> measured.lt(required);
+                case "gt" -> measured.gt(required);
+                case "gte" -> measured.gte(required);
+                default -> throw new IllegalArgumentException(operator + " (expected: is, lt, gt or gte)");
+            };
+        }
     }
 
-    /** How long a caller waits for an answer. */
-    static Duration patience() {
-        return Duration.ofMillis(Long.parseLong(text("patience")));
+    /** Reads the file that the system property {@code weir.plan} names. */
+    static LoadPlan read() {
+        try {
+            return parse(Files.readString(Path.of(System.getProperty("weir.plan", ""))));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
-    static Path rows() {
-        return Path.of(text("rows"));
+    static LoadPlan parse(String json) throws IOException {
+        return new ObjectMapper().readValue(json, LoadPlan.class);
     }
 
-    /** The start of the run, in milliseconds since 1970; the times of rows count from it. */
-    static long began() {
-        return Long.parseLong(text("began"));
-    }
-
-    /** The phases, each {@code NAME:MILLIS}. */
-    static List<LoadPhase> phases() {
-        return list("phases")
-                .map(phase -> phase.split(":", 2))
-                .map(parts -> new LoadPhase(parts[0], Duration.ofMillis(Long.parseLong(parts[1]))))
-                .toList();
-    }
-
-    static List<Assertion> assertions() {
-        return list("assertions").map(LoadPlan::assertion).toList();
-    }
-
-    /** Parses {@code REQUEST|FIGURE|OPERATOR|VALUE}. */
-    static Assertion assertion(String text) {
-        String[] parts = text.split("\\|", -1);
-        var requests = details(parts[0]);
-        String operator = parts[2];
-        int value = Integer.parseInt(parts[3]);
-        return switch (parts[1]) {
-            case "success-percent" -> compare(requests.successfulRequests().percent(), operator, (double) value);
-            case "successes" -> compare(requests.successfulRequests().count(), operator, (long) value);
-            case "failures" -> compare(requests.failedRequests().count(), operator, (long) value);
-            case "min" -> compare(requests.responseTime().min(), operator, value);
-            case "max" -> compare(requests.responseTime().max(), operator, value);
-            default -> {
-                double percent = Double.parseDouble(parts[1].substring(1));
-                yield compare(requests.responseTime().percentile(percent), operator, value);
-            }
-        };
-    }
-
-    private static <T extends Number> Assertion compare(
-            Assertion.WithPathAndTarget<T> figure, String operator, T value) {
-        return switch (operator) {
-            case "is" -> figure.is(value);
-            case "lt" -> figure.lt(value);
-            case "gt" -> figure.gt(value);
-            case "gte" -> figure.gte(value);
-            default -> throw new IllegalArgumentException(operator + " (expected: is, lt, gt or gte)");
-        };
+    List<Assertion> gatlingAssertions() {
+        return assertions.stream().map(PlannedAssertion::assertion).toList();
     }
 }

@@ -10,12 +10,13 @@ import io.gatling.javaapi.core.OpenInjectionStep;
 import io.gatling.javaapi.core.PopulationBuilder;
 import io.gatling.javaapi.core.Simulation;
 import io.weir.perf.simulation.LoadPlan.LoadPhase;
+import io.weir.perf.simulation.LoadPlan.OpenCallers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Callers arrive at a fixed rate, phase by phase; in {@code overload} at {@code weir.NAME.overload-rate}.
+ * Callers arrive at a fixed rate, phase by phase; in {@code overload} at another rate.
  * Gatling's report and the assertions name requests {@code NAME: PHASE}.
  */
 public final class OpenModel extends Simulation {
@@ -29,25 +30,23 @@ public final class OpenModel extends Simulation {
      */
     private static final Duration CLOCK_DELAY = Duration.ofSeconds(1);
 
-    private final List<LoadPhase> phases = LoadPlan.phases();
-    private final Callers callers = new Callers();
+    private final LoadPlan plan = LoadPlan.read();
+    private final List<LoadPhase> phases = plan.phases();
+    private final Callers callers = new Callers(plan);
 
-    /** For Gatling. */
     public OpenModel() {
         List<PopulationBuilder> populations =
-                new ArrayList<>(LoadPlan.list("callers").map(this::population).toList());
+                new ArrayList<>(plan.callers().stream().map(this::population).toList());
         populations.addFirst(
                 scenario("clock").exec(callers.begin(CLOCK_DELAY)).injectOpen(nothingFor(CLOCK_DELAY), atOnceUsers(1)));
-        setUp(populations).protocols(Callers.protocol()).assertions(LoadPlan.assertions());
+        setUp(populations).protocols(callers.protocol()).assertions(plan.gatlingAssertions());
     }
 
-    private PopulationBuilder population(String name) {
-        double rate = LoadPlan.number(name + ".rate");
-        double overloadRate = LoadPlan.number(name + ".overload-rate");
+    private PopulationBuilder population(OpenCallers open) {
+        String name = open.name();
         return scenario(name)
-                .exec(callers.request(
-                        name, LoadPlan.text(name + ".path"), since -> name + ": " + phaseAt(phases, since)))
-                .injectOpen(users(rate, overloadRate));
+                .exec(callers.request(name, open.path(), since -> name + ": " + phaseAt(phases, since)))
+                .injectOpen(users(open.rate(), open.overloadRate()));
     }
 
     /** The phase at a time since the begin of the load; the last one after its end. */

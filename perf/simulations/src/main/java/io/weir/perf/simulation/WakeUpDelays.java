@@ -46,6 +46,7 @@ final class WakeUpDelays {
         }
         long delay = nanos.getAsLong() - due;
         due += INTERVAL_NANOS;
-        return rows.add(System.currentTimeMillis() - delay / 1_000_000 - began, delay / 1000, "", "generator-delay");
+        return rows.add(
+                System.currentTimeMillis() - delay / 1_000_000 - began, delay / 1000, "generator", "generator-delay");
     }
 }

@@ -1,7 +1,6 @@
 /**
  * The load of {@code perf/run}: one Gatling simulation for the open model and one for the closed model. The
- * experiment passes callers, phases and assertions as system properties ({@link
- * io.weir.perf.simulation.LoadPlan}).
+ * experiment passes callers, phases and assertions in a file ({@link io.weir.perf.simulation.LoadPlan}).
  *
  * <p>Simulations run in their own process with their own class path: Gatling brings its own Netty.
  *

@@ -1,0 +1,33 @@
+package io.weir.limit;
+
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code weir.backends.<name>.bulkhead.limit}: the bounds of a limit that the gateway finds itself ({@code
+ * max-concurrent-calls: auto}). A default beyond a configured bound gives way to it.
+ *
+ * @param min smallest limit; 1 to 1000000, at most {@code initial} and {@code max}; default: 2. A backend
+ *     that does its useful work with fewer calls needs a fixed limit.
+ * @param max largest limit; 1 to 1000000; default: 1000. The backend's connection pool has room for as many
+ *     calls.
+ * @param initial limit before anything is measured; 1 to 1000000, at most {@code max}; default: 8. A smaller
+ *     one suits a backend that answers fewer than 16 / deadline calls per second; a larger one spares the
+ *     first burst its wait.
+ */
+public record AdaptiveLimitProperties(
+        @Min(1) @Max(QueueingBulkhead.LARGEST) @Nullable Integer min,
+        @Min(1) @Max(QueueingBulkhead.LARGEST) @Nullable Integer max,
+        @Min(1) @Max(QueueingBulkhead.LARGEST) @Nullable Integer initial) {
+
+    /** The bounds, defaults included. */
+    public AdaptiveLimit.Bounds bounds() {
+        AdaptiveLimit.Bounds defaults = AdaptiveLimit.Bounds.DEFAULT;
+        int largestSet = Math.max(min == null ? 1 : min, initial == null ? 1 : initial);
+        int to = max == null ? Math.max(defaults.max(), largestSet) : max;
+        int from = min == null ? Math.min(defaults.min(), initial == null ? to : initial) : min;
+        int first = initial == null ? Math.clamp(defaults.initial(), from, to) : initial;
+        return new AdaptiveLimit.Bounds(from, to, first);
+    }
+}

@@ -1,0 +1,57 @@
+package io.weir.limit;
+
+import io.weir.limit.Limit.Change;
+
+/**
+ * The last change of an adaptive limit, for people to see.
+ *
+ * <p>A probe lowers the limit for a moment. If the limit is afterwards as before, the last change is again
+ * the one before the probe: an operator looks for the reason of the number, and the probe is not its reason.
+ *
+ * <p>Times in seconds since the limit was created. Not thread-safe.
+ */
+final class LastChange {
+
+    private Change reason = Change.INITIAL;
+    private double at;
+
+    /** The limit before the running probe; 0: none runs. */
+    private int beforeProbe;
+
+    private Change reasonBeforeProbe = Change.INITIAL;
+    private double atBeforeProbe;
+
+    /** The number has changed, or a probe is over. */
+    void record(int from, int to, Change why, double now) {
+        if (why == Change.PROBE) {
+            if (!isProbing()) {
+                beforeProbe = from;
+                reasonBeforeProbe = reason;
+                atBeforeProbe = at;
+            }
+        } else if (isProbing()) {
+            boolean isAsBefore = to == beforeProbe;
+            beforeProbe = 0;
+            if (isAsBefore) {
+                reason = reasonBeforeProbe;
+                at = atBeforeProbe;
+                return;
+            }
+        }
+        reason = why;
+        at = now;
+    }
+
+    /** Whether the last recorded change began a probe. */
+    boolean isProbing() {
+        return beforeProbe != 0;
+    }
+
+    Change reason() {
+        return reason;
+    }
+
+    double at() {
+        return at;
+    }
+}

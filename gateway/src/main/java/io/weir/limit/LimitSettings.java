@@ -1,0 +1,30 @@
+package io.weir.limit;
+
+/**
+ * The configured part of a backend's limit and queue.
+ *
+ * @param fixed the number that the configuration sets; 0: the limit adapts
+ * @param bounds the bounds of a limit that adapts
+ * @param queueCapacity the limit on waiters; {@link #AUTO}: the limit that adapts sets it, too
+ * @param deadlineNanos the deadline of the backend's calls
+ */
+public record LimitSettings(int fixed, AdaptiveLimit.Bounds bounds, int queueCapacity, long deadlineNanos) {
+
+    /** The capacity of a queue that follows the limit. */
+    public static final int AUTO = -1;
+
+    /** The settings of a fixed limit, and of a queue that refuses newcomers. */
+    public static LimitSettings fixed(int permits, int queueCapacity) {
+        return new LimitSettings(permits, AdaptiveLimit.Bounds.DEFAULT, queueCapacity, 0);
+    }
+
+    /** The settings of a limit that adapts, and of a queue that evicts the oldest call. */
+    public static LimitSettings adaptive(AdaptiveLimit.Bounds bounds, int queueCapacity, long deadlineNanos) {
+        return new LimitSettings(0, bounds, queueCapacity, deadlineNanos);
+    }
+
+    /** Whether the limit adapts. */
+    public boolean isAdaptive() {
+        return fixed == 0;
+    }
+}

@@ -1,0 +1,22 @@
+package io.weir.overload;
+
+/**
+ * The pauses of one event loop: the time for which the loop processed nothing, for example during a garbage
+ * collection or while the machine stood still. A backend's answer may have waited unread for that long, so
+ * the time is no evidence against the backend.
+ *
+ * <p>Confined to the event loop.
+ */
+public interface LoopPauses {
+
+    /** The pauses of a loop that is not measured: none is known. */
+    LoopPauses NONE = now -> 0;
+
+    /**
+     * The sum of all pauses so far, a present one included. Only differences have a meaning. A pause counts
+     * as present until the loop runs its timers, which it does after it has read what arrived meanwhile.
+     *
+     * @param now the current time on the clock of the measurement
+     */
+    long nanos(long now);
+}

@@ -1,0 +1,207 @@
+package io.weir.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.weir.health.ProbeMode;
+import io.weir.limit.Limit.Evidence;
+import java.io.IOException;
+import java.net.SocketException;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The samples that the engine gives to the backend's limit: one for each permit. */
+class LimitSamplesTest {
+
+    private static final Duration SERVICE_TIME = Duration.ofMillis(30);
+
+    private final ExchangeFixture fixture = new ExchangeFixture();
+
+    @ParameterizedTest
+    @CsvSource({
+        "200, false, ANSWERED",
+        "404, false, ANSWERED",
+        "500, false, ANSWERED",
+        "503, false, UNAVAILABLE",
+        "503, true, SHED",
+        "429, false, ANSWERED",
+        "429, true, SHED",
+        "500, true, ANSWERED",
+    })
+    void anAnswerSaysWhatItsStatusSays(int status, boolean hasRetryAfter, Evidence expected) {
+        HttpHeaders head = new DefaultHttpHeaders();
+        if (hasRetryAfter) {
+            head.set(HttpHeaderNames.RETRY_AFTER, "1");
+        }
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(SERVICE_TIME);
+        fixture.attempt().begins(status, head);
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(expected);
+        assertThat(fixture.limit.latencies).containsExactly(SERVICE_TIME);
+    }
+
+    @Test
+    void aRefusedConnectionIsUnavailable() {
+        fixture.start();
+        fixture.attempt().fails();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.UNAVAILABLE);
+    }
+
+    @Test
+    void aResetBeforeOrDuringTheAnswerIsUnavailable() {
+        fixture.start();
+        fixture.attempt().begins(200).fails();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.UNAVAILABLE);
+    }
+
+    @Test
+    void theGatewaysOwnShortageSaysNothing() {
+        fixture.start();
+        fixture.attempt().failsWith(new SocketException("Too many open files"));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @Test
+    void aDeadlineThatPassesInTheBackendIsATimeout() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(ExchangeFixture.DEADLINE);
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 504");
+        assertThat(fixture.limit.ended).containsExactly(Evidence.TIMED_OUT);
+    }
+
+    @Test
+    void aDeadlineThatTheCallerShortenedSaysNothing() {
+        fixture.withCallerTimeout(SERVICE_TIME).start();
+        fixture.attempt().connects();
+        fixture.advance(SERVICE_TIME);
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @Test
+    void aDeadlineThatPassesWhileTheGatewayStandsStillSaysNothing() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.pause(ExchangeFixture.DEADLINE);
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @Test
+    void anAnswerAcrossAPauseOfTheGatewaySaysNothing() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.pause(Duration.ofMillis(200));
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"true", "false"})
+    void aCallerWhoLeavesSaysNothing(boolean hasAnswerBegun) {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(SERVICE_TIME);
+        if (hasAnswerBegun) {
+            fixture.attempt().begins(200);
+        }
+        fixture.exchange().leave();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @Test
+    void aCallThatItsCallerHoldsUpEndsWithItsPermitAndSaysNothing() {
+        fixture.start();
+        fixture.attempt().begins(200).isHeldUp = true;
+        fixture.advance(Duration.ofNanos(HeldUpCall.PATIENCE_NANOS));
+
+        assertThat(fixture.observer.movedToStreams).isOne();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void anUpgradeIsASampleUntilItsAnswer() {
+        fixture.withWebSocket().start();
+        fixture.advance(SERVICE_TIME);
+        fixture.attempt().opensTunnel();
+
+        assertThat(fixture.limit.ended).containsExactly(Evidence.ANSWERED);
+        assertThat(fixture.limit.latencies).containsExactly(SERVICE_TIME);
+        fixture.finish();
+        fixture.assertEndedCleanly();
+    }
+
+    @Test
+    void aStreamIsNoSample() {
+        fixture.withStreamRoute().start();
+        fixture.attempt().begins(200);
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.started).isZero();
+    }
+
+    @Test
+    void everyAttemptIsASampleOfItsOwn() {
+        fixture.withRetry().start();
+        fixture.attempt().beginsSmallAnswer(503).answers();
+        fixture.advance(ExchangeFixture.BACKOFF);
+        fixture.attempt().failsWith(new IOException("reset"));
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.limit.ended).containsExactly(Evidence.UNAVAILABLE, Evidence.UNAVAILABLE);
+    }
+
+    @Test
+    void aCallWhosePermitTheBreakerHasGivenBackSaysNothing() {
+        fixture.start();
+        fixture.attempt().connects();
+        fixture.advance(SERVICE_TIME);
+        fixture.health.resilience4j().transitionToOpenState();
+        assertThat(fixture.bulkhead.inUse()).isZero();
+
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.outcome()).isEqualTo("200");
+        assertThat(fixture.limit.ended).containsExactly(Evidence.NONE);
+    }
+
+    @Test
+    void aProbeIsNoSample() {
+        fixture.withProbes(ProbeMode.CALLER);
+        fixture.health.resilience4j().transitionToOpenState();
+        fixture.advance(Duration.ofSeconds(1));
+        fixture.start();
+        fixture.finish();
+
+        fixture.assertEndedCleanly();
+        assertThat(fixture.attempts).hasSize(1);
+        assertThat(fixture.limit.started).isZero();
+    }
+}

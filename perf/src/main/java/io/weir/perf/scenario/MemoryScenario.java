@@ -1,0 +1,109 @@
+package io.weir.perf.scenario;
+
+import io.weir.perf.LightBackend;
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.Request;
+import io.weir.perf.run.Host;
+import io.weir.perf.run.ManagedProcess;
+import io.weir.perf.run.Processes;
+import io.weir.perf.run.RunFailure;
+import io.weir.perf.run.RunningServer;
+import io.weir.perf.run.Wrk;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import reactor.core.publisher.Mono;
+
+/**
+ * A gateway of which more than half of the heap is live serves as fast as the machine can, with each
+ * collector: garbage is no overload. Then the live set grows until the heap is nearly full: the gateway must
+ * refuse requests, and no allocation may fail.
+ */
+final class MemoryScenario {
+
+    private static final int CONNECTIONS = 32;
+    private static final int HEAP_MEGABYTES = 256;
+    private static final int HALF = 52;
+    private static final int NEARLY_ALL = 92;
+    private static final int GROWING_RATE = 500;
+
+    private final Scenario.Options options;
+
+    MemoryScenario(Scenario.Options options) {
+        this.options = options;
+    }
+
+    PromiseTable run() throws Exception {
+        if (!Host.has("wrk")) {
+            throw new RunFailure("wrk is not installed: apt-get install wrk");
+        }
+        PromiseTable promises = new PromiseTable();
+        try (LightBackend backend = new LightBackend(Mono::empty)) {
+            for (String collector : options.quick() ? List.of("Parallel") : List.of("Serial", "Parallel", "G1", "Z")) {
+                System.out.println(collector);
+                measure(collector, backend, promises);
+            }
+        }
+        return promises;
+    }
+
+    private void measure(String collector, LightBackend backend, PromiseTable promises) throws Exception {
+        try (Processes processes = Processes.unlimited()) {
+            Path wanted = processes.directory().resolve("live");
+            List<String> jvm = List.of(
+                    "-Xmx" + HEAP_MEGABYTES + "m",
+                    "-XX:+Use" + collector + "GC",
+                    Ballast.option(processes.directory(), wanted));
+            List<String> properties = new ArrayList<>(
+                    List.of("--weir.backends.mvc.bulkhead.max-concurrent-calls=64", "--weir.access-log.enabled=false"));
+            properties.addAll(options.disable("mvc"));
+            RunningServer gateway = options.startGateway(processes, jvm, backend.port(), backend.port(), properties);
+            ManagedProcess process = gateway.process().orElseThrow();
+            Files.writeString(wanted, Integer.toString(HALF));
+            processes.await("half of the heap is live", () -> process.output().contains(Ballast.reached(HALF)));
+            load(processes, gateway, options.seconds(3, 8));
+            double refusedBefore = refused(gateway);
+            Wrk steady = load(processes, gateway, options.seconds(6, 15));
+            long refused = (long) (refused(gateway) - refusedBefore);
+            Files.writeString(wanted, Integer.toString(NEARLY_ALL));
+            List<Request> growing = Scenario.load(gateway.port(), "/mvc/1")
+                    .send(GROWING_RATE, Duration.ofSeconds(16))
+                    .join();
+            boolean exhausted = !process.isAlive() || process.output().contains("OutOfMemoryError");
+            promises.add(
+                    collector + ": refused, while half of the heap is live",
+                    "0",
+                    String.format(
+                            Locale.ROOT,
+                            "%d of %d (%.0f/s), live: %s",
+                            refused,
+                            steady.requests(),
+                            steady.perSecond(),
+                            Ballast.lastMeasured(process.output())),
+                    refused + steady.refused() == 0);
+            double shed = Request.percent(growing, one -> one.outcome().equals("gateway-overloaded"));
+            promises.add(
+                    collector + ": the live set grows until the heap is nearly full",
+                    "refuses before an error",
+                    String.format(
+                            Locale.ROOT,
+                            "%.0f %% refused, %.0f %% answered%s",
+                            shed,
+                            Request.successPercent(growing),
+                            exhausted ? ", OutOfMemoryError" : ""),
+                    shed > 0 && !exhausted);
+        }
+    }
+
+    private static Wrk load(Processes processes, RunningServer gateway, Duration time) throws InterruptedException {
+        return Wrk.run(processes, List.of(), CONNECTIONS, time, gateway.url() + "/mvc/1");
+    }
+
+    private static double refused(RunningServer gateway) {
+        return gateway.findMetric("weir_requests_seconds_count", "outcome=\"gateway-overloaded\"")
+                .orElse(0);
+    }
+}

@@ -1,0 +1,155 @@
+package io.weir.perf.scenario;
+
+import io.weir.perf.LightBackend;
+import io.weir.perf.result.PromiseTable;
+import io.weir.perf.result.Request;
+import io.weir.perf.run.OpenLoad;
+import io.weir.perf.run.Processes;
+import io.weir.perf.run.RunningServer;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
+
+/**
+ * Traffic that protections once harmed, and callers that once harmed others. Each case has a backend of its
+ * own behind one gateway. A quick run has all cases at once, a full one those with much load one by one.
+ */
+final class RefusalsScenario {
+
+    private static final Map<String, String> PREDICATES =
+            Map.of("forwarded", ", After=2020-01-01T00:00:00Z", "office", ", RemoteAddr=192.0.2.7");
+
+    private final Scenario.Options options;
+
+    /** The callers of a case; they return what they measured. */
+    interface Callers {
+        Consumer<PromiseTable> call(int port) throws Exception;
+    }
+
+    /**
+     * A case.
+     *
+     * @param name of its backend and route, and the first segment of its paths
+     * @param protection the protection that it shows
+     * @param settings of the backend; empty: the defaults
+     * @param service completes when an answer of the backend is due
+     */
+    record Case(
+            String name,
+            String protection,
+            String settings,
+            Function<HttpServerRequest, Mono<Void>> service,
+            Callers callers) {}
+
+    RefusalsScenario(Scenario.Options options) {
+        this.options = options;
+    }
+
+    PromiseTable run() throws Exception {
+        BreakerCases breaker = new BreakerCases(options);
+        CallerCases callers = new CallerCases(options);
+        List<Case> all = new ArrayList<>(breaker.light());
+        all.addAll(callers.light());
+        int light = all.size();
+        all.add(breaker.heavy());
+        all.addAll(callers.heavy());
+        Map<String, Case> byName = all.stream().collect(Collectors.toMap(Case::name, one -> one));
+        try (LightBackend backend = new LightBackend(
+                        0,
+                        "ok".getBytes(StandardCharsets.US_ASCII),
+                        request -> Objects.requireNonNull(
+                                        byName.get(request.uri().split("/", 3)[1]))
+                                .service()
+                                .apply(request));
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+                Processes processes = Processes.unlimited()) {
+            RunningServer gateway = options.startGateway(
+                    processes, backend.port(), backend.port(), configure(all, backend.port(), processes.directory()));
+            // The first calls of a cold JVM are slow, and a backend's usual time decides when it stalls.
+            load(gateway.port(), BreakerCases.LOW_TRAFFIC)
+                    .send(50, options.seconds(2, 10))
+                    .join();
+            List<Future<Consumer<PromiseTable>>> results = new ArrayList<>();
+            for (Case one : all) {
+                if (!options.quick() && results.size() >= light) {
+                    for (Future<?> earlier : results) {
+                        earlier.get();
+                    }
+                }
+                results.add(threads.submit(() -> one.callers().call(gateway.port())));
+            }
+            PromiseTable promises = new PromiseTable();
+            for (Future<Consumer<PromiseTable>> result : results) {
+                result.get().accept(promises);
+            }
+            return promises;
+        }
+    }
+
+    /** Writes the configuration; returns the gateway's arguments. */
+    private List<String> configure(List<Case> cases, int backendPort, Path directory) throws IOException {
+        List<String> arguments = new ArrayList<>();
+        StringBuilder routes = new StringBuilder();
+        StringBuilder backends = new StringBuilder();
+        for (Case one : cases) {
+            String name = one.name();
+            arguments.addAll(options.disable(name, one.protection()));
+            routes.append("  - { id: %s, uri: \"backend://%s\", predicates: [ Path=/%s/**%s ] }%n"
+                    .formatted(name, name, name, PREDICATES.getOrDefault(name, "")));
+            backends.append("    %s: { uri: \"http://127.0.0.1:%d\"%s }%n"
+                    .formatted(name, backendPort, one.settings().isEmpty() ? "" : ", " + one.settings()));
+        }
+        Path file = Files.writeString(directory.resolve("refusals.yml"), """
+                spring.main.cloud-platform: kubernetes
+                spring.cloud.gateway.server.webflux.routes:
+                %sweir:
+                  backends:
+                %s""".formatted(routes, backends));
+        arguments.addFirst(file.toString());
+        return arguments;
+    }
+
+    // ---------------------------------------------------------------- requests
+
+    static OpenLoad load(int port, String name) {
+        return load(port, name, "1");
+    }
+
+    static OpenLoad load(int port, String name, String path) {
+        return Scenario.load(port, "/" + name + "/" + path);
+    }
+
+    /** Sends requests at once. */
+    static CompletableFuture<List<Request>> burst(OpenLoad load, int count) {
+        return load.send(1000 * count, Duration.ofMillis(1));
+    }
+
+    /** Sends a request and waits for the answer. */
+    static Request call(OpenLoad load) {
+        return burst(load, 1).join().getFirst();
+    }
+
+    static List<Request> join(List<CompletableFuture<List<Request>>> sent) {
+        return sent.stream().flatMap(one -> one.join().stream()).toList();
+    }
+
+    static long count(List<Request> requests, Predicate<Request> matches) {
+        return requests.stream().filter(matches).count();
+    }
+}

@@ -1,0 +1,29 @@
+package io.weir.perf.scenario;
+
+import java.time.Duration;
+import java.util.function.Supplier;
+import reactor.core.publisher.Mono;
+
+/** A backend's service that can hang. Requests that come meanwhile stay unanswered, also after the heal. */
+final class SwallowingService implements Supplier<Mono<Void>> {
+
+    private final Duration serviceTime;
+    private volatile boolean hangs;
+
+    SwallowingService(Duration serviceTime) {
+        this.serviceTime = serviceTime;
+    }
+
+    void hang() {
+        hangs = true;
+    }
+
+    void heal() {
+        hangs = false;
+    }
+
+    @Override
+    public Mono<Void> get() {
+        return hangs ? Mono.never() : Mono.delay(serviceTime).then();
+    }
+}

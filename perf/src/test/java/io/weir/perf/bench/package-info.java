@@ -1,4 +1,0 @@
-@NullMarked
-package io.weir.perf.bench;
-
-import org.jspecify.annotations.NullMarked;
