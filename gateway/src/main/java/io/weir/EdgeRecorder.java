@@ -94,7 +94,8 @@ record EdgeRecorder(
             @Nullable String method,
             @Nullable String target,
             @Nullable SocketAddress remote,
-            int answerBytes) implements RequestFacts {
+            int answerBytes)
+            implements RequestFacts {
 
         @Override
         public String requestMethod() {

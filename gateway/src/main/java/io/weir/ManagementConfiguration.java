@@ -71,8 +71,8 @@ class ManagementConfiguration {
     /** Replaces Spring Boot's own contributor, which is absent in classes that Maven has not built. */
     @Bean
     InfoContributor versionInfo() {
-        return info -> info.withDetail(
-                "build", Map.of("artifact", BuildVersion.PROGRAM, "version", BuildVersion.current()));
+        return info ->
+                info.withDetail("build", Map.of("artifact", BuildVersion.PROGRAM, "version", BuildVersion.current()));
     }
 
     @Bean

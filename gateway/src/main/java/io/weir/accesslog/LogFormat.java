@@ -34,7 +34,9 @@ public final class LogFormat implements EnvironmentPostProcessor, Ordered {
     @Override
     public void postProcessEnvironment(ConfigurableEnvironment environment, SpringApplication application) {
         // As text: a malformed value is reported by the configuration's check.
-        boolean isOnStandardOutput = !"false".equalsIgnoreCase(environment.getProperty(ENABLED, "true").strip())
+        boolean isOnStandardOutput = !"false"
+                        .equalsIgnoreCase(
+                                environment.getProperty(ENABLED, "true").strip())
                 && environment.getProperty(FILE, "").isBlank();
         if (isOnStandardOutput && !environment.containsProperty(FORMAT)) {
             environment.getPropertySources().addLast(new MapPropertySource(SOURCE, Map.of(FORMAT, ECS)));

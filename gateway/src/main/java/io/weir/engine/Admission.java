@@ -55,6 +55,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private int limitMark;
     /** What the end of the call says about the backend, so far. */
     private Evidence evidence = Evidence.NONE;
+
     private @Nullable BulkheadDryRun dryRun;
     /** The request itself is a probe, outside the limit; null: it is an ordinary call. */
     private @Nullable Probe probe;
@@ -364,7 +365,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     private Decision leaveQueue(Refuse refuse) {
-        if (refuse == Refuse.QUEUE_TIMEOUT ? expire() : leave()) {
+        if (refuse.reason() == Reason.QUEUE_TIMEOUT ? expire() : leave()) {
             return isEvicted() ? Refuse.QUEUE_EVICTED : refuse;
         }
         // The permit is already on its way and will be used.

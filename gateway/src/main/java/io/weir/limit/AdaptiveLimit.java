@@ -99,6 +99,8 @@ public final class AdaptiveLimit implements Limit {
     private record Settings(Bounds bounds, double deadline) {}
 
     /**
+     * All that other threads read.
+     *
      * @param canHelp whether a lower limit may help the backend: there is a lower one, and the backend
      *     answers some of its calls
      */

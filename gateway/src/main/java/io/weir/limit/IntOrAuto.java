@@ -54,8 +54,7 @@ public final class IntOrAuto {
 
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof IntOrAuto that
-                && (number == null ? that.number == null : number.equals(that.number));
+        return other instanceof IntOrAuto that && (number == null ? that.number == null : number.equals(that.number));
     }
 
     @Override

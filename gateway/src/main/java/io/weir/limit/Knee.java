@@ -463,11 +463,13 @@ final class Knee {
         limit = next;
     }
 
+    @SuppressWarnings("EnumOrdinal") // An index into an array of this process.
     private void count(Change reason) {
         changes.lazySet(reason.ordinal(), changes.get(reason.ordinal()) + 1);
     }
 
     /** The changes for this reason. May be called from any thread. */
+    @SuppressWarnings("EnumOrdinal") // An index into an array of this process.
     long changes(Change reason) {
         return changes.get(reason.ordinal());
     }

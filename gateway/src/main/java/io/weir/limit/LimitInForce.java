@@ -72,11 +72,7 @@ public final class LimitInForce {
 
     /** A fixed limit with the present numbers of a bulkhead, at first without a ceiling. */
     public LimitInForce(QueueingBulkhead bulkhead) {
-        this(
-                bulkhead,
-                LimitSettings.fixed(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity()),
-                System::nanoTime,
-                System::nanoTime);
+        this(bulkhead, LimitSettings.fixed(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity()), () -> 0, () -> 0);
     }
 
     /**
@@ -98,8 +94,8 @@ public final class LimitInForce {
     /** A limit that is given, with the bulkhead's present queue. For tests. */
     public LimitInForce(QueueingBulkhead bulkhead, Limit limit) {
         this.bulkhead = bulkhead;
-        this.nanoClock = System::nanoTime;
-        this.wallClock = System::nanoTime;
+        this.nanoClock = () -> 0;
+        this.wallClock = () -> 0;
         this.learning = limit;
         LimitSettings settings = LimitSettings.adaptive(AdaptiveLimit.Bounds.DEFAULT, bulkhead.queueCapacity(), 0);
         this.configured = new AtomicReference<>(new Configured(settings, limit));

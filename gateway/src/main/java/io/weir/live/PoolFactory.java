@@ -63,9 +63,7 @@ public final class PoolFactory {
         if (!properties.bulkhead().enforce()) {
             return 2 * QueueingBulkhead.LARGEST;
         }
-        return 2 * properties.bulkhead().largestLimit()
-                + properties.recovery().maxProbes()
-                + properties.maxStreams();
+        return 2 * properties.bulkhead().largestLimit() + properties.recovery().maxProbes() + properties.maxStreams();
     }
 
     /**

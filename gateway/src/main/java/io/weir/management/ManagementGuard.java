@@ -105,8 +105,7 @@ final class ManagementGuard implements WebFilter, Ordered {
         response.setStatusCode(status);
         response.getHeaders().setContentType(MediaType.APPLICATION_JSON);
         String body = "{\"status\":" + status.value() + ",\"detail\":\"" + detail + "\"}";
-        return response.writeWith(
-                Mono.just(response.bufferFactory().wrap(body.getBytes(StandardCharsets.UTF_8))));
+        return response.writeWith(Mono.just(response.bufferFactory().wrap(body.getBytes(StandardCharsets.UTF_8))));
     }
 
     private static String caller(@Nullable InetSocketAddress address, @Nullable Holder holder) {

@@ -10,7 +10,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * {@code weir.management}: access to the management port.
  *
- * @param token bearer token that permits reads and changes; the audit names its holder {@code operator}; 16
+ * @param token bearer token that permits reads and changes; the audit names its holder "operator"; 16
  *     to 1024 characters; default: none. A token is required if the port listens on another address than
  *     loopback. With any token configured, every request needs one, except health probes.
  * @param readOnlyToken bearer token that permits reads only, for scraping and looking; 16 to 1024 characters;

@@ -58,7 +58,6 @@ class LogFormatTest {
         try (InputStream file = Files.newInputStream(Path.of("src/main/resources/META-INF/spring.factories"))) {
             factories.load(file);
         }
-        assertThat(factories)
-                .containsEntry(EnvironmentPostProcessor.class.getName(), LogFormat.class.getName());
+        assertThat(factories).containsEntry(EnvironmentPostProcessor.class.getName(), LogFormat.class.getName());
     }
 }

@@ -85,8 +85,7 @@ class AdmissionTest {
         fixture.channel.runPendingTasks();
 
         assertThat(fixture.outcome()).isEqualTo("queue-evicted 503");
-        assertThat(fixture.record().queueNanos())
-                .isEqualTo(Duration.ofMillis(5).toNanos());
+        assertThat(fixture.record().queueNanos()).isEqualTo(Duration.ofMillis(5).toNanos());
         fixture.freePermit();
         assertThat(newer.granted).isTrue();
         fixture.bulkhead.release();
@@ -372,7 +371,8 @@ class AdmissionTest {
         end.happen(fixture);
 
         fixture.assertEndedCleanly();
-        assertThat(fixture.serviceTime.littlesLaw().figures(new FixedLimit(1)).retired()).isEqualTo(samples);
+        assertThat(fixture.serviceTime.littlesLaw().figures(new FixedLimit(1)).retired())
+                .isEqualTo(samples);
     }
 
     /** An end of a call. */

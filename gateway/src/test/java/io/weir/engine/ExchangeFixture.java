@@ -298,7 +298,16 @@ final class ExchangeFixture {
         QueueingBulkhead dryRunBulkhead = enforcement.bulkhead() ? null : new QueueingBulkhead(1, 0);
         RetryBudget retryBudget = new RetryBudget(new RetryBudgetProperties(20, retriesPerSecond), now());
         return new Backend(
-                settings, calls, new LimitInForce(calls, limit), streams, dryRunBulkhead, usedHealth, POOL, retryBudget, serviceTime, observer);
+                settings,
+                calls,
+                new LimitInForce(calls, limit),
+                streams,
+                dryRunBulkhead,
+                usedHealth,
+                POOL,
+                retryBudget,
+                serviceTime,
+                observer);
     }
 
     Exchange exchange() {
@@ -465,9 +474,7 @@ final class ExchangeFixture {
         assertThat(engine.inFlight()).as("in flight").isZero();
         assertThat(engine.streams()).as("streams in flight").isZero();
         assertThat(inFlight.isZero()).as("no exchange in flight on the route").isTrue();
-        assertThat(limit.ended)
-                .as("one sample ended for each permit")
-                .hasSize(limit.started);
+        assertThat(limit.ended).as("one sample ended for each permit").hasSize(limit.started);
         OverloadSampler measuring = sampler;
         if (measuring != null) {
             // The measurement stops when its timer fires next.

@@ -23,7 +23,6 @@ final class FakeCaller implements Caller {
     /** The size of the body of each refusal. */
     static final int REFUSAL_BYTES = 120;
 
-
     final HttpHeaders headers = new DefaultHttpHeaders();
     final List<String> received = new ArrayList<>();
     HttpMethod method = HttpMethod.GET;

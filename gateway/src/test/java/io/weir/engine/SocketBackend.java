@@ -85,8 +85,7 @@ final class SocketBackend implements AutoCloseable {
                 health,
                 pool,
                 new RetryBudget(new RetryBudgetProperties(100, 10), System.nanoTime()),
-                new ServiceTimeEstimate(
-                        new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
+                new ServiceTimeEstimate(new LittlesLawProperties(Duration.ofSeconds(10)), health, System::nanoTime),
                 BackendObserver.NONE);
     }
 

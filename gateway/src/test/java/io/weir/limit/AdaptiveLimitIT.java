@@ -139,24 +139,21 @@ class AdaptiveLimitIT {
         LimitInForce limit = gateway.backend("orders").limit();
         assertThat(limit.isAdaptive()).isTrue();
         assertThat(limit.beliefs().baseLatencyNanos()).isPositive();
-        await().untilAsserted(() -> assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls())
-                .isEqualTo(limit.limit().value()));
+        await().untilAsserted(
+                        () -> assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls())
+                                .isEqualTo(limit.limit().value()));
     }
 
     @Test
     void holdsAnOperatorsLimitUntilItIsReleased() throws Exception {
-        gateway.bean(BulkheadRegistry.class)
-                .bulkhead("orders")
-                .changeConfig(config(1));
+        gateway.bean(BulkheadRegistry.class).bulkhead("orders").changeConfig(config(1));
         int learnt = gateway.backend("orders").limit().beliefs().limit();
 
         overload(Door.COMPILED, .5).forEach(CompletableFuture::join);
 
         assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isOne();
         assertThat(gateway.backend("orders").limit().beliefs().limit()).isEqualTo(learnt);
-        gateway.bean(BulkheadRegistry.class)
-                .bulkhead("orders")
-                .changeConfig(config(QueueingBulkhead.LARGEST));
+        gateway.bean(BulkheadRegistry.class).bulkhead("orders").changeConfig(config(QueueingBulkhead.LARGEST));
         assertThat(gateway.backend("orders").bulkhead().maxConcurrentCalls()).isEqualTo(learnt);
     }
 

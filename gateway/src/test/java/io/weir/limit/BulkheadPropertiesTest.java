@@ -20,8 +20,7 @@ class BulkheadPropertiesTest {
     void defaultsAreValid() {
         BulkheadProperties properties = bind(Map.of());
 
-        assertThat(properties)
-                .isEqualTo(properties(IntOrAuto.AUTO, IntOrAuto.AUTO, DurationOrAuto.AUTO));
+        assertThat(properties).isEqualTo(properties(IntOrAuto.AUTO, IntOrAuto.AUTO, DurationOrAuto.AUTO));
         assertThat(violations(properties)).isEmpty();
     }
 
@@ -86,8 +85,7 @@ class BulkheadPropertiesTest {
         "'', '', 1, 1, 1000, 1",
         "'', '', 1500, 2, 1500, 1500",
     })
-    void givesDefaultBoundsWayToConfiguredOnes(
-            String min, String max, String initial, int from, int to, int first) {
+    void givesDefaultBoundsWayToConfiguredOnes(String min, String max, String initial, int from, int to, int first) {
         Map<String, String> yaml = new HashMap<>(Map.of("bulkhead.limit.min", min, "bulkhead.limit.max", max));
         yaml.put("bulkhead.limit.initial", initial);
         yaml.values().removeIf(String::isEmpty);

@@ -15,8 +15,7 @@ class LimitInForceTest {
 
     private static final long MILLI = 1_000_000;
     private static final long DEADLINE = 800 * MILLI;
-    private static final LimitSettings ADAPTIVE =
-            LimitSettings.adaptive(Bounds.DEFAULT, LimitSettings.AUTO, DEADLINE);
+    private static final LimitSettings ADAPTIVE = LimitSettings.adaptive(Bounds.DEFAULT, LimitSettings.AUTO, DEADLINE);
 
     private final QueueingBulkhead bulkhead = new QueueingBulkhead(1, 0);
     private final AtomicInteger ceiling = new AtomicInteger(LimitInForce.NONE);

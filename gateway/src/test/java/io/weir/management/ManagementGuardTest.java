@@ -131,8 +131,7 @@ class ManagementGuardTest {
         assertThat(change.getResponse().getHeaders().getFirst(HttpHeaders.WWW_AUTHENTICATE))
                 .isEqualTo("Bearer realm=\"weir management\", error=\"insufficient_scope\"");
         assertThat(change.getResponse().getBodyAsString().block())
-                .isEqualTo(
-                        "{\"status\":403,\"detail\":\"token: read-only (expected: a token that permits changes)\"}");
+                .isEqualTo("{\"status\":403,\"detail\":\"token: read-only (expected: a token that permits changes)\"}");
         assertThat(change.getAttributes()).doesNotContainKey("passed");
     }
 
@@ -162,10 +161,9 @@ class ManagementGuardTest {
     void refusesReadsForAForeignHost(String path) {
         for (ManagementGuard each : List.of(guard, open)) {
             for (HttpMethod method : List.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST)) {
-                MockServerWebExchange exchange =
-                        MockServerWebExchange.from(MockServerHttpRequest.method(method, path)
-                                .header(HttpHeaders.HOST, "rebound.example:8081")
-                                .header(HttpHeaders.AUTHORIZATION, "Bearer " + TOKEN));
+                MockServerWebExchange exchange = MockServerWebExchange.from(MockServerHttpRequest.method(method, path)
+                        .header(HttpHeaders.HOST, "rebound.example:8081")
+                        .header(HttpHeaders.AUTHORIZATION, "Bearer " + TOKEN));
                 each.filter(exchange, passed(exchange)).block();
                 assertThat(exchange.getResponse().getStatusCode()).isEqualTo(HttpStatus.MISDIRECTED_REQUEST);
                 assertThat(exchange.getAttributes()).doesNotContainKey("passed");

@@ -62,8 +62,8 @@ class ManagementIT {
                 .route("payments", "payments")
                 .start();
         guarded = TestGateway.setup()
-                .weir("management: { token: " + TOKEN + ", read-only-token: " + READ_ONLY_TOKEN + ", operators: { alice: "
-                        + ALICES_TOKEN + " } }")
+                .weir("management: { token: " + TOKEN + ", read-only-token: " + READ_ONLY_TOKEN
+                        + ", operators: { alice: " + ALICES_TOKEN + " } }")
                 .backend("orders", backend.uri())
                 .route("orders", "orders")
                 .start();
@@ -150,16 +150,14 @@ class ManagementIT {
 
     @Test
     void readsAndChangesNothingWithTheReadOnlyToken() throws Exception {
-        for (String path :
-                List.of("/actuator/weir", "/actuator/prometheus", "/actuator/weirconfig", "/actuator/circuitbreakers")) {
-            assertThat(TestCaller.get(
-                                    guarded.managementPort(), path, "Authorization: Bearer " + READ_ONLY_TOKEN)
+        for (String path : List.of(
+                "/actuator/weir", "/actuator/prometheus", "/actuator/weirconfig", "/actuator/circuitbreakers")) {
+            assertThat(TestCaller.get(guarded.managementPort(), path, "Authorization: Bearer " + READ_ONLY_TOKEN)
                             .status())
                     .as(path)
                     .isEqualTo(200);
         }
-        TestCaller.Answer refused =
-                post(guarded, "/actuator/weir/orders", "{\"breaker\":\"open\"}", READ_ONLY_TOKEN);
+        TestCaller.Answer refused = post(guarded, "/actuator/weir/orders", "{\"breaker\":\"open\"}", READ_ONLY_TOKEN);
         assertThat(refused.status()).isEqualTo(403);
         assertThat(refused.text()).contains("token: read-only (expected: a token that permits changes)");
         assertThat(guarded.backend("orders").health().state()).isEqualTo(State.CLOSED);

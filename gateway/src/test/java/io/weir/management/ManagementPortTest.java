@@ -56,8 +56,7 @@ class ManagementPortTest {
         assertThat(problem(OPEN, null, -1)).isNull();
     }
 
-    private static @Nullable String problem(
-            boolean hasToken, @Nullable String address, @Nullable Integer port) {
+    private static @Nullable String problem(boolean hasToken, @Nullable String address, @Nullable Integer port) {
         try {
             InetAddress parsed = address == null ? null : InetAddress.getByName(address);
             return ManagementPort.problem(hasToken, parsed, port, 8080);

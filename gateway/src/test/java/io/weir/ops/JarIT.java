@@ -77,14 +77,13 @@ class JarIT {
                 .allSatisfy(library ->
                         assertThat(named).anyMatch(file -> file.matcher(library).matches()));
         assertThat(named)
-                .allSatisfy(file ->
-                        assertThat(libraries).anyMatch(library -> file.matcher(library).matches()));
+                .allSatisfy(file -> assertThat(libraries)
+                        .anyMatch(library -> file.matcher(library).matches()));
     }
 
     @Test
     void statesTheVersionOfThePom() throws Exception {
-        Matcher pom =
-                Pattern.compile("<version>([^<]+)</version>").matcher(Files.readString(Path.of("..", "pom.xml")));
+        Matcher pom = Pattern.compile("<version>([^<]+)</version>").matcher(Files.readString(Path.of("..", "pom.xml")));
         assertThat(pom.find()).isTrue();
         try (JarFile jar = new JarFile(JAR.toFile())) {
             assertThat(jar.getManifest().getMainAttributes().getValue("Implementation-Version"))

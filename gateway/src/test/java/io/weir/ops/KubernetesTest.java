@@ -332,7 +332,9 @@ class KubernetesTest {
     @Test
     void productionAllowsTheNamesOfTheHeadlessServiceAsHosts() throws IOException {
         String service = read("service-headless.yaml").getMetadata().getName();
-        List<String> allowed = yaml(PRODUCTION).at("/weir/management/allowed-hosts").valueStream()
+        List<String> allowed = yaml(PRODUCTION)
+                .at("/weir/management/allowed-hosts")
+                .valueStream()
                 .map(JsonNode::asText)
                 .toList();
 
@@ -340,8 +342,7 @@ class KubernetesTest {
             String host = service + suffix;
             assertThat(allowed)
                     .as(host)
-                    .anyMatch(name -> name.equals(host)
-                            || (name.startsWith("*.") && host.endsWith(name.substring(1))));
+                    .anyMatch(name -> name.equals(host) || (name.startsWith("*.") && host.endsWith(name.substring(1))));
         }
     }
 

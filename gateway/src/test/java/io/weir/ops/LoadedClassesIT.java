@@ -56,8 +56,9 @@ class LoadedClassesIT {
                       - { id: general, uri: "backend://orders", predicates: [ "Path=/general/**",
                           "After=2020-01-01T00:00:00Z" ] }
                     """.formatted(port, freePort(), TestBackend.healthy().uri());
-            WeirApplication.main(
-                    new String[] {Files.writeString(Path.of("gateway.yml"), yaml).toString()});
+            WeirApplication.main(new String[] {
+                Files.writeString(Path.of("gateway.yml"), yaml).toString()
+            });
             System.out.println(ManagementFactory.getRuntimeMXBean().getUptime());
             for (Door door : Door.values()) {
                 System.out.println(

@@ -181,9 +181,7 @@ class OpsVocabularyTest {
         assertThat(written)
                 .isEqualTo(alerts.stream().map(name -> name + ".md").collect(Collectors.toCollection(TreeSet::new)));
         assertThat(found(RUNBOOK, rules))
-                .isEqualTo(alerts.stream()
-                        .map(name -> name + ".md")
-                        .collect(Collectors.toCollection(TreeSet::new)));
+                .isEqualTo(alerts.stream().map(name -> name + ".md").collect(Collectors.toCollection(TreeSet::new)));
         assertThat(found(LINK, runbooks)).isEqualTo(written);
     }
 

@@ -134,12 +134,18 @@ class RunbookCommandsIT {
         builder.environment().putAll(tokens);
         builder.environment()
                 .putAll(Map.of(
-                        "GATEWAY", "http://127.0.0.1:" + running.managementPort(),
-                        "EDGE", "http://127.0.0.1:" + running.port(),
-                        "BACKEND", "orders",
-                        "JAVA", Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "WEIR_JAR", Path.of("target", "weir-gateway.jar").toString(),
-                        "CONFIG", PRODUCTION.toString()));
+                        "GATEWAY",
+                        "http://127.0.0.1:" + running.managementPort(),
+                        "EDGE",
+                        "http://127.0.0.1:" + running.port(),
+                        "BACKEND",
+                        "orders",
+                        "JAVA",
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "WEIR_JAR",
+                        Path.of("target", "weir-gateway.jar").toString(),
+                        "CONFIG",
+                        PRODUCTION.toString()));
         Process process = builder.start();
         try {
             return new Result(process.waitFor(), Files.readString(out), Files.readString(err));

@@ -66,7 +66,8 @@ public final class CommandLine {
             usageError = "--validate: no file (expected: --validate FILE...)";
         }
         if (usageError == null && withoutEnvironment && !validate) {
-            usageError = WITHOUT_ENVIRONMENT + ": without --validate (expected: --validate --without-environment FILE...)";
+            usageError =
+                    WITHOUT_ENVIRONMENT + ": without --validate (expected: --validate --without-environment FILE...)";
         }
         if (usageError == null && !files.isEmpty() && properties.stream().anyMatch(CommandLine::isFilesProperty)) {
             usageError = FILES_PROPERTY + ": also given as files (expected: one or the other)";
@@ -145,7 +146,9 @@ public final class CommandLine {
         // Without this call, everything is logged until Spring Boot configures logging.
         logging.beforeInitialize();
         try {
-            return validate ? OptionalInt.of(new ValidateCommand(out, properties, withoutEnvironment).run(files)) : start(err);
+            return validate
+                    ? OptionalInt.of(new ValidateCommand(out, properties, withoutEnvironment).run(files))
+                    : start(err);
         } finally {
             logging.cleanUp();
         }

@@ -109,8 +109,7 @@ public final class ConfigurationCheck {
         new SpringPropertiesCheck(reported::contains, problems::add).check(root);
         ValidationReport report = new ValidationReport(
                 problems, validValues.names("weir.backends").size(), routes.size());
-        return new CheckResult(
-                report, validValues, () -> new WarningsCheck(environment, validValues).check(routes));
+        return new CheckResult(report, validValues, () -> new WarningsCheck(environment, validValues).check(routes));
     }
 
     /**

@@ -302,7 +302,8 @@ final class ConsistencyCheck {
         return switch (value) {
             case Duration duration -> duration.compareTo((Duration) limit);
             case DurationOrAuto duration -> duration.orElse(Duration.ZERO).compareTo((Duration) limit);
-            default -> Integer.compare((Integer) value, limit instanceof IntOrAuto calls ? calls.orElse(1) : (Integer) limit);
+            default ->
+                Integer.compare((Integer) value, limit instanceof IntOrAuto calls ? calls.orElse(1) : (Integer) limit);
         };
     }
 

@@ -191,10 +191,7 @@ final class GatewayCheck {
                 .anyMatch(node -> node.leaves().findAny().isPresent());
         @Nullable
         String problem = ManagementPort.problem(
-                hasToken,
-                address.orElse(null),
-                port.orElse(null),
-                serverPort.orElse(DEFAULT_SERVER_PORT));
+                hasToken, address.orElse(null), port.orElse(null), serverPort.orElse(DEFAULT_SERVER_PORT));
         if (problem != null) {
             Setting setting = RawTree.effective(RawTree.at(root, MANAGEMENT_ADDRESS))
                     .or(() -> RawTree.effective(RawTree.at(root, MANAGEMENT_PORT)))

@@ -18,8 +18,8 @@ final class SecretMasking {
     /** A property name that ends with the word key. */
     private static final Pattern KEY_NAME = Pattern.compile("(?:^|[-_])key$", Pattern.CASE_INSENSITIVE);
     /** All properties below these but the hosts are masked, so that a misspelt token is masked too. */
-    private static final Pattern SECRET_SUBTREE =
-            Pattern.compile("weir\\.(management(?!\\.allowed-?hosts)|tracing\\.headers)\\b.*", Pattern.CASE_INSENSITIVE);
+    private static final Pattern SECRET_SUBTREE = Pattern.compile(
+            "weir\\.(management(?!\\.allowed-?hosts)|tracing\\.headers)\\b.*", Pattern.CASE_INSENSITIVE);
 
     /** The shortcut notation of a predicate or filter: name and arguments. */
     private static final Pattern DEFINITION = Pattern.compile("^(\\w+)=(.*)$", Pattern.DOTALL);

@@ -92,11 +92,7 @@ class ConsistencyCheckTest {
                               uri: http://orders:8080
                               bulkhead: { limit: { min: 20, max: 10 } }
                         """,
-                        problem(
-                                5,
-                                "weir.backends.orders.bulkhead.limit.min",
-                                "20",
-                                "expected: at most limit.max, 10")),
+                        problem(5, "weir.backends.orders.bulkhead.limit.min", "20", "expected: at most limit.max, 10")),
                 row(
                         "an initial limit outside the bounds",
                         """
