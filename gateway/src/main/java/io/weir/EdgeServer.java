@@ -12,8 +12,8 @@ import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 /**
  * Adds the edge's guards and the front door's screening to the gateway's own server.
  *
- * <p>It customizes the server's factory, which the management port's context does not inherit. A bean that
- * customizes servers would guard the management port too.
+ * <p>This class customizes the server's factory, which the management port's context does not inherit. A bean
+ * of type {@code NettyServerCustomizer} would guard the management port too.
  */
 final class EdgeServer implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory> {
 

@@ -5,10 +5,10 @@ import io.weir.engine.Engine;
 import io.weir.overload.OverloadGuard;
 
 /**
- * The parts that know how much work the gateway has and whether it accepts more.
+ * The parts that count the gateway's work and decide whether it accepts more.
  *
  * @param engine counts the exchanges in flight
- * @param guard knows whether the gateway is overloaded
- * @param drain knows whether the gateway is shutting down
+ * @param guard decides whether the gateway is overloaded
+ * @param drain holds the phase of the shutdown
  */
 record GatewayState(Engine engine, OverloadGuard guard, Drain drain) {}

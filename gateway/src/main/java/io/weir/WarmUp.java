@@ -23,7 +23,9 @@ import reactor.netty.resources.LoopResources;
  */
 final class WarmUp {
 
-    /** Enough to trigger the JVM's first compiler; takes less than a second on a slow machine. */
+    /**
+     * Enough requests to trigger the JVM's first compiler; they take less than a second on a slow machine.
+     */
     private static final int REQUESTS = 300;
 
     private static final Duration TIMEOUT = Duration.ofSeconds(10);

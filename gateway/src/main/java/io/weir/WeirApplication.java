@@ -8,7 +8,8 @@ import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 
 /** The gateway's entry point. */
-// TlsConfiguration has SSL bundles that are tried before they are used, and another watch on their files.
+// TlsConfiguration replaces Spring Boot's SSL auto-configuration: it checks bundles before use, and watches
+// their files itself.
 @SpringBootApplication(exclude = SslAutoConfiguration.class)
 @EnableConfigurationProperties(WeirProperties.class)
 public class WeirApplication {

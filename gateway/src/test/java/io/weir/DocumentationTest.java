@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The READMEs, the runbooks and the design records of the packages name only what exists. */
+/** The READMEs, the runbooks and the design records of the packages name only existing types and alerts. */
 class DocumentationTest {
 
     private static final Path ROOT = Path.of("..");

@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The timestamp is the time when the request's head was decoded. Lines are in the order in which requests
  * ended. The path has no query, since a query may hold secrets. {@code reason} is the cause of the outcome
- * {@code fallback}; {@code detail} says exactly what went wrong. Unknown values are left out. The backend is
- * the last one that was called. Long values are truncated.
+ * {@code fallback}; {@code detail} is the exact cause. Unknown values are left out. The backend is the last
+ * one that was called. Long values are truncated.
  *
  * <p>A line is formatted on the exchange's event loop and written by a {@link LineWriter}.
  */
@@ -77,7 +77,7 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     private final LongSupplier epochMillis;
     private final LineWriter writer;
-    private volatile boolean failureLogged;
+    private volatile boolean isFailureLogged;
 
     /**
      * Opens the log, and starts its writer.
@@ -266,8 +266,8 @@ public final class AccessLog implements RouteObserver, AutoCloseable {
 
     private void failed(RuntimeException e) {
         writer.countDropped();
-        if (!failureLogged) {
-            failureLogged = true;
+        if (!isFailureLogged) {
+            isFailureLogged = true;
             log.error("Line of the access log cannot be formatted; later failures are only counted", e);
         }
     }

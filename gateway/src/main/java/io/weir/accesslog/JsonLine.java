@@ -109,7 +109,7 @@ final class JsonLine {
         put('}');
         put('\n');
         byte[] line = Arrays.copyOf(bytes, length);
-        // In place of the comma before the first member.
+        // Replaces the comma before the first member.
         line[0] = '{';
         return line;
     }

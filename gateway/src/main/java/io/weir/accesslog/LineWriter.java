@@ -15,9 +15,10 @@ import org.slf4j.LoggerFactory;
  * thread polls the queue every {@value #POLL_MILLIS} ms. Waking it for each line would cost an event loop
  * more than the line itself; it is woken only when the queue is half full.
  */
-// Concurrency: the queue is the only shared state of event loops and writer. The writer sets `parked` before
-// its last look at the queue; an offer that makes the queue half full unparks the writer if `parked` is set.
-// If both miss each other, the writer wakes by itself after POLL_MILLIS.
+// Concurrency: the queue is the only shared state of event loops and writer. The writer sets `isParked`
+// before its last look at the queue; an offer that makes the queue half full unparks the writer if `isParked`
+// is set. If the offer does not see `isParked` and the writer does not see the line, the writer wakes by
+// itself after POLL_MILLIS.
 final class LineWriter implements AutoCloseable {
 
     static final int POLL_MILLIS = 10;
@@ -25,7 +26,10 @@ final class LineWriter implements AutoCloseable {
     private static final long CLOSE_MILLIS = 1_000;
     private static final int BATCH_BYTES = 65_536;
 
-    /** A round is one batch or one poll, so this many take a second while idle, or a few thousand lines. */
+    /**
+     * The number of rounds between two checks. A round is one batch or one poll, so this takes a second while
+     * idle, or a few thousand lines.
+     */
     private static final int ROUNDS_PER_CHECK = 1_000 / POLL_MILLIS;
 
     private static final Logger log = LoggerFactory.getLogger(LineWriter.class);
@@ -35,8 +39,8 @@ final class LineWriter implements AutoCloseable {
     private final int wakeSize;
     private final LongAdder dropped = new LongAdder();
     private final Thread thread;
-    private volatile boolean parked;
-    private volatile boolean closing;
+    private volatile boolean isParked;
+    private volatile boolean isClosing;
 
     /**
      * Starts the writer.
@@ -53,10 +57,10 @@ final class LineWriter implements AutoCloseable {
 
     /** Queues a line, or drops and counts it. Does not block. */
     void accept(byte[] line) {
-        if (closing || !queue.offer(line)) {
+        if (isClosing || !queue.offer(line)) {
             dropped.increment();
-        } else if (parked && queue.size() >= wakeSize) {
-            parked = false;
+        } else if (isParked && queue.size() >= wakeSize) {
+            isParked = false;
             LockSupport.unpark(thread);
         }
     }
@@ -74,7 +78,7 @@ final class LineWriter implements AutoCloseable {
     /** Writes the queued lines, for one second at most. */
     @Override
     public void close() {
-        closing = true;
+        isClosing = true;
         LockSupport.unpark(thread);
         try {
             thread.join(CLOSE_MILLIS);
@@ -91,7 +95,7 @@ final class LineWriter implements AutoCloseable {
     private void run() {
         Batch batch = new Batch();
         for (long round = 1; ; round++) {
-            boolean last = closing;
+            boolean last = isClosing;
             if (batch.fill()) {
                 batch.write();
             } else if (last) {
@@ -107,11 +111,11 @@ final class LineWriter implements AutoCloseable {
     }
 
     private void park() {
-        parked = true;
-        if (queue.size() < wakeSize && !closing) {
+        isParked = true;
+        if (queue.size() < wakeSize && !isClosing) {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(POLL_MILLIS));
         }
-        parked = false;
+        isParked = false;
     }
 
     /** The lines of one write. */
@@ -120,10 +124,10 @@ final class LineWriter implements AutoCloseable {
         private byte[] bytes = new byte[BATCH_BYTES];
         private int length;
         private int lines;
-        /** A line that no longer fitted; the first of the next batch. */
+        /** A line that did not fit; it begins the next batch. */
         private byte @Nullable [] next;
 
-        private boolean failing;
+        private boolean isFailing;
         private long reportedDrops;
 
         /** Takes lines from the queue up to the size of a batch; false if there are none. */
@@ -147,7 +151,7 @@ final class LineWriter implements AutoCloseable {
         void write() {
             try {
                 sink.write(bytes, length);
-                failing = false;
+                isFailing = false;
             } catch (IOException e) {
                 dropped.add(lines);
                 logFailure(e);
@@ -177,8 +181,8 @@ final class LineWriter implements AutoCloseable {
 
         /** Logs the first failure of a series. */
         private void logFailure(IOException e) {
-            if (!failing) {
-                failing = true;
+            if (!isFailing) {
+                isFailing = true;
                 log.error("Access log cannot be written; its lines are dropped and counted", e);
             }
         }

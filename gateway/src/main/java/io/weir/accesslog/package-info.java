@@ -3,15 +3,15 @@
  *
  * <p><b>The access log never blocks a request.</b> {@link io.weir.accesslog.AccessLog} formats a line on the
  * event loop of its exchange, as one array of bytes, and puts it into a bounded queue. {@link
- * io.weir.accesslog.LineWriter} writes the lines in batches on one thread. A full disk, or a pipe that
- * nothing reads, costs lines, which are counted in {@code weir_access_log_dropped_total}, and never an
- * exchange.
+ * io.weir.accesslog.LineWriter} writes the lines in batches on one thread. If a disk is full, or a pipe has
+ * no reader, the log drops lines and counts them in {@code weir_access_log_dropped_total}; no exchange is
+ * affected.
  *
  * <p><b>Untrusted content.</b> Callers choose the path and some headers. {@link io.weir.accesslog.JsonLine}
  * escapes them so that a caller can neither forge a line nor control a terminal, and truncates long values.
  * The path is logged without its query, since a query may hold secrets.
  *
- * <p><b>Rotation.</b> {@link io.weir.accesslog.LineSink} opens the file again once it was renamed, so that
+ * <p><b>Rotation.</b> {@link io.weir.accesslog.LineSink} opens the file again after it was renamed, so that
  * rotation needs no signal.
  *
  * <p><b>Rejected:</b> Logback with an asynchronous appender and a JSON encoder: an event and a map for each
@@ -19,9 +19,9 @@
  *
  * <p><b>The queue</b> ({@link io.weir.accesslog.LineQueue}) is JCTools' {@code MpscAtomicArrayQueue}. It
  * costs as much as the ring that it replaced: 13 ns for adding and removing a line on one thread, 7 ns for
- * each line of two concurrent event loops, no allocation. Its sibling {@code MpscArrayQueue} is not faster by
- * more than the noise of the measurement (12 and 7 ns), and uses methods of {@code sun.misc.Unsafe} that the
- * JDK warns about. Netty contains a relocated copy of JCTools, which is internal to Netty.
+ * each line of two concurrent event loops, no allocation. Its sibling {@code MpscArrayQueue} is faster only
+ * within the noise of the measurement (12 and 7 ns), and uses methods of {@code sun.misc.Unsafe} that the JDK
+ * warns about. Netty contains a relocated copy of JCTools, which is internal to Netty.
  *
  * <p><b>Concurrency.</b> Event loops offer, the writer polls, and neither waits for the other. Buffers for
  * formatting belong to their thread.

@@ -20,10 +20,10 @@ import org.slf4j.LoggerFactory;
 /**
  * The number of gateways and this gateway's rank, according to DNS.
  *
- * <p>It resolves a name with an address for each gateway, reports a changed membership to its listener, and
- * resolves the name again one refresh interval after the answer. So a change in DNS is followed at the next
- * refresh. A failed lookup keeps the membership; before the first answer, the listener's own assumption
- * stays. No failure ends the refreshes. If the listener fails, it is notified again at the next refresh.
+ * <p>The count resolves a name with an address for each gateway, reports a changed membership to its
+ * listener, and resolves the name again one refresh interval after the answer. A failed lookup keeps the
+ * membership. Before the first answer, the listener uses its own assumption. No failure ends the refreshes.
+ * If the listener fails, it is notified again at the next refresh.
  */
 // Concurrency: all state is confined to the resolver's thread, except the figures that other threads read.
 public final class GatewayCount implements AutoCloseable {

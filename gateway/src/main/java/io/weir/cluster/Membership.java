@@ -54,8 +54,7 @@ public record Membership(int gateways, int rank) {
         List<InetAddress> gateways = ipv4.size() >= ipv6.size() ? ipv4 : ipv6;
         gateways.sort(BY_ADDRESS);
         List<InetAddress> own = gateways.stream().filter(isOwn).toList();
-        // With several own addresses, several gateways share a machine's addresses: none of them is known to
-        // be this one.
+        // If several of the addresses are this machine's, it is not known which of them is this gateway's.
         return new Membership(gateways.size(), own.size() == 1 ? gateways.indexOf(own.getFirst()) : UNKNOWN_RANK);
     }
 }

@@ -10,9 +10,9 @@ package io.weir.cluster;
 public record Share(int permits, boolean isFloored) {
 
     /**
-     * Computes the share. What an equal division leaves over goes to the gateways of the lowest ranks, one
-     * permit each, so that the shares add up to the limit. A gateway that does not know its rank gets none of
-     * it.
+     * Computes the share. The remainder of an equal division goes to the gateways of the lowest ranks, one
+     * permit each, so that the shares add up to the limit. A gateway that does not know its rank gets no part
+     * of the remainder.
      *
      * @param limit the limit for all gateways together; at least 1
      */

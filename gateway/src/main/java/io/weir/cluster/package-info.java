@@ -21,21 +21,21 @@
  * with the share of one gateway of {@code weir.cluster.initial-gateways} until DNS answers. The whole limit
  * for each gateway would break the promise to the backend just when everything restarts. A refusal to start,
  * or to serve, would make the failure of DNS an outage of the gateway, although a backend whose address is
- * known can serve. The log says so, and the metric {@code weir.cluster.gateways} is 0 until then.
+ * known can serve. Until DNS answers, the metric {@code weir.cluster.gateways} is 0, and the log has a
+ * warning.
  *
  * <p><b>Why this and not that.</b> A coordinator (Redis, a lease service) would keep the limit exactly, and
- * could give permits to the gateways that need them. But it is on the path of each request, and its failure
- * would affect all gateways. The Kubernetes API server would report changes sooner than DNS, but requires a
- * permission and a client. Shares are equal, so callers have to be spread evenly: a gateway with more callers
- * refuses calls while others have free permits.
+ * could give permits to the gateways that need them. But a coordinator is on the path of each request, and
+ * its failure would affect all gateways. The Kubernetes API server would report changes sooner than DNS, but
+ * requires a permission and a client. Shares are equal, so callers have to be spread evenly: a gateway with
+ * more callers refuses calls while others have free permits.
  *
  * <p><b>Limitations.</b> While gateways start or stop, they see different addresses and the sum of the shares
  * is wrong, for the time of one refresh and of DNS's own caches: a new gateway is not counted by the others
  * until it is ready, and counts itself from its first answer on. With more gateways than permits, each
  * gateway keeps one, since a gateway without permits would be an outage; the metric
  * {@code weir.permits.floored} shows it. Queue, streams and connections are limited for each gateway, not for
- * the cluster. A breaker's window follows the share that is in force when the breaker is created, at the
- * start or at a reload.
+ * the cluster. Each gateway has its own breaker, whose window does not depend on the share.
  */
 @NullMarked
 package io.weir.cluster;

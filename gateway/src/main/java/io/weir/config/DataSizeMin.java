@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
 /**
- * Supports {@link Min} on a {@link DataSize}, in bytes. Spring Cloud Gateway contains the same for Max.
- * Hibernate Validator finds this class as a service.
+ * Supports {@link Min} on a {@link DataSize}, in bytes. Spring Cloud Gateway contains the same support for
+ * Max. Hibernate Validator finds this class as a service.
  */
 public final class DataSizeMin implements ConstraintValidator<Min, DataSize> {
 

@@ -30,8 +30,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param probe the use of this route's requests as probes of an open breaker; {@code shadow}: copies of them;
  *     {@code caller}: the requests themselves, where a request must not be repeated; default: the backend's.
  * @param preservePath whether the backend sees the path as the caller has sent it, with empty segments,
- *     {@code .} segments and escapes; the route is found by the normalised path all the same, and a path with
- *     {@code ..} is refused. Not with filters that change the path.
+ *     {@code .} segments and escapes; the route is still matched by the normalised path, and a path with
+ *     {@code ..} is refused. Not allowed together with filters that change the path.
  */
 @ConfigurationPropertiesSource
 public record RouteProperties(

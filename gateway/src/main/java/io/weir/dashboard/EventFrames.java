@@ -63,7 +63,7 @@ final class EventFrames implements AutoCloseable {
         deflater.setInput(plain);
         ByteArrayOutputStream deflated = new ByteArrayOutputStream(plain.length / 8 + 64);
         int written = CHUNK;
-        // The flush is complete once the output no longer fills the chunk.
+        // The flush is complete when the output no longer fills the chunk.
         while (written == CHUNK) {
             written = deflater.deflate(chunk, 0, CHUNK, Deflater.FULL_FLUSH);
             deflated.write(chunk, 0, written);

@@ -36,8 +36,8 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Computes one snapshot a second, encodes it once, and sends the same bytes to all clients.
  *
- * <p>It reads the counters every second, even without clients, so that a new client sees the last two
- * minutes, and windows that are correct from the first event on. It encodes only if there are clients.
+ * <p>The feed reads the counters every second, even without clients: so a new client sees the last two
+ * minutes, and its first windows are complete. It encodes only if there are clients.
  */
 // Concurrency: one thread computes, encodes and sends; the results are confined to it. The sets of clients,
 // which event loops change, are guarded by this object's monitor, which is held only for the change.
@@ -85,7 +85,7 @@ public final class LiveFeed implements AutoCloseable {
 
     private final AtomicLong snapshots = new AtomicLong();
     private final AtomicLong slowClients = new AtomicLong();
-    private volatile boolean closed;
+    private volatile boolean isClosed;
 
     /**
      * A feed; {@link #start} starts it.
@@ -148,14 +148,14 @@ public final class LiveFeed implements AutoCloseable {
         try {
             task.run();
         } catch (RuntimeException e) {
-            // The executor would not run a task again that has thrown, and all pages would freeze.
+            // The executor never runs a task again that has thrown, so all pages would freeze.
             log.error("Dashboard's snapshot failed", e);
         }
     }
 
     /** Computes a snapshot and sends it; called once a second. */
     void tick() {
-        if (closed) {
+        if (isClosed) {
             return;
         }
         LiveView now = compute();
@@ -177,7 +177,7 @@ public final class LiveFeed implements AutoCloseable {
      */
     boolean add(Format format, StreamClient client) {
         synchronized (this) {
-            if (closed || clients() >= MAX_CLIENTS) {
+            if (isClosed || clients() >= MAX_CLIENTS) {
                 return false;
             }
             clientsOf(format).add(client);
@@ -240,10 +240,10 @@ public final class LiveFeed implements AutoCloseable {
     public void close() {
         List<StreamClient> all = new ArrayList<>();
         synchronized (this) {
-            if (closed) {
+            if (isClosed) {
                 return;
             }
-            closed = true;
+            isClosed = true;
             clients.values().forEach(all::addAll);
             clients.values().forEach(Set::clear);
         }

@@ -3,7 +3,7 @@ package io.weir.dashboard;
 import io.weir.management.BackendView;
 
 /**
- * How serious the worst problem of a backend is; the dashboard shows the most serious backends first.
+ * The severity of a backend's worst problem; the dashboard shows the most serious backends first.
  *
  * <p>Problems that callers notice rank first, by the share of callers affected. Then come breakers that an
  * operator has forced, then early signs: slow calls, a queue, no free permit.
@@ -22,11 +22,14 @@ record Severity(int score, String word) {
     private static final int HANGING = 30;
     private static final int QUEUEING = 25;
     private static final int FULL = 20;
-    /** The score of a failing backend: the base, plus up to this by the share of shed or failed exchanges. */
+    /**
+     * The largest addition to the base score of a failing backend, in proportion to the share of shed or
+     * failed exchanges.
+     */
     private static final int FAILING_RANGE = 35;
 
     private static final int FAILING_BASE = 40;
-    /** Added to the score of a breaker that is not closed, by the share of shed or failed exchanges. */
+    /** The largest addition to the score of a breaker that is not closed, in proportion to the same share. */
     private static final int BREAKER_RANGE = 20;
 
     /**

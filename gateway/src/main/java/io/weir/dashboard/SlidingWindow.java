@@ -6,8 +6,8 @@ import java.util.function.IntPredicate;
 /**
  * The increase of a set of counters over the last {@value #SECONDS} seconds. The counters only grow.
  *
- * <p>Each second is stored as pairs of a counter's index and its increase, without the zeros: of hundreds of
- * buckets, a backend uses few in one second. Not thread-safe: for the feed's thread.
+ * <p>Each second is stored as pairs of a counter's index and its increase, without zeros, since in one second
+ * a backend uses few of the hundreds of buckets. Not thread-safe: for the feed's thread.
  */
 final class SlidingWindow {
 

@@ -30,23 +30,23 @@ final class StreamClient {
     }
 
     private final Connection connection;
-    private final boolean gzip;
-    private boolean started;
+    private final boolean usesGzip;
+    private boolean isStarted;
     private int misses;
 
     /**
      * A client that has received no event.
      *
-     * @param gzip whether it receives the compressed events
+     * @param usesGzip whether it receives the compressed events
      */
-    StreamClient(Connection connection, boolean gzip) {
+    StreamClient(Connection connection, boolean usesGzip) {
         this.connection = connection;
-        this.gzip = gzip;
+        this.usesGzip = usesGzip;
     }
 
     /** Whether the client has received its first event. */
     boolean isStarted() {
-        return started;
+        return isStarted;
     }
 
     /**
@@ -55,8 +55,8 @@ final class StreamClient {
      * @param onSlow called if the connection is closed because the client is too slow
      */
     void start(EventFrames.Frame frame, Consumer<StreamClient> onSlow) {
-        started = true;
-        if (gzip) {
+        isStarted = true;
+        if (usesGzip) {
             connection.send(EventFrames.gzipHeader());
         }
         offer(frame, onSlow);
@@ -77,7 +77,7 @@ final class StreamClient {
             return;
         }
         misses = 0;
-        connection.send(frame.bytes(gzip));
+        connection.send(frame.bytes(usesGzip));
     }
 
     void end() {

@@ -5,21 +5,21 @@
  * computed, encoded and compressed once, on a thread of its own, and all clients get the same bytes. Each
  * event is complete, so a missed event does no harm, and a connection is the only state of a client.
  *
- * <p><b>Compressed once for all clients.</b> A usual compressed stream depends on all bytes before, which
- * differ for each client. Here {@link io.weir.dashboard.EventFrames} deflates each event separately, up to a
- * full flush: any sequence of such events after a gzip header is a valid gzip stream. Two hundred backends
- * are 250 kB a second in JSON, and a tenth of it compressed; fifty clients cost only the kernel's copies.
- * Rejected: differences to the previous event. A client that missed one would show wrong figures, and most
- * figures change anyway.
+ * <p><b>Compressed once for all clients.</b> In a usual compressed stream, each event depends on all earlier
+ * bytes, which differ for each client. Here {@link io.weir.dashboard.EventFrames} deflates each event
+ * separately, up to a full flush: any sequence of such events after a gzip header is a valid gzip stream. Two
+ * hundred backends are 250 kB a second in JSON, and a tenth of it compressed; fifty clients cost only the
+ * kernel's copies. Rejected: differences to the previous event. A client that missed one would show wrong
+ * figures, and most figures change anyway.
  *
  * <p><b>A slow client</b> ({@link io.weir.dashboard.StreamClient}) misses events while its connection has not
- * taken the last one, and is disconnected after three in a row. So a client holds at most one event of the
- * gateway's memory, besides its socket's buffers.
+ * sent the last one, and is disconnected after three misses in a row. So a client holds at most one event in
+ * the gateway's memory, besides its socket's buffers.
  *
  * <p><b>Figures.</b> Counters are read once a second. The page shows their increase over the last ten seconds
  * ({@link io.weir.dashboard.SlidingWindow}), as Hystrix does. A request only counts its outcome and duration
- * ({@link io.weir.metrics.ExchangeTotals}). Percentiles cover one gateway and ten seconds: they are for the
- * eye. Alerts use the histograms in Prometheus.
+ * ({@link io.weir.metrics.ExchangeTotals}). Percentiles cover one gateway and ten seconds: they are only for
+ * display. Alerts use the histograms in Prometheus.
  *
  * <p><b>Order.</b> {@link io.weir.dashboard.Severity} reduces the problems of a backend to one word and one
  * number, so that the most serious backend is on top.

@@ -2,9 +2,9 @@
  * One time budget per exchange, from the decoded request head to the answer's last byte flushed to the
  * caller.
  *
- * <p>It protects callers from waiting for an answer that cannot arrive, and the gateway from holding
- * resources for which no caller waits. Without it, a backend that hangs accumulates all permits, connections
- * and callers that reach it.
+ * <p>The budget keeps callers from waiting for an answer that cannot arrive, and the gateway from holding
+ * resources for which no caller waits. Without it, a backend that hangs would keep every permit, connection
+ * and caller that reaches it.
  *
  * <p>The budget is the backend's {@code deadline}, or the route's shorter one. A caller may shorten it, never
  * lengthen it, by {@code X-Request-Timeout}, {@code grpc-timeout} or {@code x-envoy-expected-rq-timeout-ms};

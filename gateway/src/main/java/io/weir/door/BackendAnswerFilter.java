@@ -53,9 +53,9 @@ public final class BackendAnswerFilter implements GlobalFilter, Ordered {
     }
 
     /**
-     * Makes {@code writeWith} write the head at once: it waits for the first buffer, and Reactor Netty writes
-     * no empty one. A filter that has decorated the response may take the first buffer for content, so then
-     * the head waits for the body.
+     * Makes {@code writeWith} write the head at once. By itself {@code writeWith} waits for the first buffer,
+     * and Reactor Netty does not write an empty buffer. If a filter has decorated the response, it may treat
+     * the first buffer as content; then the head waits for the body.
      */
     private static Flux<DataBuffer> withHeadAtOnce(Flux<DataBuffer> body, ServerHttpResponse response) {
         return response instanceof ServerHttpResponseDecorator

@@ -49,7 +49,7 @@ public final class BackendRoutingFilter implements GlobalFilter, Ordered {
             return chain.filter(exchange);
         }
         if (!SCHEME.equals(url.getScheme())) {
-            // An unprotected route: no exchange asks the drain.
+            // An unprotected route has no exchange that checks the drain.
             Refusal refusal = engine.refusalWithoutExchange();
             return refusal == null ? chain.filter(exchange) : Mono.error(new RefusalException(refusal));
         }

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * it arrived.
  *
  * <p>Concurrency: filters may run on a thread of their own while the caller leaves on the event loop.
- * {@code outcome} decides which of the two comes first; {@code inChain} counts the request out once. The
- * other fields belong to the thread that handles the request.
+ * {@code outcome} decides which of the two comes first; {@code inChain} ensures that the request is counted
+ * out once. The other fields belong to the thread that handles the request.
  */
 final class ChainRequest {
 
@@ -26,7 +26,7 @@ final class ChainRequest {
     private final AtomicInteger inChainOfAll;
     private final AtomicBoolean inChain = new AtomicBoolean();
     private @Nullable String routeId;
-    private boolean reported;
+    private boolean isReported;
 
     /**
      * Creates a request that has not entered the chain.
@@ -68,7 +68,7 @@ final class ChainRequest {
         return outcome.get() instanceof GeneralCaller caller ? caller : null;
     }
 
-    /** From now on, the request needs its routes. */
+    /** Counts the request among those that need its routes. */
     void enterChain() {
         if (inChain.compareAndSet(false, true)) {
             inChainOfAll.incrementAndGet();
@@ -76,7 +76,9 @@ final class ChainRequest {
         }
     }
 
-    /** The request needs its routes no longer: its exchange holds its own, or there will be none. */
+    /**
+     * Counts the request out: its exchange counts for the routes from now on, or it never has an exchange.
+     */
     void leaveChain() {
         if (inChain.compareAndSet(true, false)) {
             routes.requestsInChain().end();
@@ -96,12 +98,12 @@ final class ChainRequest {
 
     /** Marks the outcome as reported; returns whether it was reported before. */
     boolean markReported() {
-        boolean before = reported;
-        reported = true;
+        boolean before = isReported;
+        isReported = true;
         return before;
     }
 
     boolean isReported() {
-        return reported;
+        return isReported;
     }
 }

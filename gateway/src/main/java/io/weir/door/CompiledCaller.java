@@ -40,7 +40,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
     private final boolean serverTiming;
     private final Exchange exchange;
     private @Nullable CoreSubscriber<? super Void> actual;
-    private boolean completed;
+    private boolean isCompleted;
 
     CompiledCaller(
             Engine engine, CompiledRoute route, InboundRequest inbound, long arrivedAtNanos, boolean serverTiming) {
@@ -113,7 +113,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
             return inbound.target().pathAndQuery();
         }
         Map<String, String> variables =
-                route.pathVariables() ? route.matcher().variables(PathContainer.parsePath(path)) : Map.of();
+                route.usesPathVariables() ? route.matcher().variables(PathContainer.parsePath(path)) : Map.of();
         for (CompiledRoute.PathFilter filter : route.path()) {
             path = filter.apply(path, variables);
         }
@@ -217,7 +217,7 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
 
     @Override
     public void reset() {
-        completed = true;
+        isCompleted = true;
         inbound.reset();
     }
 
@@ -249,8 +249,8 @@ final class CompiledCaller extends Mono<Void> implements Caller, DelegatingReque
 
     private void complete() {
         CoreSubscriber<? super Void> subscriber = actual;
-        if (!completed && subscriber != null) {
-            completed = true;
+        if (!isCompleted && subscriber != null) {
+            isCompleted = true;
             subscriber.onComplete();
         }
     }

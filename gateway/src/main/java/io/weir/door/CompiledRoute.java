@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * @param route the engine's route
  * @param matcher the predicates
  * @param path the filters of the path, in order
- * @param pathVariables whether a filter of the path uses the path's variables
+ * @param usesPathVariables whether a filter of the path uses the path's variables
  * @param request the filters of the request's head, in order
  * @param response the filters of the response's head, in order
  * @param preserveHost whether the backend sees the caller's {@code Host}
@@ -22,7 +22,7 @@ public record CompiledRoute(
         Route route,
         RouteMatcher matcher,
         List<PathFilter> path,
-        boolean pathVariables,
+        boolean usesPathVariables,
         List<Consumer<HttpHeaders>> request,
         List<Consumer<HttpHeaders>> response,
         boolean preserveHost,

@@ -4,7 +4,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.weir.outcome.Refusal;
 import org.jspecify.annotations.Nullable;
 
-/** Takes the facts from the inbound request. */
+/** Request facts that come from the inbound request. */
 interface DelegatingRequestFacts extends RequestFacts {
 
     /** The request as received. */

@@ -175,7 +175,7 @@ final class GeneralCaller implements Caller, DelegatingRequestFacts {
     /**
      * Taken from the request's URI after the filters, not from the URI that RouteToRequestUrlFilter builds:
      * that filter parses the query, loses {@code &&}, and encodes escapes a second time if the query contains
-     * {@code [}. A path that a filter has changed is not the received one, so it cannot be preserved.
+     * {@code [}. A path that a filter has changed is not the received path, so it cannot be preserved.
      */
     @Override
     public String target() {

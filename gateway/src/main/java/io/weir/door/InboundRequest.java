@@ -120,9 +120,9 @@ final class InboundRequest implements RequestFacts {
     }
 
     /**
-     * Whether the caller asks for a WebSocket with a complete handshake (RFC 6455, 4.2.1). An incomplete one
-     * is an ordinary request whose {@code Upgrade} field is dropped: the gateway could open the backend's
-     * side, but not the caller's.
+     * Whether the caller asks for a WebSocket with a complete handshake (RFC 6455, 4.2.1). A request with an
+     * incomplete handshake is an ordinary request whose {@code Upgrade} field is dropped: the gateway could
+     * open the backend's side, but not the caller's.
      */
     boolean asksForWebSocket() {
         HttpHeaders headers = request.requestHeaders();
@@ -138,7 +138,7 @@ final class InboundRequest implements RequestFacts {
     /**
      * The target for the backend.
      *
-     * @param path the path after the filters, which may have put slashes beside each other; they are merged
+     * @param path the path after the filters; adjacent slashes that a filter has produced are merged
      * @param query the query as received; null if there is none
      */
     static String target(String path, @Nullable String query) {
@@ -154,8 +154,8 @@ final class InboundRequest implements RequestFacts {
     /**
      * Completes the head for the backend after the route's filters.
      *
-     * @param preserveHost whether the backend sees the caller's {@code Host}, or the one that a filter has
-     *     set
+     * @param preserveHost whether the backend sees the {@code Host} of the caller or of a filter, instead of
+     *     its own name
      */
     void completeBackendHead(HttpHeaders toBackend, Backend backend, boolean preserveHost) {
         String host = host();
@@ -233,8 +233,8 @@ final class InboundRequest implements RequestFacts {
     }
 
     /**
-     * Whether it is a WebSocket tunnel. A tunnel reports by its own end that the caller has left, with the
-     * close frame for the backend.
+     * Whether the request has become a WebSocket tunnel. The end of the tunnel reports that the caller has
+     * left, and brings the close frame for the backend.
      */
     boolean isTunnel() {
         return hasTunnel;
@@ -289,7 +289,7 @@ final class InboundRequest implements RequestFacts {
         }
     }
 
-    /** Whether the caller is there: its channel is open, or was closed after the last response. */
+    /** Whether the caller has not left: its channel is open, or was closed after the last response. */
     boolean isCallerPresent() {
         return channel.isActive() || LastResponseHandler.isLastResponseFlushed(channel);
     }
@@ -320,7 +320,7 @@ final class InboundRequest implements RequestFacts {
         });
     }
 
-    /** Whether no byte of the response waits. */
+    /** Whether every byte of the response is flushed. */
     private boolean isFlushed() {
         if (channel instanceof Http2StreamChannel) {
             return LastResponseHandler.isLastResponseFlushed(channel);

@@ -9,8 +9,8 @@ import reactor.core.publisher.Flux;
  * The current routes of both doors; a change of the configuration replaces them as a whole.
  *
  * <p>Spring Cloud Gateway reads its routes from here too. A request keeps the routes that were current when
- * it arrived (see {@link WeirRoutePredicateHandlerMapping}), so that it never uses new routes of one door and
- * old routes of the other.
+ * it arrived (see {@link WeirRoutePredicateHandlerMapping}), so it never uses new routes of one door with old
+ * routes of the other.
  */
 // Concurrency: one volatile reference to an immutable object.
 public final class LiveRoutes implements Supplier<Routes>, RouteLocator {

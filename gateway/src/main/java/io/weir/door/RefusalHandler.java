@@ -59,7 +59,8 @@ public final class RefusalHandler implements WebExceptionHandler, Ordered {
         }
         Refusal refusal = refusal(failure);
         if (refusal == null) {
-            // A filter chose this status, and it is no failure: a limiter's 429, an authorisation's 401.
+            // A filter chose this status deliberately, such as 429 of a rate limiter or 401 of an
+            // authorisation.
             return Mono.error(failure);
         }
         if (refusal.reason() == Reason.INTERNAL_ERROR) {

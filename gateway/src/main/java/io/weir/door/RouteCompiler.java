@@ -57,7 +57,7 @@ public final class RouteCompiler {
      *
      * @param matcher the predicates
      * @param path the filters of the path, in order
-     * @param pathVariables whether a filter of the path uses the path's variables
+     * @param usesPathVariables whether a filter of the path uses the path's variables
      * @param request the filters of the request's head, in order
      * @param response the filters of the response's head, in order
      * @param preserveHost whether the backend sees the caller's {@code Host}
@@ -66,7 +66,7 @@ public final class RouteCompiler {
     public record Compilation(
             RouteMatcher matcher,
             List<CompiledRoute.PathFilter> path,
-            boolean pathVariables,
+            boolean usesPathVariables,
             List<Consumer<HttpHeaders>> request,
             List<Consumer<HttpHeaders>> response,
             boolean preserveHost,
@@ -85,7 +85,7 @@ public final class RouteCompiler {
     private final Map<String, GatewayFilterFactory<?>> filters;
     private final ConfigurationService configuration;
     private final boolean hostIncludesPort;
-    private final @Nullable String never;
+    private final @Nullable String whyNotCompiled;
     private final PathPatternParser parser = new PathPatternParser();
 
     /**
@@ -95,29 +95,29 @@ public final class RouteCompiler {
      * @param filters the filter factories, by name
      * @param configuration binds the arguments
      * @param hostIncludesPort {@code spring.cloud.gateway.server.webflux.predicate.host.include-port}
-     * @param never the reason why no route can be compiled: a setting that makes Spring change every request;
-     *     null if there is none
+     * @param whyNotCompiled the reason why no route can be compiled: a setting that makes Spring change every
+     *     request; null if there is none
      */
     public RouteCompiler(
             Map<String, RoutePredicateFactory<?>> predicates,
             Map<String, GatewayFilterFactory<?>> filters,
             ConfigurationService configuration,
             boolean hostIncludesPort,
-            @Nullable String never) {
+            @Nullable String whyNotCompiled) {
         this.predicates = Map.copyOf(predicates);
         this.filters = Map.copyOf(filters);
         this.configuration = configuration;
         this.hostIncludesPort = hostIncludesPort;
-        this.never = never;
+        this.whyNotCompiled = whyNotCompiled;
     }
 
     /** Compiles a route; a default filter precedes the route's own filter of the same position. */
     public Compilation compile(RouteDefinition definition, List<FilterDefinition> defaults) {
         Draft draft = new Draft();
-        if (never != null) {
+        if (whyNotCompiled != null) {
             // The match is left to Spring Cloud Gateway too, because the setting may change it.
-            draft.complete = false;
-            draft.notCompiled(never);
+            draft.isComplete = false;
+            draft.notCompiled(whyNotCompiled);
             return draft.compilation();
         }
         definition.getPredicates().forEach(predicate -> addPredicate(draft, predicate));
@@ -160,7 +160,7 @@ public final class RouteCompiler {
                 && query.getParam() != null) {
             draft.others.add(RouteMatcher.query(query.getParam(), query.getRegexp()));
         } else {
-            draft.complete = false;
+            draft.isComplete = false;
             draft.notCompiled("predicate " + definition.getName());
         }
     }
@@ -196,13 +196,13 @@ public final class RouteCompiler {
                 && !draft.prefixed) {
             UriTemplate template = new UriTemplate(String.valueOf(prefix.getPrefix()));
             draft.prefixed = true;
-            draft.pathVariables |= !template.getVariableNames().isEmpty();
+            draft.usesPathVariables |= !template.getVariableNames().isEmpty();
             draft.path.add(
                     (path, variables) -> absolute(template.expand(variables).getRawPath() + path));
         } else if (type == SetPathGatewayFilterFactory.class
                 && config instanceof SetPathGatewayFilterFactory.Config set) {
             UriTemplate template = new UriTemplate(String.valueOf(set.getTemplate()));
-            draft.pathVariables |= !template.getVariableNames().isEmpty();
+            draft.usesPathVariables |= !template.getVariableNames().isEmpty();
             draft.path.add(
                     (path, variables) -> absolute(template.expand(variables).getRawPath()));
         } else if (type == RewritePathGatewayFilterFactory.class
@@ -328,9 +328,9 @@ public final class RouteCompiler {
         private final List<CompiledRoute.PathFilter> path = new ArrayList<>();
         private final List<Consumer<HttpHeaders>> request = new ArrayList<>();
         private final List<Consumer<HttpHeaders>> response = new ArrayList<>();
-        private boolean complete = true;
+        private boolean isComplete = true;
         private boolean prefixed;
-        private boolean pathVariables;
+        private boolean usesPathVariables;
         private boolean preserveHost;
         private @Nullable String why;
 
@@ -342,9 +342,9 @@ public final class RouteCompiler {
 
         Compilation compilation() {
             return new Compilation(
-                    new RouteMatcher(List.copyOf(paths), List.copyOf(methods), List.copyOf(others), complete),
+                    new RouteMatcher(List.copyOf(paths), List.copyOf(methods), List.copyOf(others), isComplete),
                     List.copyOf(path),
-                    pathVariables,
+                    usesPathVariables,
                     List.copyOf(request),
                     // An outer filter changes the response after the filters inside it.
                     List.copyOf(response.reversed()),

@@ -17,19 +17,19 @@ import org.springframework.web.util.pattern.PathPattern.PathMatchInfo;
 
 /**
  * A route's usual predicates: Path, Host, Method, Header, Query, each with the meaning of Spring Cloud
- * Gateway. One difference: a method without a constant in Spring can match, because Spring Cloud Gateway
- * compares methods by identity.
+ * Gateway. One difference: here a method without a constant in Spring can match. In Spring Cloud Gateway it
+ * cannot, because that compares methods by identity.
  *
  * @param paths alternatives for each Path predicate
  * @param methods alternatives for each Method predicate
  * @param others the other predicates
- * @param complete whether these are all predicates of the route; if not, a match means "maybe"
+ * @param isComplete whether these are all predicates of the route; if not, a match means "maybe"
  */
 public record RouteMatcher(
         List<List<PathPattern>> paths,
         List<Set<HttpMethod>> methods,
         List<Predicate<ServerHttpRequest>> others,
-        boolean complete) {
+        boolean isComplete) {
 
     boolean matches(ServerHttpRequest request, PathContainer path) {
         for (Set<HttpMethod> alternatives : methods) {
@@ -50,7 +50,7 @@ public record RouteMatcher(
         return true;
     }
 
-    /** The variables of the matching patterns. */
+    /** The path variables of the matching patterns. */
     Map<String, String> variables(PathContainer path) {
         Map<String, String> variables = new HashMap<>();
         for (List<PathPattern> alternatives : paths) {

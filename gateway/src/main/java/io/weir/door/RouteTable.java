@@ -79,8 +79,8 @@ public final class RouteTable {
     }
 
     /**
-     * The first route that matches. A general route that may match ends the search: later routes must not
-     * precede it.
+     * The first route that matches. A general route that may match ends the search: no later route may be
+     * chosen before it.
      */
     Match match(ServerHttpRequest request, String rawPath) {
         PathContainer path = PathContainer.parsePath(rawPath);

@@ -2,7 +2,7 @@ package io.weir.door;
 
 /**
  * Ends Spring Cloud Gateway's chain after a WebSocket, and skips its response filters: the response was sent
- * long before.
+ * when the WebSocket opened.
  */
 final class TunnelClosedException extends RuntimeException {
 

@@ -6,8 +6,9 @@
  * that route are the usual ones of an edge proxy, {@link io.weir.door.RouteCompiler} has compiled it when the
  * configuration was read, and the compiled door serves it: one match, one pass over the head, the engine. The
  * general door serves every other route, and every request for which only Spring Cloud Gateway can evaluate
- * an earlier route's predicates: the request runs through Spring Cloud Gateway's filter chain, and enters the
- * same engine at its end, in {@link io.weir.door.BackendRoutingFilter}, which replaces NettyRoutingFilter.
+ * an earlier route's predicates. Such a request runs through Spring Cloud Gateway's filter chain, and enters
+ * the same engine at its end, in {@link io.weir.door.BackendRoutingFilter}, which replaces
+ * NettyRoutingFilter.
  *
  * <p>Why two doors: Spring Cloud Gateway copies the head several times, sorts filters and builds URIs for
  * each request. In measurements, the compiled door forwards more than twice as many requests per second. Why
@@ -16,7 +17,7 @@
  *
  * <p>A response filter runs after the backend's head has arrived and before the body is written: the routing
  * filter completes at the head, and {@link io.weir.door.BackendAnswerFilter}, outside all route filters,
- * writes the body. In both doors, the gateway's own refusals pass no response filter.
+ * writes the body. In both doors, no response filter processes the gateway's own refusals.
  *
  * <p>A response is recorded by its last frame: on HTTP/1 by the flush of the connection, on HTTP/2 by {@link
  * io.weir.edge.StreamEndHandler}, because a stream closes before Reactor Netty reports the flush.

@@ -46,7 +46,7 @@ public final class Drainer {
          */
         void announced();
 
-        /** No exchange is in flight: stops whatever keeps the event loops busy. */
+        /** No exchange is in flight. The listener stops everything that keeps the event loops busy. */
         void drained();
     }
 

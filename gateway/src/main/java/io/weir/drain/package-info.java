@@ -14,7 +14,7 @@
  *       to end, and so have requests on unprotected routes, which have no exchange. Streams are closed at
  *       once, so that they do not delay the exit.
  *   <li>Exchanges that have not ended by then are ended, with the same reason: a caller without an answer
- *       gets that answer, a caller with half an answer has its connection reset.
+ *       gets that answer, the connection of a caller with an incomplete answer is reset.
  * </ol>
  *
  * <p>Concurrency: {@link io.weir.drain.Drain} is one volatile phase, which every request reads. The drain

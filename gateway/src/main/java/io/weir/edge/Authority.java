@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A host with an optional port, as in {@code Host}, {@code :authority} and absolute-form targets (RFC 3986,
- * 3.2). A comma is refused, although a host's name may contain one: some readers take it for a list.
+ * 3.2). A comma is refused, although a host's name may contain one: some parsers read it as a list.
  */
 final class Authority {
 

@@ -40,7 +40,7 @@ final class CallerConnection implements Runnable {
     private final long openedAtNanos;
 
     private @Nullable Guard guard;
-    private boolean armed;
+    private boolean isArmed;
     private long dueAtNanos;
     private @Nullable ScheduledFuture<?> task;
     private long taskAtNanos;
@@ -80,7 +80,7 @@ final class CallerConnection implements Runnable {
     /** Starts the timeout, or replaces the running one. */
     void setTimeout(long nanos) {
         long dueAt = nowNanos() + nanos;
-        armed = true;
+        isArmed = true;
         dueAtNanos = dueAt;
         ScheduledFuture<?> scheduled = task;
         if (scheduled != null) {
@@ -93,20 +93,20 @@ final class CallerConnection implements Runnable {
     }
 
     void cancelTimeout() {
-        armed = false;
+        isArmed = false;
     }
 
     @Override
     public void run() {
         task = null;
-        if (!armed) {
+        if (!isArmed) {
             return;
         }
         if (dueAtNanos - nowNanos() > 0) {
             schedule(dueAtNanos);
             return;
         }
-        armed = false;
+        isArmed = false;
         Guard current = guard;
         if (current == null) {
             // The TLS handshake has stalled.
@@ -145,7 +145,7 @@ final class CallerConnection implements Runnable {
 
     /** Cancels the scheduled task of a closed connection, which would keep the connection in memory. */
     void closed() {
-        armed = false;
+        isArmed = false;
         Future<?> scheduled = task;
         if (scheduled != null) {
             task = null;

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The open connections of callers: enforces their limit, and tells them of the gateway's shutdown.
+ * The open connections of callers: enforces their limit, and announces the gateway's shutdown to them.
  * Thread-safe.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // A failed write or close shows as the channel's close.

@@ -50,7 +50,10 @@ public interface EdgeListener {
     /** An HTTP/2 connection ends, because its caller floods it with frames. */
     void connectionFlooded(@Nullable SocketAddress remote);
 
-    /** The TLS handshake of a connection has failed: the caller broke it off, or the two do not agree. */
+    /**
+     * The TLS handshake of a connection has failed: the caller broke it off, or the two sides found no common
+     * parameters.
+     */
     void handshakeFailed(@Nullable SocketAddress remote);
 
     /**
@@ -63,8 +66,8 @@ public interface EdgeListener {
      * @param target the request's target as received, of any length and content; null if it could not be
      *     decoded
      * @param remote the address of the peer
-     * @param waitedNanos the time spent waiting for the request; 0 if the refusal is not about time
-     * @param answerBytes the size of the answer's body; 0: it has none, or there is no answer
+     * @param waitedNanos the time spent waiting for the request; 0 if the reason is not a time-out
+     * @param answerBytes the size of the answer's body; 0 if it has none, or if there is no answer
      */
     void refused(
             Reason reason,

@@ -20,27 +20,28 @@ import org.springframework.util.unit.DataSize;
  * @param maxHeaderSize size of the header section; 1KB to 1MB; over it: 431.
  * @param maxHeaderCount number of header fields, and of trailers; 1 to 10000; over it: 431.
  * @param maxBodySize size of a request's body; 0B to 1TB; over it: 413. Bodies are streamed, and at most
- *     {@code readAhead} of each is in memory, so this limit protects the backends.
+ *     {@code read-ahead} of each is in memory, so this limit protects the backends.
  * @param maxConcurrentStreams streams at once on an HTTP/2 connection; 1 to 10000.
  * @param headTimeout time for a request's head, from its first byte (the first head: from the connection);
  *     100ms to 5m; over it: 408. Protects against callers that send a byte at a time.
- * @param bodyIdleTimeout if no byte of a request's body arrives for this long, the exchange ends with {@code
- *     client-too-slow}; 100ms to 10m.
+ * @param bodyIdleTimeout longest pause in a request's body, after which the exchange ends with
+ *     {@code client-too-slow}; 100ms to 10m.
  * @param readAhead bytes of a request's body that are read before its exchange asks for a permit of the
  *     backend, so that a caller that uploads slowly holds no permit; 0B to 1MB. 0B: none is read. Streams,
- *     gRPC and {@code Expect: 100-continue} always get their permit first. As many bytes of a response are
- *     read ahead of a caller that reads slowly.
- * @param readAheadTotal the same for all exchanges together; 1MB to 1TB; default: a tenth of the direct
- *     memory. Above it, the slowest uploads end with {@code client-too-slow}.
- * @param minBodyRate if a caller that is waited for moves fewer bytes per second than this, for
- *     {@code bodyIdleTimeout} of its request's body or {@code readIdleTimeout} of its response, the exchange
- *     ends with {@code client-too-slow}; 0B to 1MB. 0B: any rate. Protects against callers that move a byte
- *     at a time. The default is far below the slowest mobile networks, and is Kestrel's and IIS's. It does
- *     not apply to uploads of streams and gRPC, which may send a message now and then.
- * @param readIdleTimeout if the caller reads no byte of the response for this long, the exchange ends with
- *     {@code client-too-slow}; 100ms to 10m.
- * @param keepAliveTimeout a connection that is idle between requests for this long is closed; 100ms to 1h.
- *     Longer than the usual timeout of load balancers (60 s), so that they close first.
+ *     gRPC and {@code Expect: 100-continue} always get their permit first. The same number of bytes of a
+ *     response is read ahead of a caller that reads slowly.
+ * @param readAheadTotal limit on the bytes that are read ahead for all exchanges together; 1MB to 1TB;
+ *     default: a tenth of the direct memory. Above it, the slowest uploads end with {@code client-too-slow}.
+ * @param minBodyRate lowest rate, per second, at which a caller must send its request's body and read its
+ *     response while the gateway waits for it; 0B to 1MB; 0B: any rate. An exchange whose caller is slower
+ *     ends with {@code client-too-slow}: during the body after {@code body-idle-timeout}, during the response
+ *     after {@code read-idle-timeout}. Protects against callers that move a byte at a time. The default is
+ *     that of Kestrel and IIS, and far below the slowest mobile networks. The rate does not apply to uploads
+ *     of streams and gRPC, which may send a message from time to time.
+ * @param readIdleTimeout longest time for which the caller may read no byte of the response; then the
+ *     exchange ends with {@code client-too-slow}; 100ms to 10m.
+ * @param keepAliveTimeout longest idle time of a connection between requests, after which the gateway closes
+ *     it; 100ms to 1h. Longer than the usual timeout of load balancers (60 s), so that they close first.
  * @param maxWebsocketFrameSize size of a WebSocket's frame in either direction; 125B to 64MB; over it, the
  *     WebSocket ends with 1009. A frame is held in memory until it is complete; the fragments of a message
  *     pass one by one.

@@ -25,7 +25,10 @@ record EdgeRules(
         Drain drain,
         EdgeListener listener) {
 
-    /** Unread bytes of a body that are dropped; the same number again while a connection lingers. */
+    /**
+     * The number of unread bytes of a body that are dropped; while a connection lingers, the same number
+     * again.
+     */
     static final int UNREAD_MAX_BYTES = 64 * 1024;
 
     /** The time for which a connection lingers, so that the caller can read the response. */

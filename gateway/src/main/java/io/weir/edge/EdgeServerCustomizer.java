@@ -23,7 +23,7 @@ public final class EdgeServerCustomizer implements NettyServerCustomizer {
      * Creates the customizer of one server.
      *
      * @param properties the limits
-     * @param drain tells when connections are to be closed
+     * @param drain decides when connections close
      * @param listener receives connections, and refusals of requests that have no exchange
      */
     public EdgeServerCustomizer(EdgeProperties properties, Drain drain, EdgeListener listener) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * {@code Forwarded} (RFC 7239).
  *
  * <p>Values from a trusted proxy are kept, and the proxy's address is appended. Values from any other peer
- * are replaced by the gateway's own knowledge; {@code X-Real-IP} and the rarer {@code X-Forwarded-*} fields
+ * are replaced by the facts of the connection; {@code X-Real-IP} and the rarer {@code X-Forwarded-*} fields
  * are removed.
  *
  * <p>Concurrency: immutable except for a cache of the texts of recent callers. Its entries are immutable and
@@ -97,7 +97,7 @@ public final class Forwarding {
     /**
      * The caller's address for logs: the peer's address, or, if the peer is trusted, the right-most address
      * in {@code X-Forwarded-For} (or {@code Forwarded}) that is not trusted. The result is always an address:
-     * an entry that is none ends the search, and the hop that has added it is the result.
+     * an entry that is not an address ends the search, and the result is the hop that added the entry.
      */
     public String callerAddress(HttpHeaders fromCaller, InetSocketAddress peer) {
         InetAddress nearest = peer.getAddress();
@@ -179,7 +179,7 @@ public final class Forwarding {
     private CallerText callerText(InetSocketAddress peer, String scheme, String host) {
         InetAddress address = peer.getAddress();
         if (address == null) {
-            // A PROXY protocol header gave a name for the peer, so there is no address.
+            // The PROXY protocol's header named the peer without an address.
             return build(InetAddress.getLoopbackAddress(), text(peer), scheme, host);
         }
         int hash = address.hashCode();

@@ -12,7 +12,7 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of an HTTP/1 connection, and the decisions that need nothing else. It does no I/O.
+ * The state of an HTTP/1 connection, and the decisions that depend on this state alone. It does no I/O.
  *
  * <pre>
  *  OPEN ─── malformed, or too slow ──► REFUSING ─── earlier responses written ──► LINGERING ──► closed
@@ -52,7 +52,7 @@ final class Http1ConnectionState {
 
     /** Requests that were passed on and whose responses are incomplete. */
     private int openRequests;
-    /** Of the open requests whose response has not begun. */
+    /** The methods of the open requests whose response has not begun. */
     private final ArrayDeque<HttpMethod> methods = new ArrayDeque<>();
     /** The request whose body is still arriving. */
     private @Nullable HttpRequest arriving;
@@ -63,11 +63,11 @@ final class Http1ConnectionState {
     private long unreadBytes;
 
     /** The caller has sent {@code Connection: close} with a request that waits behind others. */
-    private boolean closeRequested;
+    private boolean isCloseRequested;
     /** At least one response is complete. */
-    private boolean served;
+    private boolean hasServed;
     /** The timer runs for a request head. */
-    private boolean headTimed;
+    private boolean isHeadTimed;
 
     private @Nullable Refusal refusal;
     /**
@@ -98,14 +98,14 @@ final class Http1ConnectionState {
 
     /** Whether the request that announced the close has arrived completely: the caller may send no other. */
     boolean isBehindLastRequest() {
-        return closeRequested && arriving == null;
+        return isCloseRequested && arriving == null;
     }
 
     // ---------------------------------------------------------------- requests
 
     /** Whether no request has arrived before. */
     boolean awaitsFirstRequest() {
-        return !served && openRequests == 0;
+        return !hasServed && openRequests == 0;
     }
 
     int openRequests() {
@@ -129,7 +129,7 @@ final class Http1ConnectionState {
     }
 
     void requestArrived(HttpRequest request) {
-        headTimed = false;
+        isHeadTimed = false;
         arriving = request;
         arrivedBytes = 0;
         openRequests++;
@@ -137,7 +137,7 @@ final class Http1ConnectionState {
     }
 
     void closeRequested() {
-        closeRequested = true;
+        isCloseRequested = true;
     }
 
     void bodyArrived(int bytes, boolean isLast) {
@@ -161,7 +161,7 @@ final class Http1ConnectionState {
     // ---------------------------------------------------------------- responses
 
     boolean hasServed() {
-        return served;
+        return hasServed;
     }
 
     boolean isWritingResponse() {
@@ -191,7 +191,7 @@ final class Http1ConnectionState {
     boolean responseEnds() {
         boolean isLast = response == Response.WRITING_LAST;
         response = Response.NONE;
-        served = true;
+        hasServed = true;
         openRequests--;
         return isLast;
     }
@@ -209,10 +209,12 @@ final class Http1ConnectionState {
 
     /** Whether the response to the only open request must be the connection's last one. */
     boolean mustCloseAfterResponse() {
-        return isBodyTooLargeToDrop() || (closeRequested && openRequests == 1);
+        return isBodyTooLargeToDrop() || (isCloseRequested && openRequests == 1);
     }
 
-    /** Whether more of the request body is still to come than the connection drops before it closes. */
+    /**
+     * Whether more bytes of the request body are still to come than the connection drops before it closes.
+     */
     private boolean isBodyTooLargeToDrop() {
         return arriving != null && openRequests == 1 && bodyLength() - arrivedBytes > EdgeRules.UNREAD_MAX_BYTES;
     }
@@ -244,19 +246,19 @@ final class Http1ConnectionState {
     // ---------------------------------------------------------------- time and close
 
     boolean isHeadTimed() {
-        return headTimed;
+        return isHeadTimed;
     }
 
     void headTimed() {
-        headTimed = true;
+        isHeadTimed = true;
     }
 
     /** Whether the connection was used and every request on it is complete. */
     boolean isIdle() {
-        return phase == Phase.OPEN && openRequests == 0 && arriving == null && served;
+        return phase == Phase.OPEN && openRequests == 0 && arriving == null && hasServed;
     }
 
-    /** Whether the rest of a body arrives whose response is complete. */
+    /** Whether the response is complete while the rest of its request's body still arrives. */
     boolean awaitsEndOfAnsweredRequest() {
         return arriving != null && openRequests == 0;
     }
@@ -266,8 +268,8 @@ final class Http1ConnectionState {
      */
     boolean lingersOnClose() {
         return switch (phase) {
-            case OPEN -> served && awaitsEndOfAnsweredRequest();
-            case CLOSING -> response == Response.NONE && (openRequests > 0 || arriving != null || closeRequested);
+            case OPEN -> hasServed && awaitsEndOfAnsweredRequest();
+            case CLOSING -> response == Response.NONE && (openRequests > 0 || arriving != null || isCloseRequested);
             case LINGERING -> true;
             case REFUSING, UPGRADED -> false;
         };

@@ -238,8 +238,8 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     /**
-     * The end of a body cannot be found: the backend gets no more of it, and the caller gets no half
-     * response.
+     * Ends a request whose body has no recognisable end: the backend gets no more of the body, and the caller
+     * gets no incomplete response.
      */
     private void onMalformedBody(Refusal bad) {
         HttpRequest request = state.arrivingRequest();

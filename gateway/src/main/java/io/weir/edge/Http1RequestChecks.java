@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 final class Http1RequestChecks {
 
     /**
-     * The refusal of a first line that names no protocol, such as a malformed preface of HTTP/2. It is not
-     * written: its caller speaks no HTTP/1 (RFC 9113, 3.4).
+     * The refusal of a first line that names no protocol, such as a malformed preface of HTTP/2. It is
+     * reported but not written, since the caller does not use HTTP/1 (RFC 9113, 3.4).
      */
     static final Refusal NO_PROTOCOL =
             Refusal.of(Reason.BAD_REQUEST, "protocol: none (expected: HTTP/1.1, HTTP/1.0 or HTTP/2)");
@@ -98,7 +98,8 @@ final class Http1RequestChecks {
                 return "transfer-encoding: " + codings + " (expected: chunked, and nothing else)";
             }
         }
-        // From a draft of WebSocket: only Netty's decoder reads the eight bytes behind the head as a body.
+        // A field of a WebSocket draft. Netty's decoder, unlike others, reads the eight bytes after the head
+        // as a body.
         return headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY1)
                         && headers.contains(HttpHeaderNames.SEC_WEBSOCKET_KEY2)
                 ? "sec-websocket-key1: a handshake before RFC 6455 (expected: sec-websocket-key)"

@@ -58,7 +58,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
     /** The result of a scan step whose buffer needs no further scan. */
     private static final int STOP = -1;
 
-    private static final String BARE_CR = "head: a bare carriage return (expected: a line feed behind it)";
+    private static final String BARE_CR = "head: a bare carriage return (expected: a line feed after it)";
     private static final String OTHER_SEPARATOR = "request line: a tab or form feed (expected: single spaces)";
     private static final byte VERTICAL_TAB = 0x0b;
     private static final String FOLDED_FIELD = "head: a line that begins with a space (expected: no folded fields)";
@@ -67,11 +67,11 @@ final class Http1Scanner extends ChannelDuplexHandler {
     private final Http1ConnectionState connectionState;
 
     private Position position = Position.START;
-    private boolean chunked;
+    private boolean isChunked;
     /** Bytes of the body or chunk that have not arrived. */
     private long remainingBytes;
 
-    private boolean dropping;
+    private boolean isDropping;
     private int droppedBytes;
 
     private @Nullable ChannelHandlerContext ctx;
@@ -89,7 +89,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
     /** Whether a head has begun and not ended. */
     boolean isInHead() {
         return switch (position) {
-            case REQUEST_LINE, LINE, LINE_FEED, LINE_START, END -> !chunked;
+            case REQUEST_LINE, LINE, LINE_FEED, LINE_START, END -> !isChunked;
             default -> false;
         };
     }
@@ -103,14 +103,14 @@ final class Http1Scanner extends ChannelDuplexHandler {
     public void channelRead(ChannelHandlerContext context, Object message) {
         if (!(message instanceof ByteBuf in)) {
             context.fireChannelRead(message);
-        } else if (dropping || connectionState.ignoresInput()) {
+        } else if (isDropping || connectionState.ignoresInput()) {
             drop(in);
         } else if (position == Position.LOST) {
             guard.completeUpgrade();
             context.fireChannelRead(in);
         } else {
             scan(context, in);
-            if (!dropping) {
+            if (!isDropping) {
                 guard.onBytesDecoded();
             }
         }
@@ -196,7 +196,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
                 int skipped = (int) Math.min(remainingBytes, end - index);
                 remainingBytes -= skipped;
                 if (remainingBytes == 0) {
-                    position = chunked ? Position.CHUNK_END : Position.START;
+                    position = isChunked ? Position.CHUNK_END : Position.START;
                 }
                 return index + skipped;
             }
@@ -236,8 +236,8 @@ final class Http1Scanner extends ChannelDuplexHandler {
     }
 
     private int endHeadOrTrailers(ChannelHandlerContext context, ByteBuf in, int end) {
-        if (chunked) {
-            chunked = false;
+        if (isChunked) {
+            isChunked = false;
             position = Position.START;
             return end;
         }
@@ -249,7 +249,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
         position = Position.START;
         boolean isLast = end == in.writerIndex();
         context.fireChannelRead(isLast ? in : in.readRetainedSlice(end - in.readerIndex()));
-        if (dropping || connectionState.ignoresInput()) {
+        if (isDropping || connectionState.ignoresInput()) {
             if (!isLast) {
                 drop(in);
             }
@@ -263,9 +263,9 @@ final class Http1Scanner extends ChannelDuplexHandler {
         }
         if (connectionState.isReadingBody()) {
             remainingBytes = connectionState.bodyLength();
-            chunked = remainingBytes < 0;
+            isChunked = remainingBytes < 0;
             remainingBytes = Math.max(remainingBytes, 0);
-            position = chunked ? Position.CHUNK_SIZE : Position.BODY;
+            position = isChunked ? Position.CHUNK_SIZE : Position.BODY;
         }
         return !isLast;
     }
@@ -281,7 +281,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
 
     /** Drops the input from now on; after a limit, the connection is not read any more. */
     void dropInput() {
-        dropping = true;
+        isDropping = true;
         droppedBytes = 0;
         ChannelHandlerContext context = context();
         context.channel().config().setAutoRead(false);
@@ -295,7 +295,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
 
     @Override
     public void channelReadComplete(ChannelHandlerContext context) {
-        if (!dropping) {
+        if (!isDropping) {
             context.fireChannelReadComplete();
         } else if (droppedBytes < EdgeRules.UNREAD_MAX_BYTES) {
             context.read();
@@ -307,7 +307,7 @@ final class Http1Scanner extends ChannelDuplexHandler {
     /** Ignores reads of other handlers while the connection lingers. */
     @Override
     public void read(ChannelHandlerContext context) {
-        if (!dropping) {
+        if (!isDropping) {
             context.read();
         }
     }

@@ -5,17 +5,17 @@ import java.util.function.LongSupplier;
 
 /**
  * The frames without a use of their own that a caller may send on an HTTP/2 connection: resets, pings,
- * settings, window updates, priorities, continuations, empty bodies. The caller earns such frames by what is
- * transferred, and by time. A caller that has used them up floods the connection.
+ * settings, window updates, priorities, continuations, empty bodies. The caller earns such frames by
+ * transferred bytes and by time. A caller that has used them up floods the connection.
  *
  * <p>Algorithm: a token bucket that is full of {@value #INITIAL} frames at first and of {@value #MAX} at
- * most. A response's head and a DATA frame of either direction add {@value #PER_FRAME} frames, and so does
- * each KiB of DATA one: gRPC's libraries ping once per round trip of a transfer, and other clients update two
- * windows per 4 KiB. A second adds as many frames as the connection may have streams: callers whose calls
- * last a second or longer can reset every one of them.
+ * most. A response's head and a DATA frame of either direction add {@value #PER_FRAME} frames each, and each
+ * KiB of DATA adds one more: gRPC's libraries ping once per round trip of a transfer, and other clients
+ * update two windows per 4 KiB. Each second adds as many frames as the connection may have streams, so a
+ * caller whose calls last a second or longer can reset every call.
  *
- * <p>Why not Netty's limits of 200 resets in 30 s: they count a proxy's callers that time out while a backend
- * hangs, and the gateway's own resets of a backend's broken answers, and then end all streams of the
+ * <p>Why not Netty's limits of 200 resets in 30 s: they also count the resets of a proxy whose callers time
+ * out while a backend hangs, and the gateway's own resets of broken answers. Then they end all streams of the
  * connection.
  *
  * <p>Concurrency: confined to the connection's event loop.

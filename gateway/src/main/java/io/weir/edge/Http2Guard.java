@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The codec answers malformed input with a stream reset or by closing the connection; this handler reports
  * that to the listener. Requests that the codec accepts but the rules forbid are refused here, in the same
  * form as every other refusal. An unwanted body is dropped up to a limit; beyond it, the stream is reset
- * without an error (RFC 9113, 8.1). If the caller does not take a refusal, its stream is reset with an error.
+ * without an error (RFC 9113, 8.1). If the caller does not read a refusal, its stream is reset with an error.
  *
  * <p>Concurrency: confined to the connection's event loop. The class stays whole: it is one sequence of
  * events.
@@ -65,11 +65,11 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     private final Http2FrameRules frames;
 
     private boolean hasRequest;
-    private boolean inHead;
+    private boolean isInHead;
     private long headSinceNanos;
     private long idleSinceNanos;
     private int lastRequestStream;
-    private boolean goingAway;
+    private boolean isGoingAway;
     private boolean isFlooded;
     private @Nullable ChannelHandlerContext ctx;
 
@@ -145,7 +145,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
             encodeIllegalPath(head.headers());
             context.fireChannelRead(head);
         }
-        if (!goingAway && rules.drain().isClosingConnections()) {
+        if (!isGoingAway && rules.drain().isClosingConnections()) {
             drain();
         }
     }
@@ -297,10 +297,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
      * to a head.
      */
     void onBytesDecoded(boolean nowInHead) {
-        if (nowInHead == inHead) {
+        if (nowInHead == isInHead) {
             return;
         }
-        inHead = nowInHead;
+        isInHead = nowInHead;
         headSinceNanos = hasRequest ? connection.nowNanos() : connection.openedAtNanos();
         updateTimeout();
     }
@@ -315,7 +315,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
         }
         long now = connection.nowNanos();
         long nanos = unfinished.nanosUntilDeadline(now);
-        if (inHead) {
+        if (isInHead) {
             nanos = Math.min(nanos, headSinceNanos + rules.headTimeoutNanos() - now);
         }
         if (hasNoStreams()) {
@@ -333,21 +333,21 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     }
 
     private long idleTimeoutNanos() {
-        return goingAway ? EdgeRules.GOAWAY_GRACE_NANOS : rules.keepAliveTimeoutNanos();
+        return isGoingAway ? EdgeRules.GOAWAY_GRACE_NANOS : rules.keepAliveTimeoutNanos();
     }
 
     @Override
     public void onTimeout() {
         ChannelHandlerContext context = context();
         long now = connection.nowNanos();
-        if (inHead && now - headSinceNanos >= rules.headTimeoutNanos()) {
+        if (isInHead && now - headSinceNanos >= rules.headTimeoutNanos()) {
             connection.reportRefusal(Reason.CLIENT_TOO_SLOW, "", null, null, now - headSinceNanos, 0);
             // The codec closes the connection after this frame.
             context.writeAndFlush(new DefaultHttp2GoAwayFrame(Http2Error.ENHANCE_YOUR_CALM));
             return;
         }
         if (!hasRequest || (hasNoStreams() && now - idleSinceNanos >= idleTimeoutNanos())) {
-            if (goingAway) {
+            if (isGoingAway) {
                 context.write(new DefaultHttp2GoAwayFrame(Http2Error.NO_ERROR));
             }
             context.close();
@@ -360,10 +360,10 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     /** Tells the caller to open no new streams; streams that are open or on their way are served. */
     @Override
     public void drain() {
-        if (goingAway) {
+        if (isGoingAway) {
             return;
         }
-        goingAway = true;
+        isGoingAway = true;
         if (hasNoStreams()) {
             idleSinceNanos = connection.nowNanos();
         }
@@ -384,7 +384,7 @@ final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         if (cause instanceof Http2FrameStreamException violation) {
-            // The handlers of the stream see it closed, and answer nothing.
+            // The stream's handlers see a closed stream, and send nothing.
             reset(context, violation.stream(), violation.error());
             return;
         }

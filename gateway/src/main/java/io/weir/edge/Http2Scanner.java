@@ -33,7 +33,7 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
     private int flags;
     private int streamId;
     /** The header block continues in the next frame. */
-    private boolean continues;
+    private boolean isContinued;
     /** The guard has ended the connection. */
     private boolean isEnded;
     /** Null until there is a frame: most connections without TLS speak HTTP/1. */
@@ -77,7 +77,7 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
 
     /** Whether a header block, or a frame other than DATA, has begun and not ended. */
     boolean isInHead() {
-        return continues || headerBytes > 0 || (remainingBytes > 0 && type != Http2FrameTypes.DATA);
+        return isContinued || headerBytes > 0 || (remainingBytes > 0 && type != Http2FrameTypes.DATA);
     }
 
     /** The rules of this connection's frames. */
@@ -142,7 +142,7 @@ final class Http2Scanner extends ChannelInboundHandlerAdapter {
 
     private void endFrame() {
         if (type == Http2FrameTypes.HEADERS || type == Http2FrameTypes.CONTINUATION) {
-            continues = (flags & Http2Flags.END_HEADERS) == 0;
+            isContinued = (flags & Http2Flags.END_HEADERS) == 0;
         }
         type = Http2FrameTypes.DATA;
     }

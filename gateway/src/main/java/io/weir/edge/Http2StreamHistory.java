@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  * The latest streams of an HTTP/2 connection: those the caller has opened, and those it has ended. Netty's
  * codec forgets a closed stream, and then cannot tell a violation from a frame that was on its way.
  *
- * <p>It knows the {@value #STREAMS} streams up to the highest one. It does not judge older ones.
+ * <p>The history covers the {@value #STREAMS} streams up to the highest one. Frames of older streams are not
+ * checked.
  *
  * <p>Concurrency: confined to the connection's event loop.
  */
@@ -29,7 +30,7 @@ final class Http2StreamHistory {
     @Nullable
     Http2Error headers(int streamId, boolean isEnd) {
         if ((streamId & 1) == 0) {
-            // No caller's stream: the codec refuses it.
+            // Not a stream of the caller: the codec refuses it.
             return null;
         }
         int number = streamId >>> 1;

@@ -20,8 +20,8 @@ final class LingeringClose {
     private final Http1Scanner scanner;
 
     private boolean awaitsEndOfRequest;
-    private boolean requestEnded;
-    private boolean flushed;
+    private boolean hasRequestEnded;
+    private boolean isFlushed;
     private long pendingBytes;
 
     LingeringClose(CallerConnection connection, Http1Scanner scanner) {
@@ -40,8 +40,8 @@ final class LingeringClose {
         connection.setTimeout(EdgeRules.LINGER_NANOS);
         scanner.dropInput();
         scanner.flush(flush -> {
-            flushed = true;
-            if (requestEnded) {
+            isFlushed = true;
+            if (hasRequestEnded) {
                 context.close();
             } else {
                 connection.setTimeout(EdgeRules.LINGER_NANOS);
@@ -55,8 +55,8 @@ final class LingeringClose {
         if (!awaitsEndOfRequest) {
             return;
         }
-        requestEnded = true;
-        if (flushed) {
+        hasRequestEnded = true;
+        if (isFlushed) {
             context.close();
         }
     }
@@ -64,7 +64,7 @@ final class LingeringClose {
     /** Closes the connection, unless the caller is still reading the response. */
     void onTimeout(ChannelHandlerContext context) {
         long pending = pendingBytes(context);
-        if (flushed || pending == pendingBytes) {
+        if (isFlushed || pending == pendingBytes) {
             context.close();
         } else {
             pendingBytes = pending;

@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
  * only attackers send are refused: {@code ..} above the root; dot segments with parameters ({@code /..;/},
  * which servlet containers read as dot segments); malformed encoding; control characters; backslashes; raw
  * characters that are not visible ASCII; encoded slashes or backslashes unless they are allowed. Dot segments
- * beside encoded slashes are refused even then.
+ * beside encoded slashes are refused even if encoded slashes are allowed.
  *
  * <p>The query is forwarded unchanged, because signatures cover it, except that {@link TargetEncoder} has
  * encoded characters that no URI may contain. Characters that would break a request line are refused. So is a
- * fragment: no client sends one, and a reader that drops it sees another path than one that does not.
+ * fragment: no client sends one, and readers disagree whether it belongs to the path.
  *
- * <p>A route may ask for the {@linkplain #receivedPath() path as received}. It is matched by its normalised
- * path all the same.
+ * <p>A route may ask for the {@linkplain #receivedPath() path as received}. Even then, the route is matched
+ * by the normalised path.
  *
  * <p>Almost every target is normalised already. One scan detects that, and allocates nothing except this
  * object, and the path if there is a query.

@@ -5,7 +5,7 @@ package io.weir.edge;
  * "<>^`{|}} in path and query, {@code [} and {@code ]} in the path, {@code \\} in the query, and {@code %} in
  * the query without two hexadecimal digits behind it.
  *
- * <p>None of them delimits anything there, so every reader takes both spellings for the same. Parsers that
+ * <p>None of these characters is a delimiter there, so every reader treats both spellings alike. Parsers that
  * follow RFC 3986, Spring's and those of many backends, refuse the raw ones.
  */
 final class TargetEncoder {

@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The networks of proxies whose forwarded headers are trusted, as CIDRs. Text patterns are not accepted: a
- * pattern that matches one address too many has been a vulnerability in other proxies. Immutable.
+ * The networks of proxies whose forwarded headers are trusted, as CIDRs. Text patterns are not accepted: in
+ * other proxies, patterns that matched more addresses than intended were vulnerabilities. Immutable.
  */
 public final class TrustedProxies {
 

@@ -10,9 +10,9 @@ import reactor.netty.ConnectionObserver;
 import reactor.netty.channel.AbortedException;
 
 /**
- * Logs the errors of callers' connections that no subscriber receives, in the place of Reactor Netty, which
- * logs each of them with a stack trace. A caller's fault, such as a malformed body or a broken connection, is
- * one line at debug: the guards have reported and counted it. Any other error is a defect of the gateway.
+ * Logs the errors of callers' connections that no subscriber receives. Reactor Netty would log each of them
+ * with a stack trace. A caller's fault, such as a malformed body or a broken connection, is one line at
+ * debug: the guards have reported and counted it. Any other error is a defect of the gateway.
  */
 final class UncaughtErrors implements ConnectionObserver {
 

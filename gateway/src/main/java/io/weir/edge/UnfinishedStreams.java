@@ -7,8 +7,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP/2 streams that only the caller keeps open: the response is complete and the request is not, or the
- * caller does not take a refusal. Each has a limit of time and of bytes. The map is bounded by the limit of
+ * The HTTP/2 streams that only the caller keeps open: the response is complete but the request is not, or the
+ * caller does not read a refusal. Each has a limit of time and of bytes. The map is bounded by the limit of
  * concurrent streams.
  *
  * <p>Concurrency: confined to the connection's event loop.

@@ -1,6 +1,6 @@
 /**
  * The edge: the rules for callers' connections and requests before there is an exchange, and the trust in
- * callers' own statements.
+ * forwarded headers.
  *
  * <h2>Threats</h2>
  *
@@ -10,12 +10,12 @@
  *       carriage returns, no tabs between the parts of the request line, and no {@code CONNECT}. See
  *       {@link io.weir.edge.RequestTarget}.
  *   <li><b>Callers that occupy connections</b>: a head that stalls or drips is refused at one deadline that
- *       no byte prolongs. Idle connections and connections over the limit are closed. A refusal that its
- *       caller does not take is broken off.
+ *       no byte prolongs. Idle connections and connections over the limit are closed. If a caller does not
+ *       read a refusal, the connection is reset.
  *   <li><b>Callers that send unwanted bodies</b>: 64 KiB are dropped; then the connection ends, but the
  *       caller can still read the response.
- *   <li><b>Callers that flood an HTTP/2 connection</b> with frames that cost the gateway more than them:
- *       resets, pings, settings, empty bodies. See {@link io.weir.edge.Http2FrameBudget}.
+ *   <li><b>Callers that flood an HTTP/2 connection</b> with frames that cost the gateway more than the
+ *       caller: resets, pings, settings, empty bodies. See {@link io.weir.edge.Http2FrameBudget}.
  *   <li><b>Callers that fill the log</b>: a caller's fault is one line at debug, and a counter. See {@link
  *       io.weir.edge.UncaughtErrors}.
  *   <li><b>Callers that forge their address</b>: forwarded headers are trusted from configured networks only.
@@ -30,16 +30,16 @@
  * </pre>
  *
  * Reactor Netty builds the pipelines, and {@link io.weir.edge.EdgeServerCustomizer} inserts handlers between
- * its own. The server has no options for what the handlers do: it answers malformed requests itself, without
- * a body; any byte prolongs its idle timeout; its request timeout starts after the head; it drops unread
- * bodies without a bound; and when a request's body turns out to be malformed, it completes the half-written
+ * its own. Reactor Netty has no options that do the same. It answers malformed requests itself, without a
+ * body; any byte prolongs its idle timeout; its request timeout starts after the head; it drops unread bodies
+ * without a bound; and when a request's body turns out to be malformed, it completes the half-written
  * response. A refusal of the edge has the same form as every other refusal. It is reported to an
  * {@link io.weir.edge.EdgeListener}, because no exchange reports it.
  *
- * <p>Each protocol needs two handlers. Only the bytes show that a head has begun, and how exactly it was
- * written: the codec unfolds fields, and reads a carriage return as a space. Only the codec's output shows
- * the kind of a message, and its end. The scanner does not repeat the codec's work: it follows the ends of
- * lines, and reads the body's framing from the decoded request, so that scanner and codec cannot disagree.
+ * <p>Each protocol needs two handlers. Only the raw bytes show that a head has begun, and its exact spelling:
+ * the codec unfolds fields, and reads a carriage return as a space. Only the codec's output shows the kind of
+ * a message, and its end. The scanner does not repeat the codec's work: it follows the ends of lines, and
+ * reads the body's framing from the decoded request, so that scanner and codec cannot disagree.
  *
  * <p>{@link io.weir.edge.Http1RequestChecks} and {@link io.weir.edge.Http2RequestChecks} decide about a
  * request, {@link io.weir.edge.Http1ConnectionState} about an HTTP/1 connection. The guards do the I/O.
@@ -64,8 +64,8 @@
  *       that request is answered. Its {@code HttpTrafficHandler} (1.3.8) has one {@code persistentConnection}
  *       flag per connection, sets it from the request that it has read last, and drops the queued requests
  *       once the flag is false.
- *   <li>A caller that shuts down its output counts as gone. A half-closed connection would be the only sign
- *       of life of a caller that has left, and the backend would work for nothing.
+ *   <li>A caller that shuts down its output counts as gone. The gateway cannot distinguish a half-closed
+ *       connection from one whose caller has left, and for the latter the backend would work for nothing.
  *   <li>A connection lingers when input may be unread: it is flushed, its output is shut down, up to 64 KiB
  *       of input are dropped, and then it is kept unread until the caller closes it, for at most 2 s. An
  *       immediate close would reset the connection, and the response would be lost.
@@ -80,9 +80,9 @@
  *       that the caller has ended, and new streams below earlier ones, end the connection: Netty's codec
  *       forgets closed streams, so {@link io.weir.edge.Http2StreamHistory} remembers the latest ones.
  *   <li>A first line that names no protocol, such as a malformed HTTP/2 preface, closes the connection
- *       without a response: its caller speaks no HTTP/1.
- *   <li>Netty's limits of resets are off. They count 200 resets in 30 s, whatever their cause, and would end
- *       all calls of a proxy's connection because one backend hangs or breaks off its answers.
+ *       without a response: the caller does not use HTTP/1.
+ *   <li>Netty's limits of resets are off. They count 200 resets in 30 s regardless of the cause, and would
+ *       end all calls of a proxy's connection because one backend hangs or breaks off its responses.
  *   <li>HTTP/2's limit of header lists is the sum of the other limits. So the guard refuses slightly larger
  *       lists in the form of every other refusal, and the codec refuses only much larger ones in its own
  *       form.

@@ -27,7 +27,10 @@ final class ActiveFallback {
         this.fallback = fallback;
     }
 
-    /** Takes a permit of the route's fallback. Null: none covers this reason, or its limit is reached. */
+    /**
+     * Takes a permit of the route's fallback. Null: the route has no fallback for this reason, or its limit
+     * is reached.
+     */
     static @Nullable ActiveFallback take(Exchange exchange, Reason why) {
         Fallback fallback = exchange.record().route().fallback();
         return fallback != null && fallback.covers(why) && fallback.limit().tryAcquire()

@@ -12,7 +12,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The admission of an exchange to a backend: a look at the breaker, the route's own limit, the limit of
+ * The admission of an exchange to a backend: a check of the breaker, the route's own limit, the limit of
  * streams, then the backend's bulkhead, with a wait in its queue if necessary. It holds the permits until
  * {@link #release}.
  *
@@ -23,10 +23,10 @@ import org.jspecify.annotations.Nullable;
  *  of a route in stream mode     the route's, the streams'
  * </pre>
  *
- * <p>Only the bulkhead has a queue. A waiting exchange holds no other permit: the place would be missing to
- * those that can use it now. The others are acquired again when the bulkhead's permit arrives.
+ * <p>Only the bulkhead has a queue. A waiting exchange holds no other permit, since another exchange can use
+ * that permit at once. When the bulkhead's permit arrives, the exchange acquires the other permits again.
  *
- * <p>The admission is its own place in the queue. Confined to the exchange's event loop, except {@link
+ * <p>The admission itself is the waiter in the queue. Confined to the exchange's event loop, except {@link
  * #granted()}.
  *
  * <p>The class stays whole although it has more than 400 lines: it owns all permits of an exchange, and one
@@ -46,7 +46,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private boolean holdsPermit;
     private boolean holdsRoutePermit;
     private boolean holdsStreamPermit;
-    /** The call has given its permit back for a place of the streams. */
+    /** The call has exchanged the bulkhead's permit for a stream's. */
     private boolean isMoved;
 
     private boolean isPermitUsed;
@@ -59,7 +59,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     private @Nullable BulkheadDryRun dryRun;
     /** The request itself is a probe, outside the limit; null: it is an ordinary call. */
     private @Nullable Probe probe;
-    /** The generation that counts the permit; it may have given it back already. */
+    /**
+     * The generation that counts the permit; when the breaker opens, the generation gives the permit back.
+     */
     private @Nullable Generation permitGeneration;
 
     private long queuedAt;
@@ -113,15 +115,15 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
             case CALLER -> probe = health.tryStartProbe(now, usualNanos, true);
             case LAST_RESORT -> probe = health.tryStartLastResort(now, usualNanos);
             case NONE -> {
-                // The health prober probes.
+                // The health prober sends the probes.
             }
         }
         return probe != null;
     }
 
     /**
-     * Whether the breaker refuses the request whatever its body is, so that no caller sends its body for an
-     * answer that is known already. Has no side effect but the count of refusals that are not enforced.
+     * Whether the breaker refuses the request, so that the caller need not send the body first. The only side
+     * effect is that refusals which are not enforced are counted.
      */
     boolean isRefusedBeforeReading(long now) {
         return !backend.health().permits(now)
@@ -170,7 +172,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return false;
     }
 
-    /** Acquires a permit in any case if the bulkhead is not enforced. */
+    /** Acquires a permit regardless of the limit if the bulkhead is not enforced. */
     private boolean acquireDryRun() {
         QueueingBulkhead counting = backend.dryRunBulkhead();
         if (counting == null) {
@@ -187,7 +189,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         try {
             exchange.loop().execute(this);
         } catch (RejectedExecutionException e) {
-            // The gateway and its event loops have stopped: the permit goes to the next waiter.
+            // The event loop has stopped with the gateway: the permit goes to the next waiter.
             bulkhead.release();
         }
     }
@@ -261,14 +263,14 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         if (generation != null) {
             return HealthEvidence.ofCall(health, generation, exchange, now);
         }
-        // While a breaker that is not enforced is open, some calls are its probes, as if it refused the
-        // others.
+        // While a breaker without enforcement is open, some calls serve as its probes. It would have refused
+        // the others.
         return isRefusedByBreaker()
                 ? null
                 : HealthEvidence.ofUnenforced(health, health.tryStartProbe(now, usualNanos(now), true), exchange, now);
     }
 
-    /** An attempt is about to use the permit. */
+    /** Records that an attempt starts to use the permit. */
     void attemptStarts(long now) {
         if (!isPermitUsed) {
             isPermitUsed = true;
@@ -281,19 +283,22 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         return isPermitUsed ? now - firstAttemptAt - callerNanos : 0;
     }
 
-    /** Excludes time of an attempt, for which its caller was waited for, from the backend's time. */
+    /** Excludes from the backend's time the time for which an attempt waited for its caller. */
     void exclude(long nanos) {
         callerNanos += nanos;
     }
 
-    /** Whether the permit is one of the backend's bulkhead alone, and so may be exchanged for a stream's. */
+    /**
+     * Whether the call holds the bulkhead's permit and no stream's, so that it can exchange the one for the
+     * other.
+     */
     boolean isMovable() {
         return holdsPermit && !holdsStreamPermit;
     }
 
     /**
-     * Takes a permit of the streams' compartment, and gives back the bulkhead's and the route's. Without room
-     * in that compartment, nothing changes.
+     * Takes a stream's permit, and gives back the bulkhead's and the route's. Nothing changes if the limit of
+     * streams is reached.
      */
     void moveToStreams() {
         if (isMovable() && backend.streams().tryAcquire()) {
@@ -309,10 +314,10 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /**
-     * The time of the call is a sample of the backend's service time: the backend has answered, or has let
-     * the time pass. Other ends, such as a caller that leaves or a refused connection, say nothing about it.
+     * Makes the time of the call a sample of the backend's service time: the backend has answered, or has let
+     * the deadline pass. Other ends, such as a caller that leaves or a refused connection, give no sample.
      *
-     * @param end what the end says about the backend's limit
+     * @param end the evidence of this end about the backend's limit
      */
     void markSample(Evidence end) {
         isSample = true;
@@ -325,8 +330,8 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     }
 
     /**
-     * The backend has opened the connection that the caller asked for: the call has become a stream, and its
-     * place in the bulkhead is free.
+     * The backend has opened the connection that the caller asked for: the call becomes a stream, and gives
+     * the bulkhead's permit back.
      */
     void upgraded(long now) {
         if (holdsPermit) {
@@ -374,12 +379,12 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     /**
      * Time left beyond the usual time of the route's own calls. A permit for a waiter with less time would be
-     * wasted. At most half the route's deadline: otherwise a backend that has become slow for a while would
-     * get no calls any more, and so nobody would notice that it is fast again.
+     * wasted. The usual time counts as at most half the route's deadline: otherwise a backend that was slow
+     * for a while would get no calls, and its recovery would not be noticed.
      */
     private long spareNanos(long now) {
         Route route = exchange.record().route();
-        // The usual time is that of the route's own backend, not of the fallback's.
+        // The route's usual time was measured at the route's own backend, not at the fallback's.
         long usualNanos = exchange.record().fellBack()
                 ? backend.serviceTime().uncongestedNanos()
                 : route.usualTime().nanos(now);
@@ -389,7 +394,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
     @Override
     public void release(@Nullable Reason why, long now) {
         if (isQueued) {
-            // A wait without a permit counts too. If a permit is on its way, run() gives it back.
+            // A wait that ends without a permit counts too. If a permit is on its way, run() gives it back.
             endWait(now, false);
             leave();
         }
@@ -451,7 +456,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         }
     }
 
-    /** Acquires the permits without a queue; null: done, otherwise none is held. */
+    /** Acquires the permits that have no queue; null: all are held; a refusal: none is held. */
     private @Nullable Refuse acquireCaps() {
         if (!tryAcquireRoutePermit()) {
             return Refuse.ROUTE_FULL;

@@ -4,9 +4,9 @@ import io.weir.outcome.Reason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The backend's answer passes on to the caller while it arrives.
+ * The gateway passes the backend's answer on to the caller as it arrives.
  *
- * @param attempt the attempt that brings the answer
+ * @param attempt the attempt that receives the answer
  * @param reader the caller's progress
  */
 record Answering(Attempt attempt, SlowReaderDetector reader) implements ExchangePhase {

@@ -26,10 +26,10 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  * One attempt to get an answer from a backend. Each event of the backend is reported as
  * {@link HealthEvidence} first; then the attempt passes the answer on to the caller, or returns a {@link
  * Decision}: another attempt ({@link RetryDecider}), a refusal, or a broken answer. {@link AttemptTimeout}
- * knows its time-outs.
+ * computes its time-outs.
  *
- * <p>The class is longer than others, and stays whole: it is the list of a backend's events, and of their
- * order towards the breaker, the permits and the caller.
+ * <p>The class is longer than others, and stays whole: it lists all events of a backend, and for each event
+ * the order in which the breaker, the permits and the caller are served.
  *
  * <p>The subclasses send the request. All methods are called on the exchange's event loop unless stated
  * otherwise.
@@ -63,7 +63,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** Written before the request is sent, and so before a connection's event loop reads it. */
     private @Nullable Consumer<HttpHeaders> traceContext;
 
-    /** Drains the answer, which is retried; null: the answer is for the caller. */
+    /** Drains the answer of an attempt that is retried; null: the answer is for the caller. */
     private @Nullable Backoff drainedBy;
 
     private @Nullable String target;
@@ -190,7 +190,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     /** The answer's head has arrived. */
     final void headReceived(int status, HttpHeaders headers) {
         if (status < HttpResponseStatus.OK.code() || status > LAST_STATUS) {
-            // An unrequested 101, for example. Passed on, it would change the protocol of the caller's
+            // For example a 101 without a request for it: it would change the protocol of the caller's
             // connection.
             failed(new ProtocolException("status " + status + " (expected: a final one of three digits)"));
             return;
@@ -248,7 +248,9 @@ abstract non-sealed class Attempt implements ExchangePhase {
         }
     }
 
-    /** Errors are often faster than answers, and the end of a stream says nothing about its backend. */
+    /**
+     * Skips errors, which are often faster than answers, and streams, which end when either side wants.
+     */
     private void recordUsualTime(@Nullable BackendFailure failure, long now) {
         ExchangeRecord record = exchange.record();
         boolean isFailure =
@@ -285,7 +287,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
             log.error(exchange.now(), "Request to backend " + backend.name() + " failed inside the gateway", failure);
             return refuse;
         }
-        // The gateway's own shortage is no evidence, and a retry would add to it.
+        // The gateway's own lack of files or ports is no evidence, and a retry would make it worse.
         return Failures.isLocal(failure) ? refuse : fail(refuse, Failures.isUnsent(failure));
     }
 
@@ -376,12 +378,12 @@ abstract non-sealed class Attempt implements ExchangePhase {
         return fail(refuse, false);
     }
 
-    /** Time until {@link #checkAnswering} has something to do. */
+    /** Time until {@link #checkAnswering} must be called. */
     final long dueNanosAnswering(long now) {
         return Math.min(AttemptTimeout.dueNanosAnswering(this, now), HeldUpCall.dueNanos(this, true, now));
     }
 
-    /** Decides by the time that has passed since the answer began. */
+    /** Checks the time-outs of an answer that has begun. */
     final Decision checkAnswering(long now) {
         if (AttemptTimeout.isStreamIdle(this, now)) {
             return new BreakOff(AttemptTimeout.STREAM_IDLE.reason(), AttemptTimeout.STREAM_IDLE.detail());
@@ -414,8 +416,8 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     /**
-     * Grants the connect time-out again, once, if the gateway stood still meanwhile: after a pause, a timer
-     * may fire before the event loop reads that the connection is established.
+     * Grants the connect time-out again, once, if the gateway itself has paused meanwhile: after a pause,
+     * a timer may fire before the event loop reads that the connection is established.
      */
     private boolean grantsConnectAgain(long now) {
         if (isConnectGrantedAgain || !evidence.sawPause(now)) {
@@ -431,7 +433,10 @@ abstract non-sealed class Attempt implements ExchangePhase {
         return isConnectGrantedAgain ? connectEndsAt : startedAt + AttemptTimeout.connectNanos(this);
     }
 
-    /** Time for which only the backend was waited for: zero while the caller holds up both directions. */
+    /**
+     * The time for which the gateway waited only for the backend; it stands still while the caller holds up
+     * the call.
+     */
     final long backendOnlyNanos(long now) {
         return Math.max(0, now - startedAt - callerNanos(now));
     }
@@ -513,7 +518,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     }
 
     /**
-     * Ends the attempt in any state and returns its permits. Without an outcome so far, it is no evidence.
+     * Ends the attempt in any state and returns its permits. An attempt without an outcome is no evidence.
      *
      * @param answerBytes bytes of the answer that went to the caller
      */

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The time-outs of an attempt. Stateless: the times are read from the attempt. The deadline of the exchange
- * is not among them; it belongs to {@link ExchangeTimer}.
+ * belongs to {@link ExchangeTimer}.
  */
 enum AttemptTimeout {
     /** No connection within the time for DNS, every address of the name, and TLS together. */
@@ -15,13 +15,13 @@ enum AttemptTimeout {
     /** No answer within the retry policy's attempt time-out, the caller's own time excluded. */
     ANSWER(Reason.DEADLINE_EXCEEDED, "no answer within the attempt's time"),
     /** The caller has sent nothing of its body for too long. */
-    UPLOAD_IDLE(Reason.CLIENT_TOO_SLOW, "the body stands still"),
-    /** Nothing has moved on a stream for too long. */
-    STREAM_IDLE(Reason.DEADLINE_EXCEEDED, "the stream stands still");
+    UPLOAD_IDLE(Reason.CLIENT_TOO_SLOW, "the request body stalls"),
+    /** The stream has had no traffic for too long. */
+    STREAM_IDLE(Reason.DEADLINE_EXCEEDED, "the stream is idle");
 
     private static final long NEVER = ExchangePhase.NEVER;
 
-    /** How often, at most, the backend's own time is looked at while the caller holds it up. */
+    /** The shortest time between two checks of the backend's own time while the caller holds up the call. */
     private static final long HELD_UP_POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final Reason reason;
@@ -51,7 +51,7 @@ enum AttemptTimeout {
         return attempt.isWaitingForUpload() && uploadIdleLeftNanos(attempt, now) <= 0 ? UPLOAD_IDLE : null;
     }
 
-    /** Whether the answer is a stream on which nothing has moved for too long. */
+    /** Whether the answer is a stream that has had no traffic for too long. */
     static boolean isStreamIdle(Attempt attempt, long now) {
         return attempt.exchange.hasOpenEnd() && streamIdleLeftNanos(attempt, now) <= 0;
     }
@@ -73,7 +73,7 @@ enum AttemptTimeout {
         return attempt.exchange.hasOpenEnd() ? streamIdleLeftNanos(attempt, now) : NEVER;
     }
 
-    /** The backend's own time does not advance while the caller holds it up: then look less often. */
+    /** While the caller holds up the call, the backend's own time does not advance: then check less often. */
     private static long unlessHeldUp(Attempt attempt, long backendDueNanos) {
         return attempt.isWaitingForUpload() || attempt.isHeldUpByCaller()
                 ? Math.max(backendDueNanos, HELD_UP_POLL_NANOS)
@@ -82,8 +82,8 @@ enum AttemptTimeout {
 
     /**
      * The connect time-out applies to each address of the backend's name, one after the other, and the pool
-     * enforces it. Together with DNS and TLS they get half of the time that is left to the attempt, so that
-     * one address that never answers leaves time for the next; and at least the connect time-out.
+     * enforces it. Together with DNS and TLS, all addresses get half of the time that is left to the attempt,
+     * but at least the connect time-out. So an address that never answers leaves time for the next one.
      */
     static long connectNanos(Attempt attempt) {
         long left = attempt.exchange.timer().leftNanos(attempt.startedAt());

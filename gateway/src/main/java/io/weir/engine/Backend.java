@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param bulkhead the limit on concurrent calls, with its queue
  * @param limit the source of the bulkhead's numbers, fed with samples of its calls
  * @param streams the limit on concurrent streams, without a queue
- * @param dryRunBulkhead the bulkhead that counts in place of {@code bulkhead} where the latter is not
+ * @param dryRunBulkhead the bulkhead of the dry run, which counts refusals while {@code bulkhead} is not
  *     enforced; null: the bulkhead is enforced
  * @param health the state of the circuit breaker
  * @param pool the connections

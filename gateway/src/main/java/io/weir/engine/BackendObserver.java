@@ -31,8 +31,8 @@ public interface BackendObserver {
     /**
      * A call released its permit.
      *
-     * @param backendNanos time since it was sent to the backend, without the time for which its caller was
-     *     waited for
+     * @param backendNanos time since the call was sent to the backend, without the time of waiting for the
+     *     caller
      */
     void served(long backendNanos);
 

@@ -11,8 +11,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pause between two attempts. The exchange holds no permit, except while the answer that is retried is
- * drained: until then the backend still works for the call. A complete answer leaves the connection reusable.
+ * The pause between two attempts. The exchange holds no permit, except while it drains the answer of the
+ * previous attempt: the backend still works for that call. After a complete answer the connection is
+ * reusable.
  *
  * <p>Draining is bounded in bytes and in time. Beyond the bounds the connection is closed.
  */
@@ -22,8 +23,8 @@ final class Backoff implements ExchangePhase {
     static final int MAX_DRAINED_BYTES = 65_536;
 
     /**
-     * The longest drain, from the answer's head on. A small answer arrives with its head; a new connection
-     * costs less than a permit that is held, and less than a long wait of the next attempt.
+     * The longest drain, from the answer's head on. A small answer arrives with its head. A longer drain
+     * would cost more than a new connection: it holds a permit and delays the next attempt.
      */
     static final long MAX_DRAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -31,7 +32,7 @@ final class Backoff implements ExchangePhase {
     private final int status;
     private final long endsAt;
     private final long drainEndsAt;
-    /** Holds its permits. Null: drained, or there is nothing to drain. */
+    /** The attempt whose answer is being drained, with its permits; null: nothing is left to drain. */
     private @Nullable Attempt draining;
 
     private RetriedResult result = RetriedResult.Lost.LOST;

@@ -16,19 +16,18 @@ import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 
 /**
- * Aggregates the body of a small answer, which goes to the caller as a whole: that costs one write instead of
- * three.
+ * Aggregates the body of a small answer, which then goes to the caller in one write instead of three.
  *
  * <p>If the backend {@linkplain PauseDetector pauses}, the caller gets the head and the part that has
- * arrived, and the rest as it arrives. The aggregator is then the publisher of the body: a body of the
- * declared size is small, so what the caller does not take yet stays here.
+ * arrived, and the rest as it arrives. The aggregator is then the publisher of the body. It keeps the bytes
+ * that the caller does not request yet; the body is small, so they are few.
  *
  * <p>Concurrency: confined to the connection's event loop, except {@link #stop}, {@link #bytes}, and the
  * reader's subscription and demand, which come from the exchange's event loop.
  */
 final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>, Subscription {
 
-    /** The answer is not aggregated, but passes on as it arrives. */
+    /** The answer is not aggregated but passed on as it arrives. */
     static final int NOT_AGGREGATED = -1;
 
     /** An answer of at most this size is aggregated: it costs one write. */
@@ -80,8 +79,8 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
     }
 
     /**
-     * The size of a body that is aggregated; {@link #NOT_AGGREGATED}: the body passes on as it arrives. An
-     * HTTP/2 answer that must not have a body may have one; it is dropped.
+     * The size of a body that is aggregated; {@link #NOT_AGGREGATED}: the body is passed on as it arrives. A
+     * body of an HTTP/2 answer that must not have one is dropped.
      */
     static int bytesToAggregate(Exchange exchange, int status, HttpHeaders headers) {
         if (HttpMethod.HEAD.equals(exchange.record().caller().method())
@@ -150,7 +149,8 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
         }
         HttpHeaders trailers = attempt.trailers();
         if (failsIfLarger) {
-            // The connection returns to the pool within this event. The next attempt shall find it there.
+            // The connection returns to the pool within this event. A task afterwards lets the next attempt
+            // find it there.
             connectionLoop.execute(() -> hop(body, trailers));
         } else {
             hop(body, trailers);
@@ -185,7 +185,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
         }
     }
 
-    /** The backend pauses: passes the head on, and the body as it arrives. */
+    /** Passes the head on, and the body as it arrives, since the backend pauses. */
     void backendPauses() {
         isPassedOn = true;
         attempt.runOnExchangeLoop(() -> attempt.passOn(this));
@@ -203,7 +203,7 @@ final class BodyAggregator implements CoreSubscriber<Object>, Publisher<Object>,
         runOnConnectionLoop(this::drain);
     }
 
-    /** Passes the part on that has arrived, and the end behind it. */
+    /** Passes on the part that has arrived, and then the end of the body. */
     private void drain() {
         Subscriber<? super Object> to = reader;
         if (to == null || stopped || isEndSignalled) {

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * Counts whether a bulkhead that is not enforced would refuse a call. The call proceeds at once; its dry run
  * requests a permit of a second bulkhead, where it waits and is refused like a real call.
  *
- * <p>Confined to the exchange's event loop, except {@link #granted()}, which changes nothing here ({@link
- * #leave()} reports whether a permit was granted), and {@link #evicted()}.
+ * <p>Confined to the exchange's event loop, except {@link #evicted()} and {@link #granted()}. The latter
+ * does nothing: {@link #leave()} later tells whether a permit was granted.
  */
 final class BulkheadDryRun extends QueueingBulkhead.Waiter {
 

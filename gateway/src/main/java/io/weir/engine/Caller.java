@@ -18,7 +18,7 @@ import reactor.netty.http.websocket.WebsocketOutbound;
  *
  * <p>All methods are called on the event loop of {@link #channel()}, which is the exchange's. Exactly one of
  * {@link #begin}, {@link #answer}, {@link #refuse} and {@link #upgrade} is called, once, unless the caller
- * leaves before. {@link #reset} may be called after it.
+ * leaves before. {@link #reset} may follow.
  */
 public interface Caller {
 

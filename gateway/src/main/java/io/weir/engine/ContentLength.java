@@ -6,7 +6,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 /** Reads the declared length of a body. */
 final class ContentLength {
 
-    /** The head declares no length, or not a number. */
+    /** The head declares no length, or one that is not a number. */
     static final long UNKNOWN = -1;
 
     private ContentLength() {}

@@ -28,7 +28,7 @@ sealed interface Decision {
     }
 
     /**
-     * The gateway answers by itself, or the fallback does. The caller has received nothing so far.
+     * The gateway or the fallback answers in place of the backend. The caller has received nothing so far.
      *
      * @param reason the reason for the caller
      * @param detail more about it; null: nothing
@@ -45,7 +45,7 @@ sealed interface Decision {
         static final Refuse TOO_LITTLE_TIME =
                 new Refuse(Reason.DEADLINE_EXCEEDED, "too little time is left to wait for a permit");
         static final Refuse UPLOAD_TOO_SLOW = new Refuse(Reason.CLIENT_TOO_SLOW, "the body did not arrive in time");
-        static final Refuse UPLOAD_IDLE = new Refuse(Reason.CLIENT_TOO_SLOW, "the body stands still");
+        static final Refuse UPLOAD_IDLE = new Refuse(Reason.CLIENT_TOO_SLOW, "the request body stalls");
         static final Refuse BELOW_MINIMUM_RATE =
                 new Refuse(Reason.CLIENT_TOO_SLOW, "the body arrives below the minimum rate");
         static final Refuse PAYLOAD_TOO_LARGE = new Refuse(Reason.PAYLOAD_TOO_LARGE, null);
@@ -65,7 +65,8 @@ sealed interface Decision {
         static final BreakOff CALLER_TOO_SLOW = new BreakOff(Reason.CLIENT_TOO_SLOW, null);
         static final BreakOff BELOW_MINIMUM_RATE =
                 new BreakOff(Reason.CLIENT_TOO_SLOW, "the body arrives below the minimum rate");
-        static final BreakOff ANSWER_NOT_READ = new BreakOff(Reason.CLIENT_TOO_SLOW, "the answer is not taken");
+        static final BreakOff ANSWER_NOT_READ =
+                new BreakOff(Reason.CLIENT_TOO_SLOW, "the caller does not read the answer");
     }
 
     /**

@@ -1,8 +1,8 @@
 package io.weir.engine;
 
 /**
- * The protections of a backend that refuse. A protection that does not refuse runs dry: it lets every call
- * pass and counts the calls that it would have refused.
+ * The protections of a backend that refuse. A protection that does not refuse is in a dry run: it lets every
+ * call pass, and counts the calls that it would have refused.
  *
  * @param bulkhead whether the limits on calls and streams refuse
  * @param circuitBreaker whether the breaker refuses

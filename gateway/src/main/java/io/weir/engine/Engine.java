@@ -42,7 +42,7 @@ public final class Engine {
         this(nanoClock, random, drain, overload, limits, Attempt::overNetwork, ProbeRequest.overNetwork(nanoClock));
     }
 
-    /** An engine with other attempts and probes than those over the network. */
+    /** An engine with other attempts and probes, for tests. */
     Engine(
             LongSupplier nanoClock,
             DoubleSupplier random,
@@ -76,7 +76,7 @@ public final class Engine {
         return streams.get();
     }
 
-    /** Bytes of request bodies that all exchanges together have read and not passed on. */
+    /** Bytes of request bodies that all exchanges together have read but not passed on. */
     public long readAheadBytes() {
         return readAhead.bytes();
     }
@@ -135,8 +135,8 @@ public final class Engine {
     }
 
     /**
-     * Registers an exchange that starts; {@link #deregister} must follow, whatever this returns. On its event
-     * loop.
+     * Registers an exchange that starts; {@link #deregister} must follow, also after a refusal. On the
+     * exchange's event loop.
      *
      * @return the gateway's own refusal; null: the exchange may proceed
      */
@@ -146,7 +146,7 @@ public final class Engine {
         if (exchange.isStream()) {
             streams.incrementAndGet();
         }
-        // Before the drain is checked: an exchange that a shutdown of all exchanges misses is refused here.
+        // Added before the drain is checked: an exchange that {@link #endAll} misses is refused here.
         exchange.inFlightOnLoop().add(exchange);
         if (drain.isRefusing()) {
             return Refuse.SHUTTING_DOWN;
@@ -154,7 +154,7 @@ public final class Engine {
         return overload.isOverloaded(now, exchange.loop()) ? Refuse.GATEWAY_OVERLOADED : null;
     }
 
-    /** Deregisters an exchange that has ended. On its event loop. */
+    /** Deregisters an exchange that has ended. On the exchange's event loop. */
     void deregister(Exchange exchange) {
         exchange.inFlightOnLoop().remove(exchange);
         inFlight.decrementAndGet();

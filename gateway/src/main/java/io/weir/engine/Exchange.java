@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *                           └───────────────── Backoff
  * </pre>
  *
- * <p>A refusal leads from each phase before {@code Answering} to the end, or once to the fallback: to
+ * <p>A refusal leads from any phase before {@code Answering} to the end, or at most once to the fallback: to
  * {@code ReadingAhead} or {@code Admission} at another backend, or to {@code Flushing} with a static answer.
  * An answer that has begun can only be completed or broken off.
  *
@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  * of an exchange return {@link Decision}s; {@link #apply} is the only place that carries them out.
  *
  * <p>Concurrency: confined to the event loop of the caller's connection. An event of another thread, such as
- * a granted permit or an answer on a connection of another event loop, hops to this event loop first; an
- * event that arrives after the end finds {@code DONE} and gives back its own resources. {@link #callerLeft},
+ * a granted permit or an answer on a connection of another event loop, hops to this event loop first. An
+ * event after the end finds {@code DONE} and gives back its own resources. {@link #callerLeft},
  * {@link #flushed}, {@link #tunnelClosed} and {@link #shutDown} may be called from any thread. The class uses
  * neither locks nor atomics.
  *
@@ -87,7 +87,7 @@ public final class Exchange {
         record.trace = record.route().observer().began(record);
         Refuse refused = engine.register(this);
         if (cancelled) {
-            // Observers see the exchange like any other; no backend is asked.
+            // Observers see the exchange like any other, but no request is sent to a backend.
             leave();
             return;
         }
@@ -134,7 +134,7 @@ public final class Exchange {
     /**
      * Reads the body ahead if necessary, then requests a permit of the route's backend, or the fallback's.
      *
-     * @param retried the result of the attempt that is retried; null: this is the first one
+     * @param retried the result of the attempt that is retried; null: none is
      */
     private Decision admit(Backend backend, @Nullable RetriedResult retried) {
         record.backend = backend;
@@ -201,7 +201,7 @@ public final class Exchange {
         return decision;
     }
 
-    /** Ends the attempt and returns its permits; those of the next attempt are requested anew. */
+    /** Ends the attempt and returns its permits; the next attempt requests new ones. */
     private Decision backOff(Retry retry) {
         long now = now();
         if (!(phase instanceof Attempt attempt)) {
@@ -282,8 +282,8 @@ public final class Exchange {
     }
 
     /**
-     * The door ends the exchange, whatever the engine still waits for: its filters need no more of the
-     * answer, or have failed. On the exchange's event loop.
+     * The door ends the exchange, because its filters need no more of the answer or have failed. On the
+     * exchange's event loop.
      *
      * @param why null: the door considers the answer complete
      */
@@ -291,7 +291,7 @@ public final class Exchange {
         cancel(why, why == null ? record.status() : why.status().code());
     }
 
-    /** Nothing more is sent to the caller. */
+    /** Ends the exchange without sending anything more to the caller. */
     private void cancel(@Nullable Reason why, int status) {
         if (phase == EmptyPhase.CREATED) {
             phase = EmptyPhase.CANCELLED_BEFORE_START;
@@ -348,7 +348,7 @@ public final class Exchange {
         timer.arm(now, Math.min(timer.dueNanos(now, isBounded()), phase.dueNanos(now)));
     }
 
-    /** Something in the current phase may be due earlier than before. */
+    /** Arms the timer again, since something in the current phase may be due earlier than before. */
     void rearm() {
         armTimer(now());
     }
@@ -373,8 +373,7 @@ public final class Exchange {
     }
 
     /**
-     * Whether the deadline applies to the current phase: of an answer with an open end, only to the time
-     * before it.
+     * Whether the deadline applies to the current phase. To an answer with an open end it does not apply.
      */
     private boolean isBounded() {
         return !hasOpenEnd() || !phase.isDelivering();
@@ -411,7 +410,7 @@ public final class Exchange {
         return Step.WAIT;
     }
 
-    /** No further attempt starts: the caller gets the answer that was to be retried. */
+    /** Sends the answer that was to be retried to the caller, since no further attempt starts. */
     private void answerRetried(RetriedResult.Answered answered, long now) {
         if (timer.leftNanos(now) <= 0) {
             timer.extend(now, engine.limits().readIdleNanos());
@@ -483,8 +482,7 @@ public final class Exchange {
     }
 
     /**
-     * Whether the exchange has ended; bytes that are still being written are left to the door. On its event
-     * loop.
+     * Whether the exchange has ended; the door may still be writing bytes. On the exchange's event loop.
      */
     public boolean isOver() {
         return phase == EmptyPhase.DONE;
@@ -530,7 +528,7 @@ public final class Exchange {
         return webSocket;
     }
 
-    /** Whether the exchange takes a place of the backend's calls: its route is not in stream mode. */
+    /** Whether the exchange counts as a call of the backend: its route is not in stream mode. */
     boolean isCall() {
         return record.route().mode() != Mode.STREAM;
     }
@@ -540,7 +538,7 @@ public final class Exchange {
         return webSocket || record.route().mode() == Mode.STREAM;
     }
 
-    /** Whether the answer may last as long as it moves: a stream, or an open WebSocket. */
+    /** Whether the answer may last as long as it has traffic: a stream, or an open WebSocket. */
     boolean hasOpenEnd() {
         return tunnel || record.route().mode() == Mode.STREAM;
     }

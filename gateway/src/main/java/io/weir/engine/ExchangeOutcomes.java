@@ -20,7 +20,7 @@ public final class ExchangeOutcomes {
     /** The fallback answered. */
     public static final String FALLBACK = "fallback";
 
-    /** The backend's status belongs to no class of HTTP. */
+    /** The backend's status is not from 100 to 599. */
     public static final String OTHER = "other";
 
     /** The party that caused an outcome. The dashboard colours outcomes by it. */
@@ -74,8 +74,8 @@ public final class ExchangeOutcomes {
     }
 
     /**
-     * The index of the word. With a static fallback, the reason is that of the replaced refusal; with a
-     * fallback backend, it is the reason that this backend or the caller ended the exchange for.
+     * The index of the word. With a static fallback, the reason is that of the replaced refusal. With a
+     * fallback backend, it is the reason for which that backend or the caller ended the exchange.
      */
     static int index(@Nullable Reason reason, boolean fellBack, @Nullable Fallback fallback, int status) {
         if (fellBack && (reason == null || (fallback != null && fallback.isStatic() && fallback.covers(reason)))) {

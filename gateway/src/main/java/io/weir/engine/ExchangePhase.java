@@ -29,7 +29,7 @@ sealed interface ExchangePhase
 
     /** The phases in which an exchange holds nothing. */
     enum EmptyPhase implements ExchangePhase {
-        /** Not started; the engine does not know the exchange yet. */
+        /** Not started; the exchange is not registered yet. */
         CREATED,
         /** Not started, but the caller has left or the door has given up: the start ends it at once. */
         CANCELLED_BEFORE_START,
@@ -52,23 +52,26 @@ sealed interface ExchangePhase
         public void release(@Nullable Reason why, long now) {}
     }
 
-    /** Time until {@link #check} has something to do. */
+    /** Time until {@link #check} must be called. */
     long dueNanos(long now);
 
-    /** Decides by the time that has passed. Called when something may be due. */
+    /** Checks the phase's time-outs. Called when one of them may be due. */
     Decision check(long now);
 
     /** Gives back everything that the phase owns, once. */
     void release(@Nullable Reason why, long now);
 
     /**
-     * The reason if the deadline passes now: the deadline, or the caller if the gateway waits for the caller.
+     * The reason if the deadline passes now: {@code client-too-slow} while the gateway waits for the caller,
+     * otherwise {@code deadline-exceeded}.
      */
     default Reason expiryReason(long now) {
         return Reason.DEADLINE_EXCEEDED;
     }
 
-    /** Decides what follows from a deadline that has passed, and reports it to the breaker. */
+    /**
+     * Decides the next step after the deadline has passed, and reports the missed deadline to the breaker.
+     */
     default Decision expire(long now) {
         return Decision.Refuse.DEADLINE_EXCEEDED;
     }
@@ -78,7 +81,7 @@ sealed interface ExchangePhase
         return new Decision.Refuse(why, detail);
     }
 
-    /** The caller ends the exchange: reports it to the breaker. */
+    /** Reports to the breaker that the caller ends the exchange. */
     default void endedByCaller(long now) {}
 
     /**

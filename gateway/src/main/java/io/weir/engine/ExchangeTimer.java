@@ -61,7 +61,7 @@ final class ExchangeTimer implements Runnable {
         return deadline.leftNanos(now);
     }
 
-    /** Whether a deadline that is only counted has passed since the last call. True once. */
+    /** Whether a deadline that is not enforced has passed. True only once. */
     boolean wouldHaveExpired(long now) {
         if (countsExpiry && countedExpiryNanos(now) <= 0) {
             countsExpiry = false;
@@ -86,7 +86,7 @@ final class ExchangeTimer implements Runnable {
         ScheduledFuture<?> earlier = scheduled;
         if (earlier != null) {
             if (scheduledAt - dueAt <= 0) {
-                // It fires early enough; the exchange then arms the timer anew.
+                // The timer fires early enough; the exchange then arms it again.
                 return;
             }
             earlier.cancel(false);

@@ -13,16 +13,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The evidence that one attempt gives to the backend's {@link Health}: whether it waits for too long, and its
- * outcome. Only the first outcome counts.
+ * The evidence that one attempt gives to the backend's {@link Health}: whether the attempt waits for too
+ * long, and its outcome. Only the first outcome counts.
  *
  * <p>All times are the backend's own: the time for which the caller sent its request or read the answer is
- * excluded. Of a wait, pauses of the gateway itself are excluded, too.
+ * excluded. From the time of a wait, pauses of the gateway itself are excluded, too.
  */
 final class HealthEvidence {
 
     private static final long NEVER = ExchangePhase.NEVER;
-    /** A call during which the gateway stood still for longer is no evidence that the backend is late. */
+    /** A call during which the gateway paused for longer is no evidence that the backend is late. */
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Health health;
@@ -73,7 +73,7 @@ final class HealthEvidence {
     /**
      * The evidence of a call that an open breaker would have refused.
      *
-     * @param probe the probe that the call is by the way; null: the call is no evidence
+     * @param probe the probe as which the call also serves; null: the call is no evidence
      */
     static HealthEvidence ofUnenforced(Health health, @Nullable Probe probe, Exchange exchange, long now) {
         return new HealthEvidence(health, null, probe, false, exchange, now);
@@ -113,7 +113,7 @@ final class HealthEvidence {
     }
 
     /**
-     * The backend answered that it has too much to do: a failure, unless its limit still has an effect.
+     * The backend answered that it is overloaded: a failure, unless a lower limit still relieves it.
      *
      * @param sign {@link Evidence#SHED} or {@link Evidence#UNAVAILABLE}
      */
@@ -125,14 +125,14 @@ final class HealthEvidence {
         }
     }
 
-    /** Whether the gateway itself has stood still since the attempt started. */
+    /** Whether the gateway itself has paused since the attempt started. */
     boolean sawPause(long now) {
         return pausedNanos(now) >= LONGEST_PAUSE_NANOS;
     }
 
     /**
-     * A time-out has expired: a failure, unless the gateway itself stood still meanwhile, or the limit still
-     * has an effect on a backend with too much to do.
+     * A time-out has expired: a failure, unless the gateway itself has paused meanwhile, or the backend is
+     * overloaded and a lower limit still relieves it.
      */
     void timedOut(long backendNanos, BackendFailure failure, long now) {
         boolean isLate = failure == BackendFailures.of(Reason.DEADLINE_EXCEEDED);
@@ -159,8 +159,8 @@ final class HealthEvidence {
     }
 
     /**
-     * Whether a missed deadline is a failure of the backend: it had half of the route's deadline. A deadline
-     * that the caller has shortened is the caller's.
+     * Whether a missed deadline is a failure of the backend: the backend had the call for at least half of
+     * the route's deadline, and the caller had not shortened the deadline.
      */
     static boolean isBackendAtFault(long backendNanos, Deadline missed, long routeDeadlineNanos) {
         return !missed.shortenedByCaller() && backendNanos >= routeDeadlineNanos / 2;
@@ -198,7 +198,7 @@ final class HealthEvidence {
         return nanosUntilGivenUp(waitedNanos(backendNanos, now)) <= 0;
     }
 
-    /** Time until {@link #countIfStalled} or {@link #isProbeGivenUp} has something to say. */
+    /** Time until {@link #countIfStalled} or {@link #isProbeGivenUp} must be called. */
     long dueNanos(long backendNanos, long now) {
         long waited = waitedNanos(backendNanos, now);
         return Math.min(nanosUntilStalled(waited), nanosUntilGivenUp(waited));

@@ -28,7 +28,7 @@ public final class HealthProber {
 
     private static final int FIRST_UNHEALTHY_STATUS = 400;
     private static final String GRPC_PATH = "/grpc.health.v1.Health/Check";
-    /** A message without compression and of no bytes: the health of the whole server. */
+    /** An empty message without compression: asks for the health of the whole server. */
     private static final ByteBuf GRPC_REQUEST = Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[5]));
     /** The field {@code status} with the value {@code SERVING}. */
     private static final byte[] GRPC_SERVING = {0, 0, 0, 0, 2, 8, 1};
@@ -73,7 +73,7 @@ public final class HealthProber {
         ProbeRequest.Rule rule = (answer, from) -> from.inbound()
                 .receive()
                 .asByteArray()
-                // One part more than expected decides against the answer; a longer one is not collected.
+                // A longer answer is not good: it is collected up to one part more than expected.
                 .scan(new byte[0], HealthProber::concatenated)
                 .takeUntil(message -> message.length > GRPC_SERVING.length)
                 .last()
@@ -117,8 +117,7 @@ public final class HealthProber {
         Health health = backend.health();
         if (nextProbe == null && !closed && health.state() == State.OPEN) {
             long due = health.nanosToNextProbe();
-            // While all probes are unanswered, the next one is due all the time: without a delay this would
-            // spin.
+            // While all probes are unanswered, the next probe is always due: without a delay this would spin.
             long delay =
                     due > 0 ? due : health.settings().recovery().probeInterval().toNanos();
             nextProbe = loop.schedule(this::probe, delay, TimeUnit.NANOSECONDS);

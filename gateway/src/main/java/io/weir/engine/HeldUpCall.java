@@ -4,9 +4,9 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A call that its caller holds up: the gateway waits for more of the request's body, or the answer waits for
- * a caller that does not read it. After {@link #PATIENCE_NANOS} of such time, all pauses together, the call
- * moves from the backend's bulkhead to its compartment of streams, if that has room. So slow callers take no
- * permits from others.
+ * a caller that does not read it. After a total of {@link #PATIENCE_NANOS} of such time, the call moves from
+ * the backend's bulkhead to its compartment of streams, if that has room. So slow callers take no permits
+ * from others.
  *
  * <p>Stateless: the times are read from the attempt.
  */
@@ -15,13 +15,15 @@ final class HeldUpCall {
     /** The time for which a caller may hold up a permit. */
     static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** The shortest time between two looks: the caller may hold up the call only now and then. */
+    /**
+     * The shortest time between two checks, for a caller that holds up the call again and again for moments.
+     */
     private static final long MIN_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private HeldUpCall() {}
 
     /**
-     * Time until the call has to be looked at.
+     * Time until the call must be checked.
      *
      * @param isAnswering whether the answer has begun
      */

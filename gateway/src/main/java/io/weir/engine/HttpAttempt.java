@@ -30,11 +30,12 @@ import reactor.netty.http.client.HttpClientResponse;
  * An attempt over Reactor Netty's HTTP client.
  *
  * <p>Concurrency: the exchange's event loop drives the attempt. Reactor Netty calls back on the connection's
- * event loop, which may be another; these callbacks touch only volatile fields and hop to the exchange's.
- * Anything that arrives after {@link #cancel()} is closed and released where it arrives.
+ * event loop, which may be another; these callbacks touch only volatile fields, and hop to the exchange's
+ * event loop. A connection or buffer that arrives after {@link #cancel()} is closed or released on the event
+ * loop on which it arrives.
  *
- * <p>The class stays whole although it has more than 400 lines: the events of two event loops meet in its
- * fields, and one comment says how.
+ * <p>The class stays whole although it has more than 400 lines: the events of two event loops share its
+ * fields, and one comment explains the order.
  */
 class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listener {
 
@@ -52,7 +53,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     private @Nullable Connection connection;
     private @Nullable BodyAggregator aggregator;
     private boolean isHeadReceived;
-    /** The caller learns by trailers that the answer has failed. */
+    /** The answer has failed and ends with trailers that tell the caller so. */
     private boolean endsEarly;
 
     /** The connection's channel, or its stream of an HTTP/2 connection. */
@@ -127,7 +128,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         }
     }
 
-    /** A gRPC answer that fails ends with a status: a reset would reach its caller as INTERNAL. */
+    /** A gRPC answer that fails ends with a status, because a caller sees a reset as INTERNAL. */
     @Override
     public boolean closesCallerSide(Reason why) {
         Relay down = download;
@@ -252,8 +253,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /**
-     * The body, from the moment that the backend has asked for it. The subscription to the caller's body
-     * sends {@code 100 Continue} to the caller.
+     * The body, which starts when the backend has asked for it. The subscription to the caller's body sends
+     * {@code 100 Continue} to the caller.
      */
     private static Publisher<ByteBuf> whenContinued(Relay relay, HttpHeaders head, ChannelOperations<?, ?> operations) {
         head.set(HttpHeaderNames.EXPECT, HttpHeaderValues.CONTINUE);
@@ -274,7 +275,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** The answer's head has arrived, on the connection's event loop. */
     final Mono<Void> onResponse(HttpClientResponse head, Connection from) {
         if (head.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
-            // The bytes after a 101 are no HTTP any more: never reuse the connection.
+            // The bytes after a 101 are not HTTP: never reuse the connection.
             from.markPersistent(false);
         }
         EventLoop loop = exchange.loop();
@@ -317,8 +318,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     /**
-     * The connection has failed. Remembers whether that proves that it was closed before the head was sent,
-     * and that none of the request's body was read.
+     * The connection has failed. Stores whether the failure proves that the connection was closed before the
+     * head was sent, and that none of the request's body was read.
      */
     final void checkUnsent(Throwable failure) {
         Relay up = upload;
@@ -360,7 +361,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         }
     }
 
-    /** Runs the event on the exchange's event loop, unless the attempt is cancelled before. */
+    /** Runs the event on the exchange's event loop, unless the attempt is cancelled first. */
     final void runOnExchangeLoop(Runnable event) {
         EventLoop loop = exchange.loop();
         if (loop.inEventLoop()) {
@@ -376,7 +377,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
         }
     }
 
-    /** The answer's trailers. Reactor Netty has them by the time that the body completes. */
+    /** The answer's trailers. Reactor Netty knows them when the body completes. */
     final HttpHeaders trailers() {
         HttpClientResponse from = response;
         if (from == null || from.responseHeaders().contains(HttpHeaderNames.CONTENT_LENGTH)) {
@@ -418,7 +419,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     /**
      * Closes a connection on its own event loop. Only there is it certain whether the answer is still
-     * incomplete; after a complete answer the connection may belong to another exchange, and stays open.
+     * incomplete. After a complete answer the connection may belong to another exchange, so it stays open.
      */
     private void close(Connection mine) {
         runOnConnectionLoop(() -> dispose(mine));

@@ -6,11 +6,11 @@ import java.util.concurrent.atomic.LongAdder;
  * Counts the users of a part of the configuration, such as the exchanges of a route, so that the part is
  * closed only after its last user.
  *
- * <p>Two adders and not one counter: event loops do not contend for them.
+ * <p>Two adders instead of one counter, so that event loops do not contend.
  */
 // Concurrency: `ended` is read before `begun`. Each end follows its begin, so the two sums are equal only if
-// no user was active at the moment at which the first sum was read. A user that begins later does not matter:
-// isZero() is called only for parts that new users cannot reach.
+// no user was active at the moment at which the first sum was read. No user begins later: isZero() is called
+// only for parts that new users cannot reach.
 public final class InFlightCounter {
 
     private final LongAdder begun = new LongAdder();

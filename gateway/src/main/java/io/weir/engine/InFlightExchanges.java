@@ -76,8 +76,8 @@ final class InFlightExchanges {
                 }
             });
         } catch (RejectedExecutionException e) {
-            // Connections stop with their event loop, so nothing is in flight. The caller goes on to the
-            // other loops.
+            // The connections of a stopped event loop are closed, so nothing is in flight. The loop over the
+            // event loops continues.
             log.debug("Nothing to end on a stopped event loop", e);
         }
     }

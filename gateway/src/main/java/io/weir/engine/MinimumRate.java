@@ -3,10 +3,10 @@ package io.weir.engine;
 /**
  * Detects a caller that moves bytes more slowly than a minimum rate for the idle time-out.
  *
- * <p>A credit of time: it starts at the idle time-out, each nanosecond of waiting for the caller takes one
- * away, and each byte gives back the time that it takes at the minimum rate. The credit never exceeds the
- * idle time-out. So a caller that moves nothing is too slow after exactly that time, a caller that sends one
- * byte per interval only a little later, and a caller at the minimum rate never.
+ * <p>The algorithm is a credit of time, which starts at the idle time-out. Each nanosecond of waiting for the
+ * caller takes one nanosecond away. Each byte gives back the time that a byte takes at the minimum rate. The
+ * credit never exceeds the idle time-out. So a caller that moves nothing is too slow after exactly that time,
+ * a caller that sends one byte per interval only a little later, and a caller at the minimum rate never.
  *
  * <p>Confined to the exchange's event loop.
  */
@@ -30,12 +30,12 @@ final class MinimumRate {
         this.creditNanos = graceNanos;
     }
 
-    /** The caller is not waited for any more: gives it full credit. */
+    /** Restores the full credit, since the gateway does not wait for the caller any more. */
     void restart() {
         creditNanos = graceNanos;
     }
 
-    /** The caller was waited for. */
+    /** The gateway has waited for the caller. */
     void waited(long nanos) {
         creditNanos -= nanos;
     }

@@ -6,8 +6,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the aggregated answers of one event loop whose backend pauses: those that are incomplete after one to
- * two periods of {@value #PERIOD_MILLIS} ms.
+ * Finds the aggregated answers of one event loop that are incomplete after one to two periods of
+ * {@value #PERIOD_MILLIS} ms: their backends pause.
  *
  * <p>One task serves all answers, and runs only while there are any. A timer for each answer would cost more
  * than the aggregation saves.
@@ -48,7 +48,7 @@ final class PauseDetector implements Runnable {
         }
     }
 
-    /** Watches an answer no more. */
+    /** Ends the watch of an answer. */
     void remove(BodyAggregator answer) {
         BodyAggregator before = answer.previous;
         BodyAggregator after = answer.next;

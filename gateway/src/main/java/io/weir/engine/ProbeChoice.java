@@ -15,15 +15,15 @@ import reactor.core.publisher.Mono;
 /**
  * The way in which a request that an open breaker refuses can serve as a probe.
  *
- * <p>Only a GET or HEAD without a body is copied: it is safe to repeat, and its head is all of it. An
- * upgrade, a stream and a gRPC call are not.
+ * <p>Only a GET or HEAD without a body is copied: it is safe to repeat, and consists of its head alone. An
+ * upgrade, a stream or a gRPC call is never copied.
  */
 enum ProbeChoice {
     /** The gateway sends a copy of the request; the caller is refused at once. */
     SHADOW,
     /** The request itself is the probe. */
     CALLER,
-    /** The request itself is the probe if nothing else comes. */
+    /** The request itself is the probe if no other probe has started for two intervals. */
     LAST_RESORT,
     /** The request is no probe. */
     NONE;

@@ -7,16 +7,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The bytes of request bodies that all exchanges together hold before their backends take them. Above the
- * limit, the slowest uploads end.
+ * The bytes of request bodies that the gateway holds, over all exchanges, before it passes them to the
+ * backends. Above the limit, the slowest uploads end.
  *
  * <p>Only uploads that have been under way for {@link ReadingAhead#SLOW_NANOS} are candidates. So a body that
  * arrives at once costs two additions and no registration, and a burst of fast uploads ends none of them: if
  * there is no candidate, the upload that exceeds the limit stops reading ahead and asks for its permit.
  */
 // Concurrency: thread-safe. `bytes` is one counter for all event loops. Any event loop that exceeds the limit
-// chooses the slowest uploads; each of them ends on its own event loop, so the counter falls a moment later.
-// Uploads that are already chosen count as gone, so that two event loops do not choose too many.
+// chooses the slowest uploads. Each of them ends on its own event loop, so the counter falls a moment later.
+// Chosen uploads count as ended, so that two event loops do not choose too many.
 final class ReadAheadBudget {
 
     /** The share of the limit that is freed at once, so that the next bytes do not cause another choice. */
@@ -26,7 +26,7 @@ final class ReadAheadBudget {
     private final AtomicLong bytes = new AtomicLong();
     private final Set<ReadingAhead> candidates = ConcurrentHashMap.newKeySet();
 
-    /** A budget of which nothing is used. */
+    /** An unused budget. */
     ReadAheadBudget(long limitBytes) {
         this.limitBytes = limitBytes;
     }
@@ -54,7 +54,7 @@ final class ReadAheadBudget {
         bytes.addAndGet(-fewer);
     }
 
-    /** The upload is slow, and may be ended. */
+    /** Adds a slow upload, which may be ended. */
     void addCandidate(ReadingAhead upload) {
         candidates.add(upload);
     }
@@ -96,6 +96,6 @@ final class ReadAheadBudget {
         return expected <= limitBytes;
     }
 
-    /** An upload with its rate at one moment: a rate that changes while it is compared has no order. */
+    /** An upload with its rate at one moment: uploads cannot be sorted by rates that change meanwhile. */
     private record Ranked(ReadingAhead upload, double bytesPerSecond) {}
 }

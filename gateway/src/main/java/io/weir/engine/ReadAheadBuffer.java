@@ -6,17 +6,17 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The parts of a request's body that are read and not passed on, counted in the {@link ReadAheadBudget}.
+ * The parts of a request's body that are read but not passed on, counted in the {@link ReadAheadBudget}.
  *
- * <p>Small parts are copied together: the buffer of a single byte is many times as large as the byte. The
- * first part is kept as it is, so that a body that arrives at once is never copied.
+ * <p>Small parts are copied into one buffer, since the buffer of a single byte takes many times the memory of
+ * the byte. The first part is kept as it is, so that a body that arrives at once is never copied.
  *
- * <p>Confined to the exchange's event loop, except {@link #bytes}: other event loops look for the slowest
- * upload by it.
+ * <p>Confined to the exchange's event loop, except {@link #bytes}: other event loops read it to find the
+ * slowest upload.
  */
 final class ReadAheadBuffer {
 
-    /** Parts below this size are copied together. */
+    /** Parts below this size are copied into one buffer. */
     private static final int SMALL_BYTES = 1024;
 
     private static final int FIRST_COPY_BYTES = 256;
@@ -24,7 +24,7 @@ final class ReadAheadBuffer {
 
     private final ReadAheadBudget budget;
     private final ArrayDeque<ByteBuf> parts = new ArrayDeque<>(1);
-    /** The last part if it is a copy, which has room for further small parts. */
+    /** The last part if it is such a buffer, which has room for further small parts. */
     private @Nullable ByteBuf copy;
 
     private volatile int bytes;

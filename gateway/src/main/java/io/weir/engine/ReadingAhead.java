@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * permit of a backend. The phase ends when the body is complete, or when {@code weir.edge.read-ahead} bytes
  * of it are read.
  *
- * <p>It owns the reading, and the admission that follows. The bytes themselves are in the {@link
- * RequestBody}, which outlives the phase.
+ * <p>The phase owns the reading, and the admission that follows. The bytes themselves are in the
+ * {@link RequestBody}, which outlives the phase.
  *
  * <p>All methods are called on the exchange's event loop, except those for the {@link ReadAheadBudget}.
  */
@@ -25,7 +25,8 @@ final class ReadingAhead implements ExchangePhase {
     /** The duration from which an upload counts as slow, so that it may be ended for others. */
     static final long SLOW_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    private static final String CHOSEN = "the slowest upload, and all uploads together exceed their share of memory";
+    private static final String CHOSEN =
+            "ended as the slowest upload, since all uploads together exceed read-ahead-total";
     private static final AtomicIntegerFieldUpdater<ReadingAhead> CHOSEN_FLAG =
             AtomicIntegerFieldUpdater.newUpdater(ReadingAhead.class, "chosen");
 
@@ -47,9 +48,9 @@ final class ReadingAhead implements ExchangePhase {
     }
 
     /**
-     * Whether the body of a request is to be read ahead. Not of a stream, nor of gRPC, whose caller may wait
-     * for an answer before it goes on; nor of a caller that asks whether it shall send its body: the answer
-     * depends on the permit.
+     * Whether the body of a request is read ahead. It is not for a stream or gRPC, whose caller may wait for
+     * an answer before it sends more. It is not for a request with {@code Expect: 100-continue}: whether the
+     * caller sends the body depends on the permit.
      */
     static boolean appliesTo(Exchange exchange, RequestBody body) {
         Caller caller = exchange.record().caller();
@@ -142,7 +143,7 @@ final class ReadingAhead implements ExchangePhase {
 
     // ---------------------------------------------------------------- for the budget, from any thread
 
-    /** Bytes that are read. */
+    /** Bytes that are read ahead. */
     long heldBytes() {
         return body.heldBytes();
     }
@@ -151,12 +152,15 @@ final class ReadingAhead implements ExchangePhase {
         return body.receivedBytes() * 1e9 / Math.max(1, now - startedAt);
     }
 
-    /** Whether the upload is going to end for others. */
+    /** Whether the upload is chosen to end, to free memory for others. */
     boolean isChosen() {
         return chosen != 0;
     }
 
-    /** Ends the upload for others. False: another thread has done that, or the event loop has stopped. */
+    /**
+     * Ends the upload, to free memory for others. False: another thread has done that, or the event loop has
+     * stopped.
+     */
     boolean choose() {
         if (!CHOSEN_FLAG.compareAndSet(this, 0, 1)) {
             return false;

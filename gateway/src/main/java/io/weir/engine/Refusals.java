@@ -39,7 +39,7 @@ final class Refusals {
             case CIRCUIT_OPEN -> backend.health().nanosToNextProbe();
             case BULKHEAD_FULL, QUEUE_TIMEOUT, QUEUE_EVICTED -> {
                 QueueingBulkhead bulkhead = backend.bulkhead();
-                // The time that the backend needs for the whole queue, with all permits in use.
+                // The time in which the backend, with all permits in use, serves the whole queue.
                 long serviceNanos = backend.serviceTime().uncongestedNanos();
                 yield serviceNanos * (bulkhead.queued() + 1) / bulkhead.maxConcurrentCalls();
             }

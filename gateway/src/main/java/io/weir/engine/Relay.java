@@ -13,16 +13,17 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * Passes a body on, from the caller to the backend or back, and measures which side the other one waits for.
+ * Passes a body on, from the caller to the backend or back, and measures for how long each side waits for the
+ * other.
  *
- * <p>Demand passes unchanged. Of a request's body, the writer determines the window: Reactor Netty keeps at
- * most 128 buffers of 8 KiB unflushed. Of an answer, {@link AnswerWindow} does. While demand is open and no
- * buffer arrives, the source is waited for. While there is no demand, the sink is waited for. These two times
- * separate the backend's time from the caller's.
+ * <p>Demand passes unchanged. For a request's body, the writer determines the window: Reactor Netty keeps at
+ * most 128 buffers of 8 KiB unflushed. For an answer, {@link AnswerWindow} determines it. While there is
+ * demand and no buffer arrives, the relay waits for the source. While there is no demand, it waits for the
+ * sink. These two times separate the backend's time from the caller's.
  *
  * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may
  * be another. {@code demand} is an atomic counter. The times are volatile, and each has one writer at a time;
- * the exchange reads them for decisions that a buffer's worth of time does not change. Signals of the source
+ * the exchange reads them for decisions that the time of one buffer does not change. Signals of the source
  * after {@link #stop()} are dropped.
  */
 final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
@@ -199,7 +200,10 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         return sink != null;
     }
 
-    /** Holds a failure of the source back from the sink, until {@link #endEarly}. Before the subscription. */
+    /**
+     * Makes the relay keep a failure of the source from the sink, until {@link #endEarly}. Called before the
+     * subscription.
+     */
     void holdFailure() {
         isFailureHeld = true;
     }
@@ -218,7 +222,7 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         sink().onComplete();
     }
 
-    /** Whether the sink has been given a subscription, and so can learn the end of the body. */
+    /** Whether the sink has a subscription, so that it can receive the end of the body. */
     boolean hasStarted() {
         return upstream != null;
     }

@@ -18,13 +18,13 @@ import reactor.core.publisher.Operators;
  * The body of a request, on its way from the caller to the attempt that sends it. A part of it can be read
  * ahead, before there is an attempt; the attempt then gets these bytes first, and the rest as it arrives.
  *
- * <p>It is the only subscriber of {@link Caller#body} and lasts for the whole exchange, since the bytes that
- * were read for one backend can be sent to the fallback's. It can be subscribed to once.
+ * <p>It is the only subscriber of {@link Caller#body} and lasts for the whole exchange, since bytes that were
+ * read for the route's backend can be sent to the fallback's. Only one attempt can subscribe to it.
  *
- * <p>Concurrency: confined to the exchange's event loop; a demand or a cancel of the attempt, which may come
- * from the event loop of the backend's connection, and signals of a body that a filter has moved to another
- * thread, hop to it first. Other event loops read {@code receivedBytes} when they look for the slowest
- * upload.
+ * <p>Concurrency: confined to the exchange's event loop. Two kinds of signals hop to it first: demand and
+ * cancellation of the attempt, which may come from the event loop of the backend's connection, and signals of
+ * a body that a filter has moved to another thread. Other event loops read {@code receivedBytes} to find the
+ * slowest upload.
  */
 final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subscription {
 
@@ -39,9 +39,9 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
     private @Nullable Throwable failure;
     private HttpHeaders trailers = EmptyHttpHeaders.INSTANCE;
     private volatile long receivedBytes;
-    /** Parts that the attempt has asked for and not received yet. */
+    /** Parts that the attempt has requested but not received yet. */
     private long demand;
-    /** Parts that were requested of the caller and have not arrived yet. */
+    /** Parts that were requested of the caller but have not arrived yet. */
     private long requested;
 
     private long waitingSince;
@@ -73,12 +73,12 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         readOn();
     }
 
-    /** The phase has ended; bytes that it has read stay. */
+    /** Stops reading ahead, since the phase has ended. The bytes that are read stay. */
     void stopReadingAhead() {
         reader = null;
     }
 
-    /** Whether nothing more is to be read ahead. */
+    /** Whether enough is read ahead, or the body is complete. */
     boolean isReadAhead() {
         return isComplete
                 || isEnough
@@ -198,7 +198,7 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         }
     }
 
-    /** The body is larger than allowed: nothing more of it is read. */
+    /** Reads no more of the body, since it is larger than allowed. */
     private void fail(Throwable why) {
         Subscription s = upstream;
         if (s != null) {
@@ -343,12 +343,12 @@ final class RequestBody extends Flux<ByteBuf> implements CoreSubscriber<Object>,
         return receivedBytes;
     }
 
-    /** Bytes that are read and not passed on. */
+    /** Bytes that are read but not passed on. */
     int heldBytes() {
         return held.bytes();
     }
 
-    /** Whether nothing more is to be passed on. */
+    /** Whether the body is released, so that no more of it is passed on. */
     boolean hasEnded() {
         return isReleased;
     }

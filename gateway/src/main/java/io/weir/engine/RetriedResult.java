@@ -13,7 +13,7 @@ import io.weir.engine.Decision.Refuse;
  */
 sealed interface RetriedResult {
 
-    /** The largest body that is kept. Retries that wait hold at most this, each. */
+    /** The largest body that is kept. Each retry that waits holds at most this size. */
     int MAX_KEPT_BYTES = 8192;
 
     /** The attempt failed: the caller gets this refusal. */
@@ -33,7 +33,7 @@ sealed interface RetriedResult {
     }
 
     /**
-     * The result of a complete answer; too large a body, or trailers, are not kept.
+     * The result of a complete answer. An answer with trailers, or with too large a body, is not kept.
      *
      * @param head the head of the answer
      * @param hasNoBody whether the answer belongs to a HEAD request: the head describes another body
@@ -50,7 +50,7 @@ sealed interface RetriedResult {
         return new Answered(status, headers, ByteBufUtil.getBytes(body));
     }
 
-    /** The refusal that the caller gets, unless the caller gets an answer. */
+    /** The refusal that the caller gets if no answer is kept. */
     default Refuse insteadOf(Refuse ending) {
         return this instanceof Failed failed ? failed.refuse() : ending;
     }

@@ -42,7 +42,10 @@ final class RetryDecider {
         return isAffordable(attempt, backoff, now) ? new Retry(backoff, failure, 0) : null;
     }
 
-    /** Once, and at once. Nobody has asked for this retry: one that the budget denies is not counted. */
+    /**
+     * Retries once, without a backoff. A denial by the budget is not counted, since no policy asked for the
+     * retry.
+     */
     private static @Nullable Retry afterUnsent(Attempt attempt, Refuse failure, long now) {
         if (attempt.exchange.record().attempts() > 1
                 || attempt.exchange.timer().leftNanos(now) <= 0
@@ -68,7 +71,7 @@ final class RetryDecider {
 
     private static boolean isAffordable(Attempt attempt, long backoffNanos, long now) {
         if (attempt.exchange.timer().leftNanos(now) <= backoffNanos) {
-            // The deadline would pass first: the caller learns the known result now.
+            // The deadline would pass first: the caller gets the known result now.
             return false;
         }
         boolean allowed = attempt.backend.retryBudget().tryWithdraw(now);

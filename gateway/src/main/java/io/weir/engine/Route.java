@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param observer receives every exchange of the route
  * @param inFlight the exchanges in flight on this route
  * @param usualTime the usual time of the route's calls in the backend
- * @param probe the requests that serve as probes of an open breaker; null: as the backend has it
+ * @param probe the requests that serve as probes of an open breaker; null: the backend's setting
  */
 public record Route(
         String id,

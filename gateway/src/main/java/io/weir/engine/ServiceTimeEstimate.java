@@ -7,8 +7,9 @@ import io.weir.limit.LittlesLawProperties;
 import java.util.function.LongSupplier;
 
 /**
- * The estimate of the time that a backend takes for a call while it is not congested. A refusal derives
- * its {@code Retry-After} from it, and the admission to a fallback's backend its shortest useful wait.
+ * The estimate of the time that a backend takes for a call while it is not congested. A refusal derives its
+ * {@code Retry-After} from the estimate. The admission to a fallback's backend derives the least time that a
+ * call needs from it.
  *
  * <p>The engine feeds the estimate, so the input of a decision never depends on a meter. Metrics only display
  * {@link #littlesLaw()}.
@@ -39,8 +40,8 @@ public final class ServiceTimeEstimate {
     }
 
     /**
-     * Records the time for which a call used the backend that answered it, or let its time pass, without the
-     * time for which its caller was waited for. Streams are not recorded.
+     * Records the time of a call in the backend, if the backend has answered or has let the deadline pass.
+     * The time of waiting for the caller is excluded. Streams are not recorded.
      */
     public void recordServed(long backendNanos) {
         littlesLaw.served(backendNanos);

@@ -6,8 +6,8 @@ import io.netty.channel.ChannelOutboundBuffer;
 /**
  * Detects a caller that stops reading its answer, or reads it below the minimum rate.
  *
- * <p>The caller's progress is looked at {@value #LOOKS} times per idle time-out, so that a caller that has
- * stopped is detected at most two such periods late, and never early.
+ * <p>The detector checks the caller's progress {@value #LOOKS} times per idle time-out. So it detects a
+ * stopped caller at most two such periods late, and never early.
  */
 final class SlowReaderDetector {
 
@@ -67,7 +67,7 @@ final class SlowReaderDetector {
                 exchange.engine().limits().readIdleNanos() - (now - readAt), rate.leftNanos() - (now - lookedAt));
     }
 
-    /** Time until the caller has to be looked at. */
+    /** Time until the caller's progress must be checked. */
     long dueNanos(long now) {
         long period = exchange.engine().limits().readIdleNanos() / LOOKS;
         return Math.min(lookedAt + period - now, leftNanos(now));

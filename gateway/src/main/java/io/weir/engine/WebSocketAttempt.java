@@ -48,7 +48,7 @@ final class WebSocketAttempt extends HttpAttempt {
 
     private static final WebSocketCloseStatus BAD_GATEWAY = new WebSocketCloseStatus(1014, "Bad gateway");
 
-    /** As Tomcat and Jetty close an idle session. */
+    /** The status with which Tomcat and Jetty, too, close an idle session. */
     private static final WebSocketCloseStatus IDLE =
             new WebSocketCloseStatus(WebSocketCloseStatus.ENDPOINT_UNAVAILABLE.code(), "idle-timeout");
 
@@ -132,8 +132,8 @@ final class WebSocketAttempt extends HttpAttempt {
             } else if (sent.hasSentHeaders()) {
                 failed(failure);
             } else {
-                // The backend's HTTP/2 settings exclude WebSockets. That is no failure of the backend: the
-                // request is wrong.
+                // The backend's HTTP/2 settings exclude WebSockets. The request is wrong; the backend has not
+                // failed.
                 exchange.apply(new Refuse(Reason.BAD_REQUEST, "the backend opens no WebSockets over HTTP/2"));
             }
         });
@@ -177,7 +177,8 @@ final class WebSocketAttempt extends HttpAttempt {
     }
 
     /**
-     * Closes one side. A peer that does not read never gets the close frame: its connection is then disposed.
+     * Closes one side. The connection of a peer that does not read, and so never gets the close frame, is
+     * disposed after a time-out.
      */
     @SuppressWarnings("FutureReturnValueIgnored") // Nothing depends on its completion.
     private void endSide(WebsocketOutbound side) {
@@ -197,7 +198,7 @@ final class WebSocketAttempt extends HttpAttempt {
         }
         closeStatus = switch (why) {
             case SHUTTING_DOWN -> WebSocketCloseStatus.ENDPOINT_UNAVAILABLE;
-            // A tunnel has no deadline but that of its pauses.
+            // A tunnel has no deadline; only its idle time-out ends with this reason.
             case DEADLINE_EXCEEDED -> IDLE;
             default -> new WebSocketCloseStatus(WebSocketCloseStatus.POLICY_VIOLATION.code(), why.word());
         };
@@ -206,7 +207,7 @@ final class WebSocketAttempt extends HttpAttempt {
 
     @Override
     boolean withdraw() {
-        // Needs no atomic decision: a handshake may be repeated even if the backend has received it.
+        // No atomic decision is necessary: a handshake may be repeated even if the backend has received it.
         return !isConnected() || isUnsent();
     }
 

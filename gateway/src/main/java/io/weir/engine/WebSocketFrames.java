@@ -14,8 +14,8 @@ import reactor.core.publisher.Operators;
  * Reactor Netty would then close the source's side with an empty frame of its own, and the other side's close
  * status would be lost. Frames that arrive after a cancellation are dropped.
  *
- * <p>Concurrency: frames arrive on one side's event loop, demand and cancellation on the other's. They share
- * only {@code isCancelled}.
+ * <p>Concurrency: frames arrive on one side's event loop, demand and cancellation on the other's. The two
+ * event loops share only {@code isCancelled}.
  */
 final class WebSocketFrames extends Flux<WebSocketFrame> implements CoreSubscriber<WebSocketFrame>, Subscription {
 

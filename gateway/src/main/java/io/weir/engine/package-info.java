@@ -2,22 +2,23 @@
  * The engine: one state machine per exchange, from admission to the last byte.
  *
  * <p>An {@link io.weir.engine.Exchange} takes a caller's request through the compartment of a backend:
- * deadline, breaker, body ahead, bulkhead, breaker again, pool. The engine knows no web framework. A door
- * presents the caller's side as a {@link io.weir.engine.Caller}; the backend's side is Reactor Netty's
- * client. Two immutable objects describe a route and its backend: {@link io.weir.engine.Route} and
- * {@link io.weir.engine.Backend}. An exchange keeps both from its start to its end, so that a reload can
- * replace them meanwhile. A {@code Backend} consists of its {@link io.weir.engine.BackendSettings} and of its
- * live compartment: limits, breaker, pool, retry budget, and the {@link io.weir.engine.ServiceTimeEstimate},
- * which the engine itself feeds. Observers only receive: no decision depends on a meter.
+ * deadline, breaker, reading the body ahead, bulkhead, breaker again, pool. The engine knows no web
+ * framework. A door presents the caller's side as a {@link io.weir.engine.Caller}; the backend's side is
+ * Reactor Netty's client. Two immutable objects describe a route and its backend:
+ * {@link io.weir.engine.Route} and {@link io.weir.engine.Backend}. An exchange keeps both from its start to
+ * its end, so a reload can replace them in the meantime. A {@code Backend} consists of its
+ * {@link io.weir.engine.BackendSettings} and of its live compartment: limits, breaker, pool, retry budget,
+ * and the {@link io.weir.engine.ServiceTimeEstimate}, which the engine itself feeds. Observers only receive
+ * values: no decision depends on a meter.
  *
  * <p>The exchange itself only sequences its phases and guarantees a single end. Each phase is an object that
- * owns the resources of that phase, knows when it is due next, and gives its resources back. All other state
+ * owns the resources of that phase, gives them back, and knows when its next time-out is due. All other state
  * is in parts that last for the whole exchange:
  *
  * <pre>
  *  ExchangePhase        the current phase, one of:
  *    ReadingAhead         the request's body arrives; no permit yet
- *    Admission            breaker (a look), route's limit, queue, permit      per attempt
+ *    Admission            breaker (a check), route's limit, queue, permit     per attempt
  *    Attempt              connection; owns the admission                      per attempt
  *    Backoff              the pause between two attempts; drains the answer
  *    Answering            the answer's body on its way; owns the attempt
@@ -30,18 +31,19 @@
  *
  * <p>The parts decide, and the exchange acts. A part returns a {@link io.weir.engine.Decision}, such as
  * {@code ADMIT}, {@code QUEUE}, {@code Refuse} or {@code Retry}; {@link io.weir.engine.Exchange} carries
- * decisions out in one loop. So no part calls another one, and a refusal that leads to a fallback that leads
- * to a refusal is an iteration and not a recursion. Decisions without data are constants. The
- * phases cost no more bytes than a set of nullable fields beside an enum would; a test bounds the bytes per
+ * decisions out in one loop. So no part calls another part. A refusal can lead to a fallback, and the
+ * fallback to another refusal: that is an iteration, not a recursion. Decisions without data are constants.
+ * The phases cost no more memory than nullable fields beside an enum would; a test bounds the bytes per
  * request.
  *
- * <p>An attempt has three helpers, each a decision of its own: {@link io.weir.engine.HealthEvidence} (its
- * outcome for the backend's health), {@link io.weir.engine.RetryDecider}, and {@link
- * io.weir.engine.AttemptTimeout}. {@link io.weir.engine.Relay} passes a body on as it arrives; {@link
- * io.weir.engine.BodyAggregator} collects a small answer, which then costs one write. An answer that is
- * incomplete after 5 to 10 ms is passed on as it arrives: its reader may wait for the head or for a part, and
- * a backend that pauses needs no saved writes. {@link io.weir.engine.PauseDetector} finds such answers with
- * one task for each event loop. Once the head is passed on, a late answer is broken off instead of refused.
+ * <p>An attempt has three helpers, each for one decision: {@link io.weir.engine.HealthEvidence} (the evidence
+ * about the backend's health), {@link io.weir.engine.RetryDecider} (whether another attempt follows), and
+ * {@link io.weir.engine.AttemptTimeout} (when it has waited for too long). {@link io.weir.engine.Relay}
+ * passes a body on as it arrives; {@link io.weir.engine.BodyAggregator} collects a small answer, which then
+ * costs one write. An answer that is incomplete after 5 to 10 ms is passed on as it arrives: the caller may
+ * wait for the head or for a first part, and for a backend that pauses it does not matter to save writes.
+ * {@link io.weir.engine.PauseDetector} finds such answers with one task for each event loop. After the head
+ * is passed on, the gateway breaks a late answer off instead of refusing the request.
  *
  * <p><b>Samples.</b> Each permit of a backend's bulkhead is one sample of its limit, from the permit to its
  * release; {@link io.weir.engine.Admission} holds both. The end is evidence if the backend caused it: an
@@ -52,41 +54,42 @@
  * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
  * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for
  * each exchange, and {@link io.weir.engine.ReadAheadBudget} bounds all exchanges together. A larger body, and
- * an answer that its caller does not read, hold a permit for 100 ms at most:
+ * an answer that its caller does not read, hold a permit for at most 100 ms: then
  * {@link io.weir.engine.HeldUpCall} moves the call to the compartment of streams, which is for calls that
- * last long. {@link io.weir.engine.MinimumRate} ends callers that move a byte now and then, for which idle
- * time-outs alone never end. Alternatives: to buffer whole bodies, as nginx does, needs files or unbounded
- * memory; to admit first and move later costs a healthy call its permit in a burst of slow uploads.
+ * last long. {@link io.weir.engine.MinimumRate} detects callers that move a byte from time to time and so
+ * never reach an idle time-out. Rejected alternatives: buffering whole bodies, as nginx does, needs files or
+ * unbounded memory. Admitting every call before its body is read costs healthy calls their permits in a burst
+ * of slow uploads.
  *
- * <p>An answer is read ahead of its caller by {@code read-ahead} bytes: {@link io.weir.engine.AnswerWindow}
- * bounds what waits to be written, and {@link io.weir.engine.PausableInbound} stops reading the backend's
- * connection. So the gateway
- * holds at most {@code read-ahead} bytes and the rest of one read (64 KiB), beside the kernel's socket
- * buffers. A part of a buffer keeps all of it: 20 unread answers of 50 MB took 140 to 185 KiB of memory each
- * over HTTP/1.1, and 610 to 700 KiB over HTTP/2, where a window opens frame by frame. Reactor Netty alone
- * holds 1100 KiB. Alternatives: a smaller prefetch of Reactor Netty is a property of the whole JVM, and
- * counts buffers, not bytes; smaller receive buffers would split and copy HTTP/2 frames.
+ * <p>At most {@code read-ahead} bytes of an answer are read ahead of its caller. {@link
+ * io.weir.engine.AnswerWindow} bounds the bytes that wait to be written, and {@link
+ * io.weir.engine.PausableInbound} stops reading the backend's connection. So the gateway holds at most
+ * {@code read-ahead} bytes and the rest of one read (64 KiB), beside the kernel's socket buffers. A part of a
+ * buffer keeps the whole buffer: 20 unread answers of 50 MB took 140 to 185 KiB of memory each over HTTP/1.1,
+ * and 610 to 700 KiB over HTTP/2, where a window opens frame by frame. Reactor Netty alone holds 1100 KiB.
+ * Rejected alternatives: a smaller prefetch of Reactor Netty is a property of the whole JVM, and counts
+ * buffers, not bytes; smaller receive buffers would split and copy HTTP/2 frames.
  *
- * <p>The price: a backend sees the head of a request only when {@code read-ahead} bytes or the whole body
- * have arrived. A conversation in small parts over HTTP/1.1 needs {@code mode: stream}.
+ * <p>The cost: a backend sees the head of a request only when {@code read-ahead} bytes or the whole body have
+ * arrived. A conversation in small parts over HTTP/1.1 needs {@code mode: stream}.
  *
  * <p>Why a state machine and not a chain of operators: a cancellation, a failure, a time-out and a completion
- * can arrive at any moment and on any thread, and every permit, permission, connection and buffer must be
- * given back exactly once in any order of events. Confined to one event loop and with a single end, this can
- * be checked by reading one class. In a chain of operators it depends on how eight operators propagate a
- * cancellation.
+ * can arrive at any moment and on any thread, and every permit, connection and buffer must be given back
+ * exactly once in any order of events. The state machine is confined to one event loop and has a single end,
+ * so reading one class is enough to check this. In a chain of operators, exactly-once release depends on how
+ * eight operators propagate a cancellation.
  *
  * <p>An answer that fails after it has begun is reset, so that its receiver cannot take it for complete. A
- * gRPC answer ends with a status in its trailers instead: gRPC's callers report every reset as INTERNAL,
- * whatever the reason. The relay then holds the failure back from the caller's side, and completes it on the
- * event loop of the backend's connection, where no buffer can be on its way.
+ * gRPC answer ends with a status in its trailers instead: gRPC's callers report every reset as INTERNAL. The
+ * relay then does not pass the failure on. It completes the caller's side on the event loop of the backend's
+ * connection, where no buffer can be on its way.
  *
  * <p>A request that asks for an upgrade is a call, with the bulkhead's permit, until the backend has opened
- * the tunnel; beside that it holds a place of the streams from its start to its end. So a plain request with
- * the fields of a handshake passes no limit.
+ * the tunnel. In addition it holds a stream's permit from its start to its end. So an ordinary request with
+ * the fields of a handshake bypasses no limit.
  *
- * <p>The estimate of the service time gets the time of a call only if the backend has answered it or has let
- * its time pass. Callers who leave, deadlines of callers that are too short for any answer, refused
+ * <p>A call is a sample for the estimate of the service time only if the backend has answered it or has let
+ * its deadline pass. Callers who leave, deadlines of callers that are too short for any answer, refused
  * connections and the gateway's own refusals are no samples: they are short, and would make the estimate, the
  * suggested limit and {@code Retry-After} collapse.
  *
@@ -98,12 +101,12 @@
  * event loop reads that the connection is established. {@link io.weir.engine.Relay} separates the time in
  * which the caller sent its request or read its answer from the backend's.
  *
- * <p>To follow the steps of an exchange, a {@link io.weir.engine.RouteObserver} gives it an {@link
- * io.weir.engine.ExchangeTrace} when it begins.
+ * <p>When an exchange begins, its {@link io.weir.engine.RouteObserver} can give it an
+ * {@link io.weir.engine.ExchangeTrace}, which receives each step.
  *
  * <p>Limitations: the connection to the backend may live on another event loop than the caller's; each signal
- * then hops between the two. A caller that has received all bytes that {@code Content-Length} declared and
- * leaves before the gateway learns that the answer is complete may be recorded as one that left early.
+ * then hops between the two. If a caller has received all bytes of the {@code Content-Length} and leaves
+ * before the gateway knows that the answer is complete, the record may say that the caller left early.
  */
 @NullMarked
 package io.weir.engine;

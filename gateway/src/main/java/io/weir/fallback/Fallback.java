@@ -23,7 +23,7 @@ public final class Fallback {
     }
 
     /**
-     * The successor of a route's fallback.
+     * The fallback of a route after a change of its properties.
      *
      * @param limit the predecessor's limit, with the permits in use
      */

@@ -1,10 +1,10 @@
 /**
  * The replacement of a refusal: a static answer, or another backend's answer.
  *
- * <p>A fallback is used only before the answer has begun, and under a limit of its own; without that limit it
- * would spread one backend's overload to the next. Another backend is called through its own compartment,
- * while time is left before the deadline. If it refuses too, the caller receives the first refusal, since
- * that one names the cause.
+ * <p>A fallback is used only before the answer has begun, and under a limit of its own. Without that limit,
+ * fallbacks would spread one backend's overload to the next. Another backend is called through its own
+ * compartment, while time is left before the deadline. If it refuses too, the caller receives the first
+ * refusal, since the first one names the cause.
  *
  * <p>Concurrency: the limit is a {@code QueueingBulkhead} without a queue; the rest is immutable.
  */

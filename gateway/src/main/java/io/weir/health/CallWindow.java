@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * The results of the last calls. The windows are Resilience4j's lock-free ones.
  *
  * <p>A window that counts calls is bounded in time, too: at low traffic, failures of ten minutes ago say
- * nothing about the backend now. It consists of two windows. If at least {@code size} calls ended within the
- * last minute, the last {@code size} calls count; otherwise the last minute's calls do.
+ * nothing about the backend now. Such a window consists of two: if at least {@code size} calls ended within
+ * the last minute, the last {@code size} calls count; otherwise the last minute's calls do.
  */
 final class CallWindow {
 
@@ -31,7 +31,7 @@ final class CallWindow {
         byTime = new LockFreeSlidingTimeWindowMetrics(seconds, new NanoClock(nanoClock));
     }
 
-    /** Records a result. Returns the window with it. */
+    /** Records a result, and returns the figures that include it. */
     Snapshot record(long nanos, Metrics.Outcome outcome) {
         Snapshot lately = byTime.record(nanos, TimeUnit.NANOSECONDS, outcome);
         return byCount == null ? lately : shorter(lately, byCount.record(nanos, TimeUnit.NANOSECONDS, outcome));

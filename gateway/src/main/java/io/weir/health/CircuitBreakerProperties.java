@@ -27,9 +27,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param slidingWindowSize calls, or seconds; 1 to 100000; default: 100 calls, or 60 seconds.
  * @param minimumNumberOfCalls calls before rates are judged; 1 to 100000, at most the window if that counts
  *     calls; default: 20, or the window if that is smaller.
- * @param stallCalls calls without an answer that open the breaker, after each has waited for {@code
- *     stall-duration} since the last answer; 1 to 1000, in effect at most the limit on calls. Fewer open
- *     sooner; a backend whose single calls are stuck needs more.
+ * @param stallCalls number of unanswered calls that opens the breaker: calls that were sent after the last
+ *     answer and have each waited for {@code stall-duration}; 1 to 1000, in effect at most the limit on
+ *     calls. A smaller number opens the breaker sooner; a backend in which single calls get stuck needs a
+ *     larger one.
  * @param stallDuration time without an answer after which a call counts as stalled; 10ms to 10m, at most the
  *     deadline; default: derived from the deadline. That is half the route's deadline and at most 2 s, but at
  *     least three times the usual time of the route's calls; the whole deadline while no usual time is known.

@@ -3,21 +3,24 @@ package io.weir.health;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The calls that a backend was sent between two openings of its breaker, and the evidence of a stall that
- * they give. Results of calls of an earlier generation say nothing about the backend any more.
+ * The calls that were sent to a backend between two openings of its breaker, and their evidence of a stall.
+ * Results of calls of an earlier generation say nothing about the backend any more.
  *
- * <p>The generation also decides which side gives a permit back. While it is open, each call gives its own
- * permit back, by {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all calls
- * that are still in the backend: a call that hangs must not hold a permit that a recovered backend needs.
+ * <p>The generation also decides who gives a permit back. Until the breaker opens, each call gives its own
+ * permit back, after {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all
+ * calls that are still in the backend: a call that hangs must not hold a permit that a recovered backend
+ * needs.
  */
 // Concurrency: `inFlight` is the only atomic that decides. A call that leaves and the closing thread both
 // change it once: either the call is counted by close() and leave() returns false, or leave() came first and
 // close() does not count the call. So each permit is given back exactly once. `lastAnswerAt` and `stalled`
-// are written one after the other; a call that stalls at the moment of an answer may be counted by mistake,
-// until the next answer. That is benign: an answer at that moment means that more follow.
+// are written one after the other. Benign: a call that stalls at the moment of an answer may be counted by
+// mistake, until the next answer; after one answer more of them follow.
 public final class Generation {
 
-    /** Below every count that leaves and late arrivals can reach from it. */
+    /**
+     * The count of a closed generation: so low that no number of later enter() and leave() raises it to 0.
+     */
     private static final int CLOSED = Integer.MIN_VALUE / 2;
 
     private final AtomicInteger inFlight = new AtomicInteger();
@@ -41,7 +44,7 @@ public final class Generation {
     /**
      * A call that {@linkplain Health#enter entered} with a permit has ended; exactly once for each.
      *
-     * @return whether the caller gives the permit back; false: it has been given back when the breaker opened
+     * @return whether the caller must give the permit back; false: that was done when the breaker opened
      */
     public boolean leave() {
         return inFlight.decrementAndGet() >= 0;
@@ -68,7 +71,8 @@ public final class Generation {
     /**
      * Counts a call that has waited for too long. Called at most once for each call.
      *
-     * @return the number of such calls that were sent since the last answer; 0: this one was sent before it
+     * @return the number of stalled calls that were sent after the last answer; 0: this call was sent before
+     *     it
      */
     int stalled(long sentAt) {
         if (sentAt - lastAnswerAt < 0) {

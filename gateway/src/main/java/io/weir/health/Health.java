@@ -73,7 +73,7 @@ public final class Health {
     private volatile Runnable whenOpened = () -> {};
 
     /**
-     * The health of a backend that nothing is known about: closed.
+     * A health without any evidence: closed.
      *
      * @param name the backend's name
      * @param compartment the permits of its calls
@@ -128,7 +128,7 @@ public final class Health {
         }
     }
 
-    /** The backend has sent the final head of an answer to a call, whatever its status. */
+    /** The backend has sent the final head of an answer to a call, with any status. */
     public void answered(@Nullable Generation generation, long now) {
         if (generation != null) {
             generation.answered(now);
@@ -157,8 +157,8 @@ public final class Health {
                 ramp.succeeded();
                 rampChanged(ramp, now);
             }
-            // A call that was sent before the backend failed others is no news; while it hangs, any answer
-            // is.
+            // After failures, an answer to an earlier call is no new evidence. After a stall, any answer
+            // shows that the backend answers again.
             case Open open
             when open.isStalled() && generation != null ->
                 halfOpen(open, "a call that was under way was answered", now);
@@ -198,7 +198,8 @@ public final class Health {
             when forced.generation() == generation ->
                 forced.window().record(backendNanos, slow ? Outcome.SLOW_ERROR : Outcome.ERROR);
             default -> {
-                // While open a failure is no news; otherwise the call is of an earlier generation.
+                // While open, a failure is no new evidence. In other states, the call is of an earlier
+                // generation.
             }
         }
     }
@@ -328,8 +329,8 @@ public final class Health {
     }
 
     /**
-     * Puts other settings in force. With other properties of the breaker itself, it starts closed with an
-     * empty window, unless an operator holds it; otherwise it keeps its state.
+     * Replaces the settings. If properties of the breaker itself have changed, the breaker starts closed with
+     * an empty window, except in a forced state. Otherwise it keeps its state.
      */
     public void configure(HealthSettings next) {
         HealthSettings before = settings;
@@ -344,14 +345,16 @@ public final class Health {
         }
     }
 
-    /** Which statuses are failures, and whether the breaker refuses, is decided by the engine. */
+    /**
+     * Ignores the settings that only the engine reads: the statuses that are failures, and {@code enforce}.
+     */
     private static boolean sameDecisions(CircuitBreakerProperties one, CircuitBreakerProperties other) {
         return one.withoutEngineSettings().equals(other.withoutEngineSettings());
     }
 
     // ---------------------------------------------------------------- transitions
 
-    /** The present state; a ramp that has settled becomes closed. */
+    /** Closes the breaker if its ramp has settled, and returns the present state. */
     private HealthState settle(long now) {
         HealthState seen = state.get();
         if (seen instanceof HalfOpen ramp && ramp.isSettled(now, SETTLED_NANOS)) {
@@ -404,7 +407,7 @@ public final class Health {
         }
     }
 
-    /** Openings that followed a recovery within ten seconds, up to this one. */
+    /** The number of successive openings within ten seconds of a recovery, including this one. */
     private static int relapses(HealthState from, long now) {
         return switch (from) {
             case HalfOpen ramp when now - ramp.since() <= RELAPSE_NANOS -> Math.min(MAX_RELAPSES, ramp.relapses() + 1);
@@ -440,7 +443,7 @@ public final class Health {
 
     private void replace(HealthState to) {
         while (!transition(state.get(), to)) {
-            // Another transition came first: this one replaces its result.
+            // Another thread has changed the state: replace that state, too.
         }
     }
 
@@ -449,8 +452,8 @@ public final class Health {
             return false;
         }
         Generation ended = from.generation();
-        // A breaker that is not enforced frees no permits, since it goes on to admit calls. Nor does an
-        // operator, since nothing is known to hang.
+        // Without enforcement no permits are freed, since calls are still admitted. A forced opening frees
+        // none either, since no call is known to hang.
         if (ended != null && to instanceof Open && settings.breaker().enforce()) {
             compartment.giveBack(ended.close());
         }
@@ -464,10 +467,10 @@ public final class Health {
             return;
         }
         switch (to) {
-            case Open open -> log.warn("Backend {} opened: {}", name, open.why());
-            case HalfOpen ramp -> log.info("Backend {} half-opened: {}", name, ramp.why());
-            case Closed closed -> log.info("Backend {} closed: {}", name, closed.why());
-            case Forced forced -> log.warn("Backend {} is {}", name, stateWord(forced.word()));
+            case Open open -> log.warn("Breaker of backend {} opened: {}", name, open.why());
+            case HalfOpen ramp -> log.info("Breaker of backend {} half-opened: {}", name, ramp.why());
+            case Closed closed -> log.info("Breaker of backend {} closed: {}", name, closed.why());
+            case Forced forced -> log.warn("Breaker of backend {} is {}", name, stateWord(forced.word()));
         }
         face.publishTransition(from, to.word());
     }

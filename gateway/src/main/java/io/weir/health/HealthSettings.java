@@ -20,7 +20,7 @@ public record HealthSettings(CircuitBreakerProperties breaker, RecoveryPropertie
     private static final int MINIMUM_CALLS = 20;
     private static final long LONGEST_DEFAULT_STALL_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final int USUAL_TIMES = 3;
-    /** A call that is given up sooner is no evidence: such waits are within the jitter of any network. */
+    /** A call whose caller leaves sooner is no evidence: such waits are within the jitter of any network. */
     private static final long SHORTEST_ABANDONED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** The sliding window's size: calls or seconds. */
@@ -75,8 +75,8 @@ public record HealthSettings(CircuitBreakerProperties breaker, RecoveryPropertie
     }
 
     /**
-     * The time after which a call that its caller has given up counts as stalled; {@link Long#MAX_VALUE}: it
-     * never does, since the usual time is unknown.
+     * The shortest wait after which a call counts as stalled if its caller leaves; {@link Long#MAX_VALUE}: no
+     * such call counts, since the usual time is unknown.
      */
     public long abandonedNanos(long usualNanos) {
         return usualNanos == 0 ? Long.MAX_VALUE : Math.max(SHORTEST_ABANDONED_NANOS, times(usualNanos));

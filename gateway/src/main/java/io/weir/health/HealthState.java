@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A state of {@link Health}, with the data that belong to this state alone. A transition replaces the whole
- * object, so that no count of one state is ever judged in another one.
+ * object, so a count of one state is never used in another one.
  */
 sealed interface HealthState {
 
@@ -65,9 +65,10 @@ sealed interface HealthState {
     /**
      * The backend has answered again: the limit on calls starts low and grows with each good answer.
      *
-     * <p>The first failure ends nothing. The ramp is given up if its first three calls all fail, if too many
-     * of at least ten fail, or if it stalls. It ends in {@link Closed} when the limit is reached, or after a
-     * second with a good answer and without a failure: at low traffic the limit is never reached.
+     * <p>A single failure does not end the ramp. The breaker opens again if the first three calls all fail,
+     * if the failure rate of at least ten calls reaches the threshold, or if the backend stalls. The ramp
+     * ends in {@link Closed} when the limit is reached, or after a second with a good answer and without a
+     * failure: at low traffic the limit is never reached.
      */
     // Concurrency: the counters are atomics. Results that arrive at once may be judged in any order, and the
     // transition that they cause is one CAS on the state.

@@ -10,15 +10,15 @@ import org.jspecify.annotations.Nullable;
  * The probes of one opening: one per interval, jittered by a tenth, and a limit on concurrent probes.
  *
  * <p>A backend that hangs swallows probes. So each probe is given up after the stall time, and while one is
- * unanswered the next ones are spaced evenly over that time: a place is always about to become free when the
- * backend heals. One probe at a time is patient, for 2, 4, 8 … times the stall time up to the deadline, so
+ * unanswered the next ones are spaced evenly over that time, so that a place is free soon after the backend
+ * has recovered. One probe at a time is patient, for 2, 4, 8 … times the stall time up to the deadline, so
  * that a backend which answers again, but more slowly than before, is found.
  *
- * <p>The jitter spreads the probes of several gateways. It is small, because callers lose an interval after
- * the backend's recovery.
+ * <p>The jitter spreads the probes of several gateways. It is small, because it delays the detection of a
+ * recovery.
  */
-// Concurrency: a probe is claimed by a CAS of `lastStartedAt`, so that of several threads that find the same
-// probe due one starts it. The counters are corrected by the thread that has lost.
+// Concurrency: a probe is claimed by a CAS of `lastStartedAt`, so only one of the threads that find a probe
+// due starts it. A thread that loses corrects the counters.
 final class ProbeSchedule {
 
     private static final double JITTER = 0.1;
@@ -50,7 +50,7 @@ final class ProbeSchedule {
      * Starts a probe if one is due.
      *
      * @param stallNanos the time after which a probe is given up, except the patient one
-     * @param mayBePatient whether nobody waits for the probe
+     * @param mayBePatient whether no caller waits for the probe
      */
     @Nullable
     Probe tryStart(long now, long stallNanos, boolean mayBePatient) {
@@ -71,8 +71,8 @@ final class ProbeSchedule {
     }
 
     /**
-     * Starts a caller's request as a probe, where no other probe has started for two intervals. One at a
-     * time, since its caller waits for the answer.
+     * Starts a caller's request as a probe if no probe has started for two intervals. One at a time, since a
+     * caller waits for the answer.
      */
     @Nullable
     Probe tryStartLastResort(long now, long stallNanos) {

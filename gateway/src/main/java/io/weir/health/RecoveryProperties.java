@@ -18,8 +18,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     copy of a caller's request and costs no caller anything.
  * @param probeInterval time between two probes, jittered by a tenth; 10ms to 1m. While a probe is unanswered,
  *     the next one follows after a quarter of {@code stall-duration} if that is longer.
- * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each probe until it is
- *     given up.
+ * @param maxProbes probes under way at once; 1 to 100. A backend that hangs holds each probe until the probe
+ *     is given up.
  * @param healthPath path that the gateway itself requests, by GET, in place of callers' requests; a status
  *     below 400 means healthy; starts with {@code /}; default: none.
  */

@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Adapts a {@link Health} to Resilience4j's interface, so that Resilience4j's registry, meters, endpoints and
- * events show it. A transition through this interface is an operator's.
+ * events show it. A transition through this interface counts as an operator's action.
  */
 public final class RegisteredBreaker implements CircuitBreaker {
 
@@ -46,8 +46,8 @@ public final class RegisteredBreaker implements CircuitBreaker {
     /** Registers the breaker, in place of any other breaker of that name. */
     public void register(CircuitBreakerRegistry registry) {
         tags = Map.copyOf(registry.getTags());
-        // A registry creates its entries itself and replaces only existing ones: its own entry exists for a
-        // moment.
+        // A registry creates entries itself, and replaces only existing entries. So its own entry exists for
+        // a moment.
         registry.circuitBreaker(name, health.settings().resilience4j());
         registry.replace(name, this);
     }

@@ -11,9 +11,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * {@code weir.backends.<name>.connection}: the backend's own connection pool.
  *
- * <p>Its size is not a property: the pool has one connection per permit ({@code max-concurrent-calls} plus
- * {@code max-streams}) and some headroom. So requests wait in the bulkhead's queue, where they are counted
- * and bounded, and never in the pool.
+ * <p>Its size is not a property: the pool has a connection for every call, stream and probe that the other
+ * limits allow, and {@code headroom} more. It counts calls twice, since calls that hang when the breaker
+ * opens give their permits back and keep their connections. So requests wait in the bulkhead's queue, where
+ * they are counted and bounded, and never in the pool.
  *
  * @param connectTimeout time for a TCP connection to one address; 1ms to 1m. Within a site a handshake takes
  *     milliseconds; a lost SYN is sent again after a second. If a name has several addresses, they are tried

@@ -18,11 +18,14 @@ import reactor.netty.channel.AbortedException;
 import reactor.netty.internal.shaded.reactor.pool.PoolAcquirePendingLimitException;
 import reactor.netty.internal.shaded.reactor.pool.PoolAcquireTimeoutException;
 
-/** Maps the exception of a failed attempt to a {@link Reason}, and says whose fault it is. */
+/**
+ * Maps the exception of a failed attempt to a {@link Reason}, and decides whether the backend or the gateway
+ * has failed.
+ */
 public final class Failures {
 
     /**
-     * The errors of the operating system (EMFILE, ENFILE, EADDRNOTAVAIL, ENOBUFS, ENOMEM) by which the
+     * The errors of the operating system (EMFILE, ENFILE, EADDRNOTAVAIL, ENOBUFS, ENOMEM) for which the
      * gateway gets no socket. NIO and Netty's native transports have no common type for them, only the text.
      */
     private static final List<String> SHORTAGES = List.of(
@@ -60,8 +63,8 @@ public final class Failures {
     }
 
     /**
-     * Whether the failure is the gateway's own trouble: its pool had no connection to give, or its machine no
-     * file, port or memory for another one. It says nothing about the backend.
+     * Whether the failure is the gateway's own: its pool had no free connection, or its machine no file, port
+     * or memory for another one. Such a failure is no evidence about the backend.
      */
     public static boolean isLocal(Throwable failure) {
         return isPoolRefusal(failure) || shortage(failure) != null;

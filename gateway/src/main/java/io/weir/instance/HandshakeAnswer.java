@@ -12,7 +12,7 @@ import reactor.netty.Connection;
 import reactor.netty.NettyPipeline;
 
 /**
- * Passes on an answer that refuses a WebSocket handshake like any other answer: head, body in parts,
+ * Passes on an answer that refuses a WebSocket handshake, like any other answer: head, body in parts,
  * trailers.
  *
  * <p>It replaces Reactor Netty's aggregator. That one aggregates every answer to a handshake, fails for
@@ -26,7 +26,7 @@ public final class HandshakeAnswer extends HttpObjectAggregator {
 
     private static final int MAX_BYTES = 8192;
 
-    private boolean refused;
+    private boolean isRefused;
 
     private HandshakeAnswer() {
         super(MAX_BYTES);
@@ -41,16 +41,16 @@ public final class HandshakeAnswer extends HttpObjectAggregator {
 
     /** Whether the backend has refused the handshake. Known after the answer's head has arrived. */
     public boolean isRefused() {
-        return refused;
+        return isRefused;
     }
 
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
         if (message instanceof HttpResponse head && head.status().codeClass() != HttpStatusClass.INFORMATIONAL) {
-            refused = true;
+            isRefused = true;
             removeFrameEncoder(context.pipeline());
         }
-        if (!refused) {
+        if (!isRefused) {
             super.channelRead(context, message);
         } else if (message == LastHttpContent.EMPTY_LAST_CONTENT) {
             // Reactor Netty mistakes this constant for the end of a successful handshake, and drops it.

@@ -15,10 +15,10 @@ import reactor.netty.http.client.HttpClientRequest;
  *
  * <p>Reactor Netty's client builds a URI from the host and the target, and Netty derives both from that URI
  * again. They also add an origin if the caller sent none, although only a browser may vouch for an origin.
- * Reactor Netty does not expose Netty's options against that. For a host that is not valid in a URI, such as
- * {@code a_b.example}, it fails as if the backend had failed. This handler restores target, host and origin.
- * It always writes an HTTP/1.1 request; over HTTP/2, Reactor Netty converts it to an extended CONNECT (RFC
- * 8441).
+ * Netty has options against both, which Reactor Netty does not expose. For a host that is not valid in a URI,
+ * such as {@code a_b.example}, the request fails as if the backend had failed. This handler restores target,
+ * host and origin. It always writes an HTTP/1.1 request; over HTTP/2, Reactor Netty converts it to an
+ * extended CONNECT (RFC 8441).
  *
  * <p>Confined to the event loop of the backend's connection.
  */

@@ -35,8 +35,8 @@ public final class Pool {
 
     private static final int MAX_ANSWER_HEAD_BYTES = 65_536;
     /**
-     * The time for a TLS handshake, unless the connect time-out is longer: it takes time of the processor at
-     * both ends. A call gives up earlier if its deadline is shorter. The handshake then continues for the
+     * The time for a TLS handshake, unless the connect time-out is longer: a handshake takes processor time
+     * at both ends. A call gives up earlier if its deadline is shorter. The handshake then continues for the
      * pool, and holds a connection, so it must not take much longer than the calls.
      */
     private static final Duration MIN_TLS_TIMEOUT = Duration.ofSeconds(1);
@@ -290,8 +290,8 @@ public final class Pool {
         @Override
         public void registerMetrics(
                 String poolName, String id, java.net.SocketAddress remoteAddress, ConnectionPoolMetrics registered) {
-            // The pool of HTTP/2 registers first. Then the pool registers from which it takes its
-            // connections, and to which it never returns them.
+            // Two pools register: first that of HTTP/2, then the pool from which HTTP/2 takes its
+            // connections. The second one is ignored, since HTTP/2 never returns connections to it.
             metrics.updateAndGet(first -> first instanceof HttpConnectionPoolMetrics ? first : registered);
         }
 

@@ -5,23 +5,22 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limit that {@link Knee} finds from the samples, and the capacity of the queue that suits it. Without
- * threads and without a clock: the samples bring the time.
+ * A limit that {@link Knee} finds from the samples, and the capacity of the queue that suits it. It has
+ * neither threads nor a clock: each sample contains its time.
  *
  * <p>Limitations: nothing changes while no call starts or ends. A backend whose service time is above half
  * the deadline, or that answers fewer than 2 &middot; initial / deadline calls per second, is filled beyond
  * the deadline before anything is measured: such a backend needs a fixed limit, or a smaller {@code initial}.
  */
 // Concurrency: `knee`, `recentRate` and `samples` are confined to the thread that raises `processing` from 0.
-// That thread processes its own sample, and those that other threads hand to it meanwhile through
-// `handedOver` (a Treiber stack, taken whole), until `processing` is 0 again. The other threads go on at
-// once. So a sample without contention costs one CAS and one decrement, and allocates nothing; the start of a
-// call is one volatile read, except during a probe. The number, and all that a start needs, are one immutable
+// That thread processes its own sample, and the samples that other threads push to `handedOver` meanwhile (a
+// Treiber stack, taken whole), until `processing` is 0 again. The other threads continue at once. So a sample
+// without contention costs one CAS and one decrement, and allocates nothing; the start of a call is one
+// volatile read, except during a probe. The limit, and everything that a start reads, are one immutable
 // object in `published`. onChange runs on the processing thread, so the last change is announced last;
-// samples that it causes are handed over.  Benign: samples of two threads may be processed in another order
-// than their times, by the time that the two are between reading the clock and processing; the time never
-// goes back for the knee. A start that reads `published` just before a probe begins to hold is missing in the
-// probe's mean.
+// samples that onChange causes are handed over. Benign: samples of two threads may be processed in another
+// order than that of their times; the knee's time never goes back. A start that reads `published` just before
+// a probe lowers the limit is missing in the probe's mean.
 public final class AdaptiveLimit implements Limit {
 
     /** Samples that may wait for a suspended thread. More are dropped: they are statistics. */
@@ -43,7 +42,8 @@ public final class AdaptiveLimit implements Limit {
     private static final double ANSWERED_SHARE_SAMPLES = 32;
 
     /**
-     * The bit of a mark that says that the call is a sample of the base; the others are the calls in flight.
+     * This bit of a mark is set if the call is a sample of the base latency; the other bits are the calls in
+     * flight.
      */
     private static final int BASE = 1 << 30;
 
@@ -106,7 +106,7 @@ public final class AdaptiveLimit implements Limit {
      */
     private record Published(Beliefs beliefs, int queueCapacity, int baseInFlight, boolean holding, boolean canHelp) {}
 
-    /** A sample for the processing thread; without evidence: a start. */
+    /** A sample for the processing thread; without evidence, the start of a call. */
     private record Sample(
             long nowNanos,
             int mark,
@@ -117,12 +117,12 @@ public final class AdaptiveLimit implements Limit {
             int depth) {}
 
     /**
-     * A limit that knows nothing yet.
+     * A limit without samples.
      *
      * @param deadlineNanos the deadline of the backend's calls
      * @param nowNanos the time on the samples' clock
-     * @param wallNanos the same moment on the wall clock, by which the gateways in front of one backend probe
-     *     it together
+     * @param wallNanos the same moment on the wall clock; the gateways in front of one backend use it to
+     *     probe together
      * @param onChange called when {@link #value()} or {@link #queueCapacity()} has changed, one call at a
      *     time. It must neither block nor throw
      */
@@ -142,9 +142,9 @@ public final class AdaptiveLimit implements Limit {
     }
 
     /**
-     * The calls that may wait: twice the limit, and as many as are probably answered within half the
-     * deadline, by the highest recent rate of answers, or by that of an idle backend at this limit. At least
-     * {@value #MIN_QUEUE_CAPACITY}.
+     * The number of calls that may wait: at least twice the limit, and at least the number that is probably
+     * answered within half the deadline. That number comes from the highest recent rate of answers, or from
+     * the rate of an idle backend at this limit. At least {@value #MIN_QUEUE_CAPACITY}.
      */
     public int queueCapacity() {
         return published.queueCapacity;
@@ -279,7 +279,7 @@ public final class AdaptiveLimit implements Limit {
         }
         int capacity = capacity();
         boolean resized = limit != before.limit()
-                // A capacity that differs a little is not worth a resize.
+                // A small difference is not worth a resize.
                 || Math.abs(capacity - seen.queueCapacity) > seen.queueCapacity / 16;
         boolean outdated = resized
                 || lastChange.reason() != before.lastChange()

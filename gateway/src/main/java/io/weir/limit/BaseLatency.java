@@ -1,14 +1,14 @@
 package io.weir.limit;
 
 /**
- * The latency of a backend while calls do not queue in it: a mean over samples, the newer ones with at least
- * a minimal weight. Seconds. Not thread-safe.
+ * The latency of a backend while calls do not queue in it: a mean over samples in which newer samples keep a
+ * minimal weight. In seconds. Not thread-safe.
  */
 final class BaseLatency {
 
     private static final int BATCH = 16;
 
-    /** The samples that the old mean counts for, at most. */
+    /** The largest weight of the old mean, in samples. */
     private static final int MAX_WEIGHT = 96;
 
     private double seconds;
@@ -21,12 +21,12 @@ final class BaseLatency {
         return seconds > 0;
     }
 
-    /** Whether it rests on samples and not on a guess. */
+    /** Whether the latency comes from samples, not from a guess. */
     boolean hasSamples() {
         return weight > 0;
     }
 
-    /** Whether it rests on many samples, or on a probe. */
+    /** Whether the latency comes from many samples, or from a probe. */
     boolean isTrusted() {
         return trusted || weight >= MAX_WEIGHT;
     }
@@ -35,7 +35,7 @@ final class BaseLatency {
         return seconds;
     }
 
-    /** Until there are samples. */
+    /** Sets the value to use until there are samples. */
     void guess(double latency) {
         seconds = latency;
     }

@@ -13,15 +13,15 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * </pre>
  *
  * <p>{@code rate} is the rate of answers while the limit is the bottleneck. {@code base} is the latency with
- * at most half of the limit in use: that of calls that found it so, or else of a {@link LatencyProbe}, which
- * halves the limit for a moment. The rules, and the reason for each of them, are in the package's
- * documentation.
+ * at most half of the limit in use. It comes from calls that started at such a moment, or else from a
+ * {@link LatencyProbe}, which halves the limit for a moment. The rules, and the reason for each of them, are
+ * in the package's documentation.
  *
- * <p>Samples are judged in windows of some latencies, at least 8 samples. Times in seconds. Not thread-safe,
- * and without a clock: {@link AdaptiveLimit} confines it to one thread at a time.
+ * <p>Samples are judged in windows that last for some latencies and have at least 8 samples. Times are in
+ * seconds. Not thread-safe, and without a clock: {@link AdaptiveLimit} confines it to one thread at a time.
  *
- * <p>This class stays whole although it has more than 400 lines: its rules share one state, and each of them
- * is read together with the others.
+ * <p>This class stays whole although it has more than 400 lines: its rules share one state, and each rule
+ * depends on the others.
  */
 final class Knee {
 
@@ -44,7 +44,10 @@ final class Knee {
     private static final double MIN_BACK_OFF = 2;
     private static final double MAX_BACK_OFF = 16;
 
-    /** A probe at half the limit that is slower than this share of the whole limit's latency: no queue. */
+    /**
+     * Calls queue only if a probe at half the limit is faster than this share of the latency at the whole
+     * limit.
+     */
     private static final double AS_SLOW = .85;
 
     private static final double PROBE_INTERVAL = 10;
@@ -53,7 +56,7 @@ final class Knee {
     /** Gateways in front of one backend probe together, on whole seconds of the wall clock. */
     private static final double PROBE_TICK = 1;
 
-    /** Saturation after so long without any is new. */
+    /** After this time without saturation, saturation counts as new. */
     private static final double FORGOTTEN = 2;
 
     private final double wallOffset;
@@ -87,10 +90,10 @@ final class Knee {
 
     private double timedOutAt = Double.NEGATIVE_INFINITY;
 
-    /** The limit before time-outs that no queue explains lowered it; 0: none. */
+    /** The limit before it was lowered for time-outs that no queue explains; 0: it was not. */
     private double limitBeforeTimeouts;
 
-    /** The limit before the growth whose effect the next window shows; 0: none. */
+    /** The limit before the last growth, until a window has shown its effect; 0: no such growth. */
     private double grewFrom;
 
     private double rateBeforeGrowth;
@@ -100,7 +103,7 @@ final class Knee {
     private int calmWindows;
 
     /**
-     * A limit that knows nothing yet.
+     * A limit without samples.
      *
      * @param wallOffset the wall clock's time at the samples' time 0
      */
@@ -153,7 +156,9 @@ final class Knee {
         return probe.isHolding();
     }
 
-    /** A call that makes at most so many calls in flight is a sample of the base. */
+    /**
+     * A call is a sample of the base latency if at most this number of calls is in flight, itself included.
+     */
     int baseInFlight() {
         return probe.isRunning() ? 0 : (int) Math.max(1, limit / 2);
     }
@@ -165,7 +170,7 @@ final class Knee {
     /**
      * A call has ended.
      *
-     * @param isBase whether it is a sample of the base
+     * @param isBase whether it is a sample of the base latency
      * @param inFlightAtStart the calls in flight when it started, including it
      * @param inFlight the calls in flight, including it
      */
@@ -234,7 +239,9 @@ final class Knee {
         }
     }
 
-    /** Hardly an answer in time: less is sent, once for each deadline, and nothing is learnt. */
+    /**
+     * Lowers the limit if hardly any call was answered in time, at most once per deadline. Nothing is learnt.
+     */
     private void judgeTimeouts(double now) {
         if (now - timedOutAt < deadline) {
             return;
@@ -249,7 +256,10 @@ final class Knee {
         rate = 0;
     }
 
-    /** Answers again, and fast, after time-outs that no queue explains: half of the former limit is safe. */
+    /**
+     * Whether answers are fast again after time-outs that no queue explains; then restores half of that
+     * limit.
+     */
     private boolean hasRecovered() {
         double safe = limitBeforeTimeouts / 2;
         boolean fast = window.timeouts() < window.samples() / 4. && window.meanLatency() < deadline / 4;
@@ -264,7 +274,7 @@ final class Knee {
         return recovered;
     }
 
-    /** The backend refuses: the calls that it answered at once are what it takes. */
+    /** Lowers the limit of a backend that refuses calls to the number of calls that it answered at once. */
     private void judgeSheds() {
         double next = window.maxInFlightAnswered();
         if (utilisation >= .5 && rate > 0) {
@@ -277,7 +287,7 @@ final class Knee {
         grewFrom = 0;
     }
 
-    /** The limit is the bottleneck. */
+    /** Judges a window in which the limit was the bottleneck. */
     private void judgeSaturated(double now, double windowRate) {
         double latency = window.meanLatency();
         boolean full = utilisation >= .95;
@@ -338,7 +348,7 @@ final class Knee {
         return true;
     }
 
-    /** A slow start tolerates the noise of a small window. */
+    /** Counts a window without a sign of a queue; a slow start tolerates the noise of small windows. */
     private void countCalmWindow(double latency) {
         double tolerated = slowStart ? Math.max(CALM, 1 + 2 / Math.sqrt(window.samples())) : CALM;
         if (latency < tolerated * base.seconds()) {
@@ -386,7 +396,10 @@ final class Knee {
         return Math.floor((time + wallOffset) / length);
     }
 
-    /** Is the backend as slow at half the limit? Then it is slow, else calls queue in it. */
+    /**
+     * Uses a probe's result. A backend that is as slow at half the limit is slow; otherwise calls queue in
+     * it.
+     */
     private void probed(double now) {
         probedAt = now;
         grewFrom = 0;
@@ -402,8 +415,8 @@ final class Knee {
         } else if (latency < before || asSlow || !base.hasSamples()) {
             base.blend(latency, probe.ends());
         } else {
-            // A queue, though perhaps of other gateways' calls: the base rises only until the limit does not
-            // shrink.
+            // Calls queue, perhaps those of other gateways: the base rises only as far as keeps the limit
+            // from shrinking.
             base.raise((rate * latency - slack()) / (GAIN * rate));
         }
         if (certain) {

@@ -3,10 +3,10 @@ package io.weir.limit;
 import io.weir.limit.Limit.Evidence;
 
 /**
- * One measurement of the latency at half the limit. First no call is sent until fewer than that are in
- * flight; then the lower limit is held for a while. By Little's law the latency is the mean number of calls
- * in flight divided by the rate of answers: a mean of the answers' latencies would miss the slow calls, which
- * end after the measurement. Times in seconds. Not thread-safe.
+ * One measurement of the latency at half the limit. First no call is sent until fewer calls than half the
+ * limit are in flight; then the lower limit holds for a while. By Little's law the latency is the mean number
+ * of calls in flight divided by the rate of answers: a mean of the answers' latencies would miss the slow
+ * calls, which end after the measurement. Times are in seconds. Not thread-safe.
  */
 final class LatencyProbe {
 
@@ -37,7 +37,7 @@ final class LatencyProbe {
         return phase == Phase.HOLDING;
     }
 
-    /** The lower limit, while it runs. */
+    /** The lower limit while the probe runs. */
     int limit() {
         return limit;
     }
@@ -73,7 +73,7 @@ final class LatencyProbe {
                 timeouts = 0;
                 return false;
             }
-            // A backend that answers nothing drains by time-outs. Longer than that is a defect of the
+            // If the backend answers nothing, its calls end by time-outs. A longer drain is a defect of the
             // samples.
             return now - startedAt > 2 * deadline && stop();
         }
@@ -96,12 +96,12 @@ final class LatencyProbe {
         return true;
     }
 
-    /** Whether the measurement that is over says something. */
+    /** Whether the completed measurement has enough answers. */
     boolean isUsable() {
         return ends >= 3 && 2 * timeouts <= ends;
     }
 
-    /** Whether enough calls ended to outweigh what was believed before. */
+    /** Whether enough calls ended to outweigh the earlier base latency. */
     boolean isCertain() {
         return ends >= 12;
     }

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The number of calls that a backend may work on at once: samples of its calls in, a number out. Only calls
- * that hold a permit of the backend's bulkhead are samples.
+ * The number of calls that a backend may work on at once, computed from samples of its calls. Only calls that
+ * hold a permit of the backend's bulkhead are samples.
  *
  * <pre>
  *   permit granted ──► mark = started(now, inUse) ──► call
@@ -16,7 +16,7 @@ import java.util.Locale;
  */
 public interface Limit {
 
-    /** What the end of a call says about its backend. */
+    /** The evidence that the end of a call gives about its backend. */
     enum Evidence {
         /** The backend answered, with any status that is not one of the others. */
         ANSWERED,
@@ -25,15 +25,15 @@ public interface Limit {
         /** A 503 or 429 with {@code Retry-After}: the backend refuses because it has too much to do. */
         SHED,
         /**
-         * A 503 without {@code Retry-After}, a refused or reset connection: a backend with too much to do if
-         * it came much faster than an answer.
+         * A 503 without {@code Retry-After}, or a refused or reset connection. If it came much faster than an
+         * answer, the backend has too much to do.
          */
         UNAVAILABLE,
-        /** The caller left, was slow, or the gateway itself failed: nothing about the backend. */
+        /** No evidence: the caller left or was slow, or the gateway itself failed. */
         NONE
     }
 
-    /** The number in force. At least 1. */
+    /** The limit in force; at least 1. */
     int value();
 
     /**
@@ -53,13 +53,13 @@ public interface Limit {
      */
     void ended(long nowNanos, int mark, long latencyNanos, Evidence evidence, int inUse);
 
-    /** What the limit is based on, for people to see. */
+    /** The figures behind the limit, for operators. */
     Beliefs beliefs();
 
     /** The number of changes of the limit for this reason. */
     long changes(Change reason);
 
-    /** Why a limit changed last. */
+    /** The reason for the last change of a limit. */
     enum Change {
         /** It has not changed since the start. */
         INITIAL,
@@ -91,17 +91,17 @@ public interface Limit {
     }
 
     /**
-     * What a limit is based on.
+     * The figures behind a limit.
      *
      * @param limit the number in force
      * @param baseLatencyNanos the latency of the backend while calls do not queue in it; 0 while unknown
      * @param answersPerSecond the rate of answers while the limit was in use; 0 while unknown
      * @param utilisation the share of calls that ended while all permits were in use, in the last window; 0
      *     to 1
-     * @param lastChange why the limit changed last. {@link Change#PROBE} only while a probe runs: a probe
-     *     that leaves the limit as it was is no change afterwards
-     * @param changedAtMillis when it changed last, in milliseconds since 1970; at first, when it was created;
-     *     0 for a fixed limit
+     * @param lastChange the reason for the last change. {@link Change#PROBE} only while a probe runs: a probe
+     *     that leaves the limit as it was does not count as a change afterwards
+     * @param changedAtMillis the time of the last change, in milliseconds since 1970; before the first
+     *     change, the time of the limit's creation; 0 for a fixed limit
      */
     record Beliefs(
             int limit,

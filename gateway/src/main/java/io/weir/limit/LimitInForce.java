@@ -70,7 +70,7 @@ public final class LimitInForce {
     /** The numbers of a bulkhead. */
     private record Numbers(int permits, int queueCapacity, Overflow overflow) {}
 
-    /** A fixed limit, without a ceiling: the present numbers of a bulkhead. */
+    /** A fixed limit with the present numbers of a bulkhead, at first without a ceiling. */
     public LimitInForce(QueueingBulkhead bulkhead) {
         this(bulkhead, LimitSettings.fixed(bulkhead.maxConcurrentCalls(), bulkhead.queueCapacity()), () -> 0, () -> 0);
     }

@@ -44,17 +44,18 @@ import org.jspecify.annotations.Nullable;
  * lowest round-trip time of the last ten seconds, which is the data in flight that keeps the path busy
  * without a queue (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016).
  *
- * <p>Limitations, with a fixed limit: a backend that is congested for the whole remembered time is mistaken
- * for a slow one. BBR drains its queue on purpose now and then to find out, and so does the adaptive limit; a
- * fixed limit is never lowered. The suggestion is for the present traffic, and no measure of the backend's
- * capacity: that shows only while the limit is reached. And if the mixture of calls changes (more calls of a
- * slow kind), the change looks like congestion until the calm batches of the old mixture are forgotten.
+ * <p>Limitations of the suggestion for a fixed limit: a backend that is congested for the whole remembered
+ * time is mistaken for a slow one. BBR drains its queue deliberately from time to time to tell the two apart,
+ * and so does the adaptive limit; a fixed limit is never lowered. The suggestion fits the present traffic. It
+ * does not measure the backend's capacity, which shows only while the limit is reached. And if the mixture of
+ * calls changes (more calls of a slow kind), the change looks like congestion until the calm batches of the
+ * old mixture are forgotten.
  */
 // Concurrency: recording a call is a few additions to counters that only grow. They are striped by thread,
 // since all event loops record calls of the same backend. All derived figures are in `state`, an immutable
-// object. The first thread after the end of a slice (a tenth of the window) replaces it: `rotating` is tried,
-// never waited for. The counters of one call are not added atomically; if a slice ends in between, the parts
-// of the call are counted in adjacent slices.
+// object. The first thread after the end of a slice (a tenth of the window) replaces it. `rotating` is a lock
+// that threads try and never wait for. The counters of one call are not added atomically; if a slice ends in
+// between, the parts of the call are counted in adjacent slices.
 public final class LittlesLaw {
 
     /** The minimum size of a batch. */

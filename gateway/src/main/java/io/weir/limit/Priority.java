@@ -1,6 +1,8 @@
 package io.weir.limit;
 
-/** How urgent a call is, most urgent first. A free permit goes to the most urgent waiting call. */
+/**
+ * The priority of a call, the highest first. A free permit goes to the waiting call of the highest priority.
+ */
 public enum Priority {
     /** Served first and evicted last. */
     CRITICAL,

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A call that holds a permit gives it back with {@link #release()} exactly once. The bulkhead counts
  * permits and does not know their holders. It notices a surplus release only if no permit is in use;
- * otherwise the surplus release admits one call too many. The caller guards against that.
+ * otherwise the surplus release admits one call too many. The holder must prevent that.
  *
  * <p>A released permit does not become free while a call waits: the same compare-and-set promises it to a
  * waiter, so no new call can overtake the queue. From then until a waiter takes it, the permit is
@@ -47,14 +47,14 @@ import org.jspecify.annotations.Nullable;
 //
 // `waiting` only finds the waiter of a permit that the word has promised. It is confined to the thread that
 // serves: `serving` counts requests to serve, the thread that raises it from 0 serves all requests until it
-// is 0 again, and all others go on at once. Arriving and leaving waiters reach the serving thread by two
-// Treiber stacks, which it takes whole; promised permits by a counter. A serving thread takes the leavers
-// before the arrivals, so an arrival that was pushed before its leaver is always linked by the time the
-// leaver is looked at.
+// is 0 again, and all others go on at once. Arriving and leaving waiters reach the serving thread through two
+// Treiber stacks, which it takes whole, and promised permits through a counter. A serving thread takes the
+// leavers before the arrivals, so a waiter that was pushed as an arrival is always linked before it is
+// handled as a leaver.
 //
-// The word can be ahead of the queue, on both sides. Let `promises` be the permits that were promised by a
-// CAS on the word and that no waiter has taken, and `unresolved` the waiters that the word has counted and
-// that were neither granted a permit nor taken back:
+// The word can be ahead of the queue, with its waiters and with its promises. Let `promises` be the permits
+// that were promised by a CAS on the word and that no waiter has taken, and `unresolved` the waiters that the
+// word has counted and that were neither granted a permit nor taken back:
 //
 //     queued + promises = unresolved                                                              (1)
 //
@@ -126,10 +126,10 @@ public final class QueueingBulkhead {
      */
     private final AtomicInteger promises = new AtomicInteger();
 
-    /** Waiters that are counted and not linked yet, last one first. */
+    /** Waiters that are counted but not linked yet, the last one first. */
     private final AtomicReference<@Nullable Waiter> arrivals = new AtomicReference<>();
 
-    /** Waiters that have left and are not looked at yet, last one first. */
+    /** Waiters that have left but are not unlinked yet, the last one first. */
     private final AtomicReference<@Nullable Waiter> leavers = new AtomicReference<>();
 
     /** The treatment of a call that finds the queue full. */
@@ -159,7 +159,7 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * A bulkhead with all permits free, which refuses calls that find its queue full.
+     * A bulkhead with all permits free, and {@link Overflow#REFUSE_NEWCOMER}.
      *
      * @param maxConcurrentCalls the limit on concurrent calls; 1 to {@value #LARGEST}
      * @param queueCapacity the limit on waiters; 0 (no queue) to {@value #LARGEST}
@@ -195,8 +195,8 @@ public final class QueueingBulkhead {
     }
 
     /**
-     * Takes a permit even if none is free, and overtakes the queue, as if the limit were higher. For counting
-     * calls without refusing any. Waiters wait until enough permits are released.
+     * Takes a permit even if none is free, and overtakes the queue, as if the limit were higher. For a dry
+     * run, which counts calls and refuses none. Waiters wait until enough permits are released.
      *
      * @return false only if {@value #LARGEST} permits are in use
      */
@@ -414,7 +414,8 @@ public final class QueueingBulkhead {
         while (promises.get() > 0) {
             Waiter next = waiting.pollNext();
             if (next == null) {
-                // The waiter of this promise is counted and not pushed yet: its thread requests to serve.
+                // The waiter of this promise is counted but not pushed yet: its own thread will request to
+                // serve.
                 return;
             }
             if (next.take()) {

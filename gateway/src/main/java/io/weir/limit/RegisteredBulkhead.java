@@ -37,7 +37,7 @@ public final class RegisteredBulkhead implements Bulkhead {
     private final BulkheadMetrics metrics = new BulkheadMetrics();
     private final Events events = new Events();
 
-    /** The configuration, except the limit: the bulkhead has it. */
+    /** The configuration without the limit, which the bulkhead holds. */
     private volatile BulkheadConfig base = STACKLESS;
 
     RegisteredBulkhead(String name, QueueingBulkhead bulkhead, LimitInForce limit, Map<String, String> tags) {
@@ -62,8 +62,8 @@ public final class RegisteredBulkhead implements Bulkhead {
         Map<String, String> all = new HashMap<>(registry.getTags());
         all.putAll(tags);
         RegisteredBulkhead registered = new RegisteredBulkhead(name, bulkhead, limit, all);
-        // A registry creates its entries itself and replaces only existing ones: its own entry exists for a
-        // moment.
+        // A registry creates entries itself, and replaces only existing entries. So its own entry exists for
+        // a moment.
         registry.bulkhead(name, STACKLESS, tags);
         registry.replace(name, registered);
         return registered;

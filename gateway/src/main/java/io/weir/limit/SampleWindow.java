@@ -16,7 +16,7 @@ final class SampleWindow {
     private double answerLatencies;
     private int maxInFlightAnswered;
 
-    /** Starts a window at a time, perhaps in the future: samples before it are ignored. */
+    /** Starts a window at a time, perhaps in the future: earlier samples are ignored. */
     void open(double at) {
         open = true;
         since = at;

@@ -8,10 +8,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queues of all tenants within one priority. Only tenants whose calls wait have a queue, so memory is
- * bounded by the length of the queue, whatever names callers send; and at most {@value #MAX_TENANTS} have one
- * of their own. The tenants that come after those share one queue, and its turn. Calls without a tenant have
- * a queue that needs no look-up. Not thread-safe.
+ * The queues of all tenants within one priority. Only tenants whose calls wait have a queue, so the number of
+ * waiting calls bounds the memory, not the number of names that callers send. At most {@value #MAX_TENANTS}
+ * tenants have a queue of their own; all further tenants share one queue and its turn. Calls without a tenant
+ * have a queue that needs no look-up. Not thread-safe.
  */
 final class TenantQueues {
 
@@ -83,7 +83,8 @@ final class TenantQueues {
     }
 
     /**
-     * Removes the oldest call of the tenant with the most waiting calls, whose queue turns to newest first.
+     * Removes the oldest call of the tenant with the most waiting calls. That tenant is then served newest
+     * first.
      */
     @Nullable
     Waiter pollOldestOfLongest() {

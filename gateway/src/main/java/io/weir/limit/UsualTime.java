@@ -8,10 +8,10 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
  * The usual time that the calls of one route take in their backend: the median of the recent calls. It is
  * unknown until {@value #MIN_SAMPLES} calls are recorded, and is forgotten after a minute without a call.
  *
- * <p>The median and not the mean, because a few slow calls must not change the time of a usual one. The
- * samples are counted in a histogram of {@link LogBuckets}. Every ten seconds all counts are halved, so that
- * the median follows a backend that has become slower or faster. Fewer than {@value #MIN_AGED} samples are
- * not halved: at low traffic, single calls must not determine the median.
+ * <p>The median and not the mean, because a few slow calls must not change the usual time. The samples are
+ * counted in a histogram of {@link LogBuckets}. Every ten seconds all counts are halved, so that the median
+ * follows a backend that has become slower or faster. Fewer than {@value #MIN_AGED} samples are not halved:
+ * at low traffic, single calls must not determine the median.
  */
 // Concurrency: thread-safe, without locks and without an allocation per sample. A sample is one addition. The
 // median is computed again by the thread that moves `medianDueAt` forward, at most once in 100 ms after the
@@ -45,7 +45,7 @@ public final class UsualTime {
     /**
      * Records a call that the backend has answered.
      *
-     * @param backendNanos time for which only the backend was waited for
+     * @param backendNanos the time for which the gateway waited only for the backend
      * @param now the current time
      */
     public void record(long backendNanos, long now) {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class WaitingCalls {
 
-    /** One of so many permits, and of so many places in the queue, is for the lowest priority. */
+    /** The lowest priority gets one of this number of permits, and of this number of places in the queue. */
     static final int RESERVE_ONE_IN = 50;
 
     /** By rank, the highest first. Null while no call of that priority has waited yet. */
@@ -62,7 +62,7 @@ final class WaitingCalls {
     /**
      * Removes a call if it is in the queue.
      *
-     * @param refused whether its tenant's queue turns to newest first
+     * @param refused whether its tenant is then served newest first
      */
     boolean remove(Waiter waiter, boolean refused) {
         TenantQueue tenant = waiter.queue;

@@ -16,76 +16,80 @@
  * use, waiters, revision of the limits), changed by compare-and-set. Permits are handed from call to call,
  * as in the semaphores of "CQS: A Formally-Verified Framework for Fair and Abortable Synchronization" (Koval,
  * Khalanskiy, Alistarh, 2023): a release decides by the counters alone that a waiter receives the permit, and
- * only then looks for the waiter.
+ * only afterwards looks for that waiter.
  *
  * <p>The waiters are in {@link io.weir.limit.WaitingCalls}: plain linked lists, one for each tenant that
- * waits, in a ring (turns) and a heap (the longest) for each priority. One thread at a time serves them: it
- * links arrivals, unlinks leavers, hands out promised permits and evicts. Other threads leave their request
- * and go on. So a waiter that leaves, expires or is evicted is unlinked in constant time, and the order of
- * service may be any order. Calls without a tenant need no look-up, and a priority that nobody uses has no
- * queue.
+ * waits. For each priority these lists are in a ring, which gives each tenant its turn, and in a heap, which
+ * finds the longest list. One thread at a time serves them: it links arriving waiters, unlinks leaving ones,
+ * hands out promised permits and evicts. Other threads hand over their request and continue. So a waiter that
+ * leaves, expires or is evicted is unlinked in constant time, and any order of service is possible. Calls
+ * without a tenant need no look-up, and a priority that nobody uses has no queue.
  *
  * <p>With {@code EVICT_OLDEST} a queue is first-in-first-out until one of its calls is refused (evicted, or
  * expired), then newest first until it is empty: under a standing overload a first-in-first-out queue serves
- * only calls that have waited as long as is allowed. In simulation
- * (10 workers of 50 ms, 4 times the capacity, adaptive
- * limit, three runs) the 99th percentile of the answers falls from 496 to 498 ms to 127 to 280 ms, and the
- * median from 458 to 482 ms to 70 to 97 ms.
+ * only calls that have waited for nearly the whole allowed time. The effect in simulation (10 workers of 50
+ * ms, 4 times the capacity, adaptive limit, three runs): the 99th percentile of the answers falls from
+ * 496–498 ms to 127–280 ms, the median from 458–482 ms to 70–97 ms.
  *
  * <h2>The adaptive limit</h2>
  *
- * {@link io.weir.limit.AdaptiveLimit} is fed with samples and gives a number; {@link io.weir.limit.Knee}
- * decides. Each rule is there because something fails without it. The figures are goodput in the overload,
- * divided by that of the best fixed limit, over 24 backends of 10 and 64 workers (20 and 200 ms; constant and
- * exponential; unbounded queue, bounded queue, processor sharing), mean .981 and worst .90 with all rules;
- * "collapse" are 8 more whose throughput falls when they have too many calls, mean .785. Named cases are the
- * answered share, exponential service.
+ * {@link io.weir.limit.AdaptiveLimit} computes the limit from samples; {@link io.weir.limit.Knee} contains
+ * the rules. Each rule exists because a measurement is worse without it. The figures are goodput in the
+ * overload, divided by that of the best fixed limit, over 24 backends (10 and 64 workers; 20 and 200 ms;
+ * constant and exponential times; unbounded queue, bounded queue, processor sharing). With all rules the mean
+ * is .981 and the worst .90. "Collapse" is the mean of 8 more backends, whose throughput falls under too many
+ * calls; it is .785. For a named case ("latency x 4") the figure is the answered share, with exponential
+ * times. An arrow leads from the figure with the rule to the figure without it.
  *
  * <ul>
  *   <li><b>No growth unless the limit is the bottleneck</b> (half of the window's calls end while it is
  *       reached). Otherwise the limit of an idle backend grows to {@code max}, and a later overload meets no
  *       limit.
- *   <li><b>Base latency from calls that find at most half of the limit in use.</b> Without them every base
- *       needs a probe: worst .90 &rarr; .82; a ramp x 20 within a second, 1.00 &rarr; .86.
+ *   <li><b>Base latency from calls that find at most half of the limit in use.</b> Without these samples
+ *       every base latency needs a probe: worst .90 &rarr; .82; arrivals x 20 within a second, 1.00 &rarr;
+ *       .86.
  *   <li><b>Probes</b> ({@link io.weir.limit.LatencyProbe}): half of the limit for a moment, every 10 s while
  *       the limit is reached, and when the limit seems far too high. Without them a slower backend is
- *       mistaken for a congested one: latency x 4, .98 &rarr; .27; worst .90 &rarr; .70. On whole seconds, so
- *       that several gateways probe together: one that probes alone sees the queue of the others.
- *   <li><b>A slower backend is one that is as slow at half of the limit.</b> Then the base rises, else only
- *       so far that the limit does not shrink below what answers.
+ *       mistaken for a congested one: latency x 4, .98 &rarr; .27; worst .90 &rarr; .70. Probes start on
+ *       whole seconds, so that several gateways probe together: a gateway that probes alone measures the
+ *       queue of the others' calls.
+ *   <li><b>A backend counts as slower only if it is as slow at half of the limit.</b> Then the base latency
+ *       rises to the measured one. Otherwise calls queue, and it rises only as far as keeps the limit from
+ *       shrinking.
  *   <li><b>Growth by 1.5 while the latency shows no queue, reverted unless it brings 15 % more answers</b>,
  *       with a back-off of 2 to 16 s. Without the reversal: collapse .785 &rarr; .66; 4 workers of 200 ms,
  *       .80 &rarr; .70.
  *   <li><b>After growth the next window waits for one latency.</b> Otherwise calls of the old limit judge the
  *       new one: mean .981 &rarr; .975; 4 workers of 200 ms, .80 &rarr; .75.
- *   <li><b>Slow start</b>, growth by 2 to 4 (as long as the latency stays below .6 of the deadline even if
- *       all of it is queueing) until the first sign of a queue. Without it a start or a change takes seconds:
+ *   <li><b>Slow start</b>, growth by 2 to 4 (while the latency would stay below .6 of the deadline even if it
+ *       were all queueing) until the first sign of a queue. Without it a start or a change takes seconds:
  *       latency x 4, the first 4 s, .84 &rarr; .76; 40 workers of 20 ms from the start, .98 &rarr; .91;
- *       refused when calm 2.0 % &rarr; 3.2 %. It costs: collapse is .944 without it.
+ *       refused when calm 2.0 % &rarr; 3.2 %. Its cost: collapse is .944 without it.
  *   <li><b>A slow start tolerates the noise of small windows</b> (2 / &radic;samples). Without it: mean .981
  *       &rarr; .974; refused when calm 2.0 % &rarr; 2.5 %.
- *   <li><b>Mostly time-outs lower the limit</b>, at most once for each deadline, and nothing is learnt from
- *       them. A few time-outs change nothing: 5 % of naturally slow calls must not destroy a service. Without
- *       it: the first 2 s after a hang, .87 &rarr; .31.
+ *   <li><b>Mostly time-outs lower the limit</b>, at most once per deadline, and time-outs are no latency
+ *       samples. A few time-outs change nothing: 5 % of naturally slow calls must not destroy a service.
+ *       Without this rule: the first 2 s after a hang, .87 &rarr; .31.
  *   <li><b>Half of the former limit as soon as answers are fast again</b>, after time-outs that no queue
  *       explains. Without it: the first 2 s after a hang .87 &rarr; .27, the 10 s after those .995 &rarr;
  *       .946.
  *   <li><b>Sheds</b> (503 or 429 with {@code Retry-After}, fast 503s, refused connections) lower the limit to
- *       what was answered. Without it goodput is the same, but the backend's latency is 1.32 instead of 1.23
- *       times that at the best fixed limit, and callers get its 503s.
+ *       the number of calls that the backend answered at once. Without this rule goodput is the same, but the
+ *       backend's latency is 1.32 instead of 1.23 times that at the best fixed limit, and callers get its
+ *       503s.
  * </ul>
  *
- * <p>Each figure is one rule less, on the same seeds. Tried and left out, since the table holds without them
- * (the first three were still in force when the figures above were measured): the comparison of calls sent at
- * little and at much concurrency (mean .976 without); a cap that rises slowly after sheds (.983 without); no
- * decrease while the latency is that of half of the limit (no difference); growth as an experiment whenever
- * the limit is reached (finds its way out of a base that is too low, but four gateways drive each other to
- * five times the limit that they need); a gain of 1 and twice the slack (slow backends get stuck); probes at
- * once instead of on whole seconds (no gain).
+ * <p>Each figure was measured with one rule removed, on the same seeds. Tried and left out, since the results
+ * hold without them (the first three were still in force when the figures above were measured): the
+ * comparison of calls sent at little and at much concurrency (mean .976 without); a cap that rises slowly
+ * after sheds (.983 without); no decrease while the latency is that of half of the limit (no difference);
+ * growth as an experiment whenever the limit is reached (it corrects a base latency that is too low, but four
+ * gateways drive each other to five times the limit that they need); a gain of 1 and twice the slack (slow
+ * backends get stuck); probes that start at once instead of on whole seconds (no gain).
  *
  * <p>{@code LimitGridTest} judges every change by {@code perf/results/limit-grid.md}, {@code LimitCasesTest}
- * by single cases, both with the real limit and the real queue in virtual time, on seeds on which nothing was
- * fitted.
+ * by single cases, both with the real limit and the real queue in virtual time, on other seeds than those
+ * that the rules were fitted to.
  *
  * <h2>The limit in force</h2>
  *
@@ -132,18 +136,18 @@
  * <p>{@link io.weir.limit.UsualTime} is the estimate for one route: the median of its recent calls, congested
  * or not. Admission uses it: a waiting call whose remaining time is shorter cannot be served in time, so it
  * is refused instead of dispatched. The estimate is the route's own, since a fast route must not be judged by
- * the slow calls of others; and it excludes the time for which callers were waited for.
+ * the slow calls of others; and it excludes the time for which the gateway waited for callers.
  *
  * <h2>Concurrency</h2>
  *
- * All decisions about a permit (granted, queued, full, handed on, resized) are linearizable at the word,
- * where a permit that is promised to a waiter counts as in use; the comment above the class shows the
- * interleavings and the invariant that resolves them. No thread waits for another one, and any thread that
- * finds an incomplete resize completes it. Taking an uncontended permit is one compare-and-set, and so is its
- * release. Random operations against sequential models, Lincheck's model checker, and jcstress check this
- * ({@code gateway/concurrency}).
+ * All decisions about a permit (granted, queued, full, handed on, resized) are linearizable: each is one
+ * atomic access to the word. A permit that is promised to a waiter counts as in use; the comment above the
+ * class shows the interleavings and the invariant that resolves them. No thread waits for another one, and
+ * any thread that finds an incomplete resize completes it. Taking an uncontended permit is one
+ * compare-and-set, and so is its release. Random operations against sequential models, Lincheck's model
+ * checker, and jcstress check this ({@code gateway/concurrency}).
  *
- * <p>The adaptive limit is confined in the same way to the thread that processes samples: a sample without
+ * <p>In the same way, one thread at a time processes the samples of the adaptive limit: a sample without
  * contention costs one compare-and-set and one decrement, and the start of a call one volatile read.
  *
  * <h2>Why this and not something else</h2>
@@ -160,21 +164,21 @@
  *       show which calls wait.
  *   <li>One immutable state in an {@code AtomicReference}, queue included: simpler, but every permit would
  *       copy or allocate.
- *   <li>A lock-free queue of waiters: served one first-in-first-out list without a serving thread, but
- *       leaving was linear in its length, and no lock-free structure takes from either end, from the middle,
- *       by turns and from the longest.
- *   <li>A queue for each tenant that was ever seen, the least recently seen ones in one: queues that exist
- *       only while calls wait need no memory of tenants.
+ *   <li>A lock-free queue of waiters: it needed no serving thread for one first-in-first-out list, but
+ *       leaving took time linear in the list's length. No lock-free structure removes from either end, from
+ *       the middle, by turns, and from the longest list.
+ *   <li>A queue for each tenant ever seen, with one shared queue for the least recently seen: unnecessary,
+ *       since queues that exist only while calls wait need no memory of tenants.
  *   <li>AIMD, Vegas, Gradient2, Envoy's gradient, BBR, hill climbing: on the same backends their means are
- *       .45 to .89, their worst .01 to .38.
+ *       .45 to .89, and their worst results .01 to .38.
  * </ul>
  *
  * <h2>Limitations</h2>
  *
  * <ul>
- *   <li>It counts permits, not holders: the exchange guarantees exactly-once release. A surplus release is
- *       noticed only when no permit is in use.
- *   <li>It has no clock: the exchange limits how long a waiter waits, and makes it leave or expire.
+ *   <li>The bulkhead counts permits, not holders: the exchange guarantees exactly-once release. A surplus
+ *       release is noticed only when no permit is in use.
+ *   <li>The bulkhead has no clock: the exchange limits the wait, and makes a waiter leave or expire.
  *   <li>While the thread that serves the queue is suspended, waiters get no permit. If a waiter leaves
  *       meanwhile, a permit promised to it counts as in use although no call has it.
  *   <li>A waiter's callback runs on the thread that serves the queue, and switches to its own event loop
@@ -182,9 +186,9 @@
  *   <li>While the adaptive limit is not the lowest number, it learns nothing, and it continues with what it
  *       knew before.
  *   <li>Of the events of Resilience4j's bulkheads, only those of rejected calls are published.
- *   <li>The adaptive limit does badly with one to four slow workers and with backends that collapse: see the
- *       page. Gateways in front of one backend converge slowly: within 30 s one can have three times
- *       another's share.
+ *   <li>The adaptive limit does badly with one to four slow workers and with backends that collapse: see
+ *       {@code limit-grid.md}. Gateways in front of one backend converge slowly: after 30 s one can still
+ *       have three times another's share.
  * </ul>
  */
 @NullMarked

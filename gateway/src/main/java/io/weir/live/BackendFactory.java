@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Creates backends, and successors of backends whose properties have changed.
  *
- * <p>A successor shares every part of its predecessor that the change does not concern. Creating it changes
- * no part of the predecessor: {@link LiveBackends} does that when the configuration is committed.
+ * <p>A successor shares every part of its predecessor that the change does not concern. The creation of a
+ * successor changes no shared part: {@link LiveBackends} changes them when it commits the configuration.
  */
 public final class BackendFactory {
 
@@ -41,7 +41,7 @@ public final class BackendFactory {
     private final DoubleSupplier random;
 
     /**
-     * A factory.
+     * A factory of a gateway's backends.
      *
      * @param littlesLaw the properties of the estimate of each backend's service time
      * @param nanoClock {@link System#nanoTime}, except in tests
@@ -191,7 +191,10 @@ public final class BackendFactory {
         return pool;
     }
 
-    /** The bulkhead that counts in place of one that is not enforced; null: the bulkhead is enforced. */
+    /**
+     * The bulkhead of the dry run, which counts in place of one that is not enforced; null: the bulkhead is
+     * enforced.
+     */
     private static @Nullable QueueingBulkhead dryRunBulkhead(
             BackendProperties properties, @Nullable QueueingBulkhead existing) {
         if (properties.bulkhead().enforce()) {

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The backends of the next configuration. Every step that can fail has succeeded, and no backend in force has
- * changed.
+ * The backends of the next configuration. All steps that can fail have succeeded; no backend in force has
+ * changed yet.
  */
 final class BackendPlan {
 

@@ -72,7 +72,7 @@ public final class GeneralRoutesFactory {
     /**
      * The created routes.
      *
-     * @param inputs what they were created from
+     * @param inputs the inputs of their creation
      * @param routes the routes as Spring Cloud Gateway matches them
      * @param sources the same routes with their definitions, in the same order
      */

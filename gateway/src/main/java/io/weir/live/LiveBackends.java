@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>Bulkheads are resized in place.
- *   <li>The health stays. With other properties of the circuit breaker it starts closed again, unless an
+ *   <li>The health stays. If the properties of the circuit breaker differ, it starts closed again, unless an
  *       operator has forced its state.
  *   <li>A pool is replaced if the address, the protocol, the connection's properties or the content of its
  *       SSL bundle differ.
- *   <li>Meters follow the parts, so that their time series continue.
+ *   <li>Meters show the new parts, so that their time series continue.
  * </ul>
  *
  * <p>Thread-safe: one change at a time, under this object's monitor.
@@ -165,7 +165,7 @@ public final class LiveBackends {
         Backend backend = removed.backend();
         return new RetiredResource(backend.pool(), () -> {
             removed.meters().close();
-            // By now the registries may contain a new backend of the same name.
+            // The registries may already contain a new backend of the same name.
             registries
                     .breakers()
                     .find(name)

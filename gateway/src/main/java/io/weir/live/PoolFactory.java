@@ -24,7 +24,7 @@ public final class PoolFactory {
      * @param loops the event loops, shared with the server
      * @param sslContexts creates the TLS context of an SSL bundle, by the bundle's name and the backend's
      *     protocol
-     * @param sslBundles the present SSL bundle of a name: another object after each rotation
+     * @param sslBundles finds the present SSL bundle of a name, which is another object after each rotation
      */
     public PoolFactory(
             LoopResources loops,
@@ -67,8 +67,8 @@ public final class PoolFactory {
     }
 
     /**
-     * The present SSL bundle of a backend; null: none is configured. Read before the pool is created: a
-     * rotation in between then makes the pool outdated.
+     * The present SSL bundle of a backend; null: none is configured. Callers read it before they create the
+     * pool, so that a rotation in between makes the pool outdated.
      */
     @Nullable
     Object sslBundle(BackendProperties properties) {

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * and meters, after the last request that can reach them.
  *
  * <p>A request reads the routes in force when it arrives and uses them to its end. It may ask a pool for its
- * first connection long after the pool was replaced. So neither elapsed time nor the state of a pool tells
+ * first connection long after the pool was replaced. So neither elapsed time nor the state of a pool shows
  * when the pool can be closed; only reachability does. A periodic sweep marks everything that the requests of
  * retired generations can reach, and closes the rest.
  */

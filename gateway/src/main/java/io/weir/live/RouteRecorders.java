@@ -57,7 +57,7 @@ public record RouteRecorders(
         }
     }
 
-    /** Makes the meters of an observer show another limit on concurrent calls; null: none. */
+    /** Makes the meters of an observer show a new limit on concurrent calls; null: none. */
     static void followLimit(RouteObserver observer, @Nullable QueueingBulkhead limit) {
         if (observer instanceof RouteRecorder recorder) {
             recorder.meters().setOwnLimit(limit);

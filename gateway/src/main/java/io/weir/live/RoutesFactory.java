@@ -73,7 +73,7 @@ public final class RoutesFactory {
 
     private record PlannedRoute(RouteSource source, RouteCompiler.@Nullable Compilation compilation) {
 
-        /** Why the general door serves the route; null: the front door serves it. */
+        /** The reason why the general door serves the route; null: the compiled door serves it. */
         @Nullable
         String whyGeneral() {
             String scheme = source.uri().getScheme();
@@ -96,7 +96,7 @@ public final class RoutesFactory {
                             route,
                             compilation.matcher(),
                             compilation.path(),
-                            compilation.pathVariables(),
+                            compilation.usesPathVariables(),
                             compilation.request(),
                             compilation.response(),
                             compilation.preserveHost(),
@@ -127,7 +127,7 @@ public final class RoutesFactory {
 
     /**
      * Creates planned routes without changing the routes in force. A route that keeps its id also keeps its
-     * limits, with the permits in use, and its time series.
+     * permits in use and its time series.
      *
      * @param properties Weir's properties of single routes, by id
      * @param backends the backends, by name

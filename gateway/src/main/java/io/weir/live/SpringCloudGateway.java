@@ -5,7 +5,7 @@ import org.springframework.cloud.gateway.event.RefreshRoutesEvent;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
- * The parts of Spring Cloud Gateway that learn of a new configuration.
+ * The parts of Spring Cloud Gateway that must be notified of a new configuration.
  *
  * @param properties the properties bean, which Spring Cloud Gateway's endpoints and filters read
  * @param events publishes to the application's listeners

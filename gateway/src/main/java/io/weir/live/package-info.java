@@ -4,8 +4,8 @@
  *
  * <h2>What it protects against</h2>
  *
- * A half-applied change: new routes with old limits, or one valid route out of a file with an invalid
- * backend. And a change that interrupts traffic: lost breaker states, closed connections, permits that are
+ * A half-applied change, such as new routes with old limits, or a valid route from a file with an invalid
+ * backend. A change that interrupts traffic: lost breaker states, closed connections, permits that are
  * counted twice or never returned.
  *
  * <h2>Algorithm</h2>
@@ -14,13 +14,14 @@
  *
  * <ol>
  *   <li><b>Plan.</b> {@link io.weir.live.RoutesFactory} creates Spring Cloud Gateway's routes and compiles
- *       the front door's. {@link io.weir.live.LiveBackends} has {@link io.weir.live.BackendFactory} create
- *       new backends, and successors of changed ones: pools with their TLS contexts, breakers, meters. All of
- *       this can fail. If a step fails, the plan is rolled back, and the configuration in force is unchanged.
- *   <li><b>Commit.</b> Shared parts change in place: bulkheads are resized, breakers hand over their state,
- *       meters follow the new parts. Then one write publishes the new routes of both doors ({@link
- *       io.weir.door.LiveRoutes}). A request reads that reference once, when it arrives, and uses the same
- *       routes to its end. A failure in this phase or later is logged and does not stop the other steps:
+ *       the front door's. {@link io.weir.live.LiveBackends} plans the backends:
+ *       {@link io.weir.live.BackendFactory} creates new backends, and successors of changed ones, with pools,
+ *       TLS contexts and meters. All of this can fail. If a step fails, the plan is rolled back, and the
+ *       configuration in force is unchanged.
+ *   <li><b>Commit.</b> Shared parts change in place: bulkheads are resized, breakers get their new settings,
+ *       meters show the new parts. Then one write publishes the new routes of both doors
+ *       ({@link io.weir.door.LiveRoutes}). A request reads that reference once, when it arrives, and uses the
+ *       same routes to its end. A failure in this phase or later is logged and does not stop the other steps:
  *       nothing is rolled back.
  *   <li><b>Retire.</b> {@link io.weir.live.RetiredGenerations} keeps the replaced routes until no request
  *       uses them, and closes each replaced pool and meter when no request can reach it any more.
@@ -28,14 +29,14 @@
  *
  * <h2>State that survives a change</h2>
  *
- * Bulkheads are resized in place, so permits in use stay counted and waiting calls move up. A limit that
- * adapts keeps what it has learnt, also while a number replaces it. A breaker with
- * equal settings stays. If only figures differ that are derived from the deadline or the limit, its successor
- * continues in the same state with an empty window. If its own settings differ, the successor starts closed;
- * but a state that an operator forced stays forced. A pool stays unless the address, the protocol or the
- * {@code connection} properties change; its capacity grows with the permits. The time series of a route or
- * backend continue as long as its name exists. {@link io.weir.live.RouteRecorder} is the part of a route that
- * writes them.
+ * Bulkheads are resized in place, so permits in use stay counted and waiting calls move up. An adaptive limit
+ * keeps its measurements, also while an operator's number replaces it. A breaker with equal settings keeps
+ * its state and its window. If only figures differ that are derived from the deadline or the limit, it keeps
+ * its state and starts with an empty window. If its own settings differ, it starts closed with an empty
+ * window; a state that an operator forced stays forced even then. A pool stays unless the address, the
+ * protocol or the {@code connection} properties change; its capacity grows with the permits. The time series
+ * of a route or backend continue as long as its name exists. {@link io.weir.live.RouteRecorder} is the part
+ * of a route that writes them.
  *
  * <h2>Concurrency</h2>
  *
@@ -53,7 +54,7 @@
  *   <li>Closing replaced parts after a fixed time: the time either cuts off a stream or is as long as the
  *       longest stream.
  *   <li>A reference count per generation: one long stream would keep all parts of all later generations open.
- *       Marking what single routes can reach closes the others.
+ *       The sweep marks only the parts that routes in use can reach, and closes the others.
  * </ul>
  *
  * <h2>Limitations</h2>

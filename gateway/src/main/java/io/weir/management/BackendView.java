@@ -101,7 +101,7 @@ public record BackendView(
     public record Streams(int active, int limit) {}
 
     /**
-     * The circuit breaker.
+     * The state of the circuit breaker.
      *
      * @param enforced whether an open breaker refuses calls
      * @param since the time of the last transition, as ISO 8601 has it

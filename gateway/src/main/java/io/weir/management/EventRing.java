@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 /**
  * The last events of one Resilience4j instance, for its endpoints.
  *
- * <p>Events are published on event loops, and Resilience4j's own buffer takes a lock for each. Here an event
- * takes its slot by one atomic increment.
+ * <p>Events are published on event loops, and Resilience4j's own buffer takes a lock for each. Here one
+ * atomic increment assigns the event's slot.
  */
 // Concurrency: a reader may miss an event that is being written; it sees no event twice.
 final class EventRing<T> extends CircularEventConsumer<T> {

@@ -27,7 +27,7 @@ public record GatewayView(Status gateway, Map<String, BackendView> backends, Col
      * @param maxInFlight limit of exchanges
      * @param streams streams and WebSockets among the exchanges
      * @param eventLoopDelayMs standing delay of the slowest event loop; 0: no loop has one
-     * @param memoryPercent share of memory in use: direct memory or heap, whichever is fuller
+     * @param memoryPercent share in use of heap or direct memory, the larger one
      * @param overloaded whether new requests are shed because of memory, or on an event loop because of its
      *     delay
      */

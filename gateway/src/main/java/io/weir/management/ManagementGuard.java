@@ -117,7 +117,8 @@ final class ManagementGuard implements WebFilter, Ordered {
         PathContainer path = request.getPath().pathWithinApplication();
         return isRead(request)
                 && health.matches(path)
-                // Nothing behind the guard resolves it today; the guard must not depend on that.
+                // No handler behind the guard resolves dot segments today, but the guard must not depend on
+                // that.
                 && !path.value().contains("..");
     }
 

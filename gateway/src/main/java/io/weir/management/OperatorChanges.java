@@ -21,8 +21,8 @@ public interface OperatorChanges {
     Answer change(String backend, Map<String, String> limits, String by);
 
     /**
-     * Runs an action while no other configuration is applied. So a change of a breaker is either made before
-     * its successor copies its state, or made to the successor.
+     * Runs an action while no configuration is being applied, so that it changes a backend in force and not
+     * one that is being removed.
      *
      * @return the result of the action
      */

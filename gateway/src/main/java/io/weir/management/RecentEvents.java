@@ -92,8 +92,8 @@ public final class RecentEvents {
 
     private void watch(CircuitBreakerRegistry breakers, CircuitBreaker breaker) {
         breaker.getEventPublisher().onStateTransition(event -> {
-            // A replaced breaker still serves its last exchanges; its transitions are no longer the
-            // backend's.
+            // The breaker of a removed backend still serves its last exchanges. A new backend may have the
+            // same name, so these transitions are not shown.
             boolean isCurrent = breakers.find(breaker.getName())
                     .filter(found -> found == breaker)
                     .isPresent();

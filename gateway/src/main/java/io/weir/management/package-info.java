@@ -25,7 +25,7 @@
  * operator's name and address.
  *
  * <p><b>Changes through interfaces.</b> {@link io.weir.management.OperatorChanges} and {@link
- * io.weir.management.Gateway} are implemented by the live configuration, which is on a higher floor.
+ * io.weir.management.Gateway} are implemented by the live configuration, which is in a higher package.
  *
  * <p><b>Events.</b> {@link io.weir.management.RecentEvents} keeps the last fifty changes for the dashboard.
  * {@link io.weir.management.EventRings} replaces the buffers of Resilience4j's event endpoints, which take a

@@ -119,8 +119,8 @@ public final class BackendMeters implements BackendObserver, AutoCloseable {
     }
 
     /**
-     * Sets the action to run each time that a call was shed for want of a permit; it replaces the previous
-     * one.
+     * Sets the action to run after each call that was shed because no permit was free; it replaces the
+     * previous action.
      */
     public void onRejected(Runnable action) {
         onRejected = action;

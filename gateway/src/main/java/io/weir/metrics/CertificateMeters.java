@@ -66,7 +66,7 @@ public final class CertificateMeters {
         rotations.computeIfAbsent(bundle, name -> new Rotations(book.open(), name));
     }
 
-    /** The content of a bundle's files is in use now. */
+    /** Records that the content of a bundle's files is in use now. */
     public void applied(String bundle) {
         Rotations of = rotations.get(bundle);
         if (of != null) {
@@ -75,7 +75,7 @@ public final class CertificateMeters {
         }
     }
 
-    /** The content of a bundle's files was refused. */
+    /** Records that the content of a bundle's files was refused. */
     public void refused(String bundle) {
         Rotations of = rotations.get(bundle);
         if (of != null) {
@@ -84,7 +84,7 @@ public final class CertificateMeters {
         }
     }
 
-    /** A bundle's files hold what is in use again. */
+    /** Records that a bundle's files contain the material in use again. */
     public void restored(String bundle) {
         Rotations of = rotations.get(bundle);
         if (of != null) {

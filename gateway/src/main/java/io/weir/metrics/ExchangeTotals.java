@@ -17,7 +17,7 @@ public final class ExchangeTotals {
 
     private static final int MAX_STRIPES = 16;
     private static final int OUTCOMES = ExchangeOutcomes.words().size();
-    /** The next multiple of a cache line, so that outcomes and durations share none. */
+    /** The next multiple of a cache line, so that outcomes and durations share no cache line. */
     private static final int FIRST_BUCKET = (OUTCOMES + 15) / 8 * 8;
 
     private final AtomicLongArray[] stripes;

@@ -32,7 +32,7 @@ public final class MeterScope implements AutoCloseable {
     private final MeterBook book;
     private final MeterRegistry registry;
     private final Set<MeterKey> keys = new HashSet<>();
-    private boolean closed;
+    private boolean isClosed;
 
     MeterScope(MeterBook book, MeterRegistry registry) {
         this.book = book;
@@ -40,8 +40,8 @@ public final class MeterScope implements AutoCloseable {
     }
 
     /**
-     * The value that a gauge reads, of whichever owner. The registry refers to it weakly; {@link OwnedMeter}
-     * strongly.
+     * The value that a gauge reads: that of the present owner. The registry refers to the source weakly,
+     * {@link OwnedMeter} strongly.
      */
     private static final class Source implements DoubleSupplier {
 
@@ -172,7 +172,7 @@ public final class MeterScope implements AutoCloseable {
     @Override
     public void close() {
         synchronized (book) {
-            closed = true;
+            isClosed = true;
             keys.forEach(key -> book.release(key, this));
             keys.clear();
         }
@@ -181,7 +181,7 @@ public final class MeterScope implements AutoCloseable {
     /** A meter on which all owners count together. */
     private <M extends Meter> @Nullable M share(Meters meter, String[] tagValues, Supplier<M> creation) {
         synchronized (book) {
-            if (closed) {
+            if (isClosed) {
                 return null;
             }
             M created = creation.get();
@@ -213,7 +213,7 @@ public final class MeterScope implements AutoCloseable {
     }
 
     private void requireOpen(Object requested) {
-        if (closed) {
+        if (isClosed) {
             throw new IllegalStateException(requested + ": requested of a closed scope (expected: an open one)");
         }
     }

@@ -87,8 +87,8 @@ public enum Meters {
             "weir.service.time",
             Kind.TIMER,
             null,
-            "Time that calls used the backend, all attempts together, without streams, and without the time"
-                    + " for which their callers were waited for.",
+            "Time of calls in the backend, all attempts together, without streams, and without the time"
+                    + " of waiting for their callers.",
             "backend"),
     /** Retries, and whether the budget allowed them. */
     RETRIES(
@@ -331,7 +331,7 @@ public enum Meters {
             "weir.read.ahead",
             Kind.GAUGE,
             "bytes",
-            "Bytes of request bodies that are read and not sent to a backend yet."),
+            "Bytes of request bodies that are read but not sent to a backend yet."),
     /** The limit of bodies of requests in memory. */
     READ_AHEAD_LIMIT(
             "weir.read.ahead.limit", Kind.GAUGE, "bytes", "Limit of the bytes of request bodies that are read ahead."),
@@ -364,7 +364,7 @@ public enum Meters {
             "weir.reload.refused",
             Kind.GAUGE,
             null,
-            "1 while the files hold a configuration that was refused; the previous one stays in" + " force."),
+            "1 while the files contain a configuration that was refused; the previous one stays in" + " force."),
     /** To compare with the time of an incident. */
     RELOAD_CHANGED_AT(
             "weir.reload.changed.at",
@@ -394,7 +394,7 @@ public enum Meters {
             "weir.tls.refused",
             Kind.GAUGE,
             null,
-            "1 while the files of an SSL bundle hold material that was refused; the previous one stays in use.",
+            "1 while the files of an SSL bundle contain material that was refused; the previous one stays in use.",
             "bundle"),
     /** The divisor of limits of scope cluster. */
     CLUSTER_GATEWAYS(

@@ -12,7 +12,7 @@ public final class ReloadMeters {
     private final Counter unchanged;
     private final Counter refused;
     /** Whether the files hold a configuration that was refused. */
-    private volatile boolean stale;
+    private volatile boolean isStale;
 
     private volatile double changedAtSeconds;
 
@@ -27,29 +27,29 @@ public final class ReloadMeters {
         this.applied = scope.counter(Meters.RELOADS, "applied");
         this.unchanged = scope.counter(Meters.RELOADS, "unchanged");
         this.refused = scope.counter(Meters.RELOADS, "refused");
-        scope.gauge(Meters.RELOAD_REFUSED, () -> stale ? 1 : 0);
+        scope.gauge(Meters.RELOAD_REFUSED, () -> isStale ? 1 : 0);
         scope.gauge(Meters.RELOAD_CHANGED_AT, () -> changedAtSeconds);
     }
 
-    /** Another configuration is in force. */
+    /** Records that another configuration is in force. */
     public void applied(Instant at) {
         changedAtSeconds = at.toEpochMilli() / MILLIS_PER_SECOND;
         applied.increment();
     }
 
-    /** The files hold the configuration that is in force already. */
+    /** Records that the files contain the configuration in force. */
     public void unchanged() {
         unchanged.increment();
     }
 
-    /** The configuration in the files is in force; ends the state that {@link #refused} began. */
+    /** Ends the state that {@link #refused} began: the configuration in the files is in force. */
     public void settled() {
-        stale = false;
+        isStale = false;
     }
 
-    /** The configuration in the files was refused. */
+    /** Records that the configuration in the files was refused. */
     public void refused() {
-        stale = true;
+        isStale = true;
         refused.increment();
     }
 }

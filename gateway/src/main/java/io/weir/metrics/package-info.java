@@ -24,10 +24,10 @@
  *       alert.
  *   <li>Bytes of responses, by route: an edge is billed and sized by them. The exchange does not know the
  *       bytes of requests.
- *   <li>Shed requests, by backend and reason, once more in a counter without buckets: for alerts over many
+ *   <li>Shed requests, by backend and reason, also in a counter without buckets, for alerts over many
  *       backends.
- *   <li>Queue wait, and time left of the deadline at dispatch: both show a queue that is too long before
- *       callers notice.
+ *   <li>Queue wait, and time left of the deadline at dispatch: both show that a queue is too long before
+ *       callers notice it.
  *   <li>The limit that auto finds, apart from the one in force: an operator's limit or the ramp of a
  *       recovering backend must not look like a finding, nor raise the alerts for floor and ceiling.
  *   <li>All timers share one set of buckets, 1 ms to 10 s.
@@ -40,8 +40,8 @@
  * exist at the same time, until the exchanges of the old one have ended. {@link io.weir.metrics.MeterBook}
  * records the owners of each meter: the latest owner is shown, and the last one to close removes the meter.
  *
- * <p><b>Concurrency.</b> Event loops write, scrapes read, and neither waits for the other. Locks are taken
- * where meters are created, removed or scraped, not where events are counted.
+ * <p><b>Concurrency.</b> Event loops write, scrapes read, and neither waits for the other. Creating, removing
+ * and scraping meters takes locks; counting events takes none.
  *
  * <p><b>Limitations.</b>
  *

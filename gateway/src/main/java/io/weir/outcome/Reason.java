@@ -17,9 +17,9 @@ public enum Reason {
     CIRCUIT_OPEN("circuit-open", 503, "destination_unavailable", "The backend is failing; calls to it are paused."),
     /** No permit is free, and the queue is full. */
     BULKHEAD_FULL("bulkhead-full", 503, "connection_limit_reached", "The backend is at its limit of concurrent calls."),
-    /** The call waited in the queue for its longest wait without a permit. */
-    QUEUE_TIMEOUT("queue-timeout", 503, "connection_limit_reached", "No permit for the backend came free in time."),
-    /** A more urgent or newer call took its place in the queue. */
+    /** The call got no permit within the longest wait in the queue. */
+    QUEUE_TIMEOUT("queue-timeout", 503, "connection_limit_reached", "No permit for the backend became free in time."),
+    /** A more urgent or newer call took the call's place in the queue. */
     QUEUE_EVICTED("queue-evicted", 503, "connection_limit_reached", "Newer calls took the place in the queue."),
     /**
      * The gateway protects itself: too many exchanges in flight, delayed event loops, or too little memory.
@@ -28,7 +28,7 @@ public enum Reason {
     /** The gateway drains before it stops. */
     SHUTTING_DOWN("shutting-down", 503, "proxy_internal_response", "The gateway is shutting down."),
     /** The exchange's deadline has passed. */
-    DEADLINE_EXCEEDED("deadline-exceeded", 504, "http_response_timeout", "The time for the answer is spent."),
+    DEADLINE_EXCEEDED("deadline-exceeded", 504, "http_response_timeout", "No answer arrived within the deadline."),
     /** The connection to the backend was not open in time. */
     CONNECT_TIMEOUT("connect-timeout", 504, "connection_timeout", "The backend could not be reached in time."),
     /** The backend refused the connection, is unreachable, or TLS failed. */

@@ -14,7 +14,7 @@ import java.util.function.LongSupplier;
  * <p>Only a <em>standing</em> delay counts, after CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM
  * Queue 10(5), 2012): the lowest of the last measurements, at least {@value #ITERATIONS} over at least
  * {@value #SPAN_MILLIS} ms. A pause of any length (a garbage collection, stolen CPU, one long task) makes one
- * iteration long, whatever its cause. A load beyond the loop's capacity makes every iteration long.
+ * iteration long. A load beyond the loop's capacity makes every iteration long.
  *
  * <p>The same timer measures the loop's {@linkplain LoopPauses pauses}: between two of its runs at most
  * {@value #LONGEST_TICK_MILLIS} ms count as time that the loop has spent; the rest is a pause.
@@ -48,7 +48,7 @@ final class LoopDelay implements LoopPauses, Runnable {
     private static final long SPAN_NANOS = TimeUnit.MILLISECONDS.toNanos(SPAN_MILLIS);
     private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(REST_MILLIS);
     private static final long LONGEST_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(LONGEST_TICK_MILLIS);
-    /** A shorter delay is not followed up at once: measuring would keep the loop busy. */
+    /** After a shorter delay the timer rests: otherwise the measurement itself would keep the loop busy. */
     private static final long LATE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private static final double SHRINKING = 0.9;
@@ -75,7 +75,7 @@ final class LoopDelay implements LoopPauses, Runnable {
     /**
      * A delay that is not measured yet.
      *
-     * @param limitNanos a longer standing delay is an overload
+     * @param limitNanos the loop is overloaded if its standing delay is longer
      * @param overloadedLoops counts this loop while it is overloaded
      */
     LoopDelay(Timer loop, LongSupplier nanoClock, long limitNanos, AtomicInteger overloadedLoops) {

@@ -19,9 +19,9 @@ import java.util.function.LongSupplier;
  * the old generation, although the young generation is empty then.
  *
  * <p>A pool counts with the lower of its last two collections: after a concurrent collection, it still holds
- * the garbage that was allocated meanwhile. It counts for {@value #VALID_SECONDS} seconds after the last one:
- * a heap that is really full is collected all the time. Without that time limit, a gateway that sheds all
- * requests would allocate little, not collect, and consider itself full for ever.
+ * the garbage that was allocated meanwhile. This figure is valid for {@value #VALID_SECONDS} seconds after
+ * the last collection: a heap that is really full is collected all the time. Without that time limit, a
+ * gateway that sheds all requests would allocate little, not collect, and consider itself full for ever.
  *
  * <p>Not thread-safe: for the sampler's thread.
  */
@@ -68,8 +68,8 @@ public final class MemoryShare {
         List<BufferPoolMXBean> buffers = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
                 .filter(pool -> pool.getName().equals("direct"))
                 .toList();
-        // Neither figure includes the other: Netty's buffers need not come from the JDK's pool, nor the JDK's
-        // from Netty.
+        // Neither figure includes the other: Netty can allocate buffers outside of the JDK's pool, and the
+        // JDK outside of Netty's.
         LongSupplier used = () -> Math.max(
                 PlatformDependent.usedDirectMemory(),
                 buffers.stream().mapToLong(BufferPoolMXBean::getMemoryUsed).sum());

@@ -25,7 +25,7 @@ public final class OverloadGuard {
         this.properties = properties;
     }
 
-    /** The delays to decide by from now on, by event loop. */
+    /** Uses these delays from now on, by event loop. */
     void watch(Map<Executor, LoopDelay> delays) {
         loops = Map.copyOf(delays);
     }
@@ -36,7 +36,7 @@ public final class OverloadGuard {
     }
 
     /**
-     * Whether to refuse a request.
+     * Whether a request must be refused.
      *
      * @param inFlight the exchanges in flight, including this request
      * @param loop the event loop of the caller's connection; the delay of other loops does not matter

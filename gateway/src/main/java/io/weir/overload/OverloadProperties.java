@@ -13,9 +13,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param maxInFlight exchanges in the gateway at once, queued or dispatched, streams included; 1 to 10000000.
  * @param maxEventLoopDelay standing delay of an event loop above which requests on its connections are
- *     refused; 1ms to 1m. Each of the loop's last three or more iterations, over at least 100 ms, kept its
- *     connections waiting for longer; a single pause is no standing delay. A quarter of a second is far from
- *     normal (well under a millisecond), and still short for a caller.
+ *     refused; 1ms to 1m. A delay is standing if each of the loop's last iterations, at least three over at
+ *     least 100 ms, was longer; a single pause is not. A quarter of a second is far from normal (well under a
+ *     millisecond), and still short for a caller.
  * @param maxMemory share of direct or heap memory in use above which new requests are refused; percent; 10 to
  *     100.
  */

@@ -17,13 +17,16 @@ import org.slf4j.LoggerFactory;
  * Starts the measurement of each event loop's delay, samples these delays and the memory in use ten times a
  * second, and passes both to the {@link OverloadGuard}.
  *
- * <p>It has a thread of its own, since a stuck event loop cannot report itself.
+ * <p>The sampler has a thread of its own, since a stuck event loop cannot report itself.
  */
 public final class OverloadSampler implements AutoCloseable {
 
     static final int PERIOD_MILLIS = 100;
 
-    /** An overload is over after a second without one, so that the log has one line for each. */
+    /**
+     * An overload ends after a second without any, so that the log has one line for its start and one for its
+     * end.
+     */
     private static final int CALM_SAMPLES = 10;
 
     private static final Logger log = LoggerFactory.getLogger(OverloadSampler.class);

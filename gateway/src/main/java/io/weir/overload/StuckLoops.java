@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds event loops that run no task for {@value #STUCK_SECONDS} seconds, and logs where each of them is.
+ * Finds event loops that run no task for {@value #STUCK_SECONDS} seconds, and logs the stack trace of each.
  *
  * <p>It counts samples instead of reading the clock: a pause of the whole process delays the samples as well.
  *

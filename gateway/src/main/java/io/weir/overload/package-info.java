@@ -7,9 +7,9 @@
  * requests are refused with {@code gateway-overloaded}, so that exchanges in flight can be completed.
  *
  * <p><b>Algorithm.</b> {@link io.weir.overload.OverloadGuard} decides for each request by three reads: the
- * count of exchanges in flight, whether memory is short, and whether any event loop is overloaded. Only if
- * one is, the guard looks up the loop of the request. {@link io.weir.overload.OverloadSampler} samples the
- * memory ten times a second, on a thread of its own. Two figures are measured:
+ * count of exchanges in flight, whether memory is short, and whether any event loop is overloaded. The guard
+ * looks up the request's own loop only if some loop is overloaded. {@link io.weir.overload.OverloadSampler}
+ * samples the memory ten times a second, on a thread of its own. Two figures are measured:
  *
  * <ul>
  *   <li>{@link io.weir.overload.LoopDelay}: the standing delay of each event loop, measured by a timer on the
@@ -30,18 +30,20 @@
  * one loop's delay, so shedding by priority can compare the same figure with lower bounds.
  *
  * <p><b>Stuck loops.</b> A loop that is blocked for ever cannot refuse anything, and refusing the requests of
- * the other loops would not release it. They are served. {@link io.weir.overload.StuckLoops} logs the loop's
- * stack trace after five seconds, and the metric {@code weir.eventloop.stuck} counts such loops: it is a
- * defect of the gateway, which only a restart repairs.
+ * the other loops would not release it. So the other loops go on serving theirs.
+ * {@link io.weir.overload.StuckLoops} logs the loop's stack trace after five seconds, and the metric
+ * {@code weir.eventloop.stuck} counts such loops. A stuck loop is a defect of the gateway, and only a restart
+ * repairs it.
  *
  * <p><b>Why this and not that.</b>
  *
  * <ul>
  *   <li>A task that the sampler submits to each loop ten times a second: it cannot tell a pause from a
  *       standing delay. A pause of the process stops the sampler too, and after it the sampler's overdue runs
- *       found the same late task several times. It shed after every pause of half a second.
- *   <li>The lowest of the last measurements alone: at 70 % load a pause of 2 s is followed by iterations of
- *       1.4 s, 1 s, 0.7 s and so on. They shrink, and nothing needs to be refused.
+ *       found the same late task several times. The gateway shed requests after every pause of half a second.
+ *   <li>The lowest of the last measurements, without the rule for shrinking ones: at 70 % load a pause of 2 s
+ *       is followed by iterations of 1.4 s, 1 s, 0.7 s and so on. They shrink, and nothing needs to be
+ *       refused.
  *   <li>Netty's own report of active time per loop: it shows how busy a loop is, not how long others wait. A
  *       loop can be busy all the time with short iterations.
  * </ul>

@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Replaces SSL bundles when their files change.
  *
- * <p>It compares the content of exactly the files that a bundle names, once per quiet period, and reads a
- * bundle whose content is new and the same at two comparisons in a row. So another file of the same directory
+ * <p>The watch compares the content of exactly the files that a bundle names, once per quiet period. It reads
+ * a bundle if the new content is the same at two comparisons in a row. So another file of the same directory
  * neither starts nor delays a rotation, and links and network file systems need no special case. A refused
  * bundle is tried again at each comparison, because a certificate becomes valid without a change of its file.
  */
@@ -39,7 +39,7 @@ public final class CertificateWatch implements AutoCloseable {
         private final BundleSource source;
         private Map<Path, String> inForce;
         private Map<Path, String> lastSeen;
-        /** Why the files' content is not in force; null: it is. */
+        /** The reason why the files' content is not in force; null: it is in force. */
         private @Nullable String refusal;
 
         WatchedBundle(BundleSource source) {
@@ -105,7 +105,7 @@ public final class CertificateWatch implements AutoCloseable {
             } else if (bundle.refusal != null) {
                 bundle.refusal = null;
                 meters.restored(bundle.source.name());
-                log.info("The files of SSL bundle {} hold the pair in use again", bundle.source.name());
+                log.info("The files of SSL bundle {} contain the pair in use again", bundle.source.name());
             }
         } catch (RuntimeException e) {
             log.error("SSL bundle {} could not be compared with its files", bundle.source.name(), e);

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * content has been stable for the quiet period. So it does not load a partially written file, unless the
  * writer pauses for longer than that.
  */
-// Concurrency: one daemon thread does everything; the volatile `closed` ends it.
+// Concurrency: one daemon thread does everything; the volatile `isClosed` ends it.
 public final class FileWatch implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(FileWatch.class);
@@ -41,7 +41,7 @@ public final class FileWatch implements AutoCloseable {
     private final Thread thread;
     private final Map<Path, WatchKey> registered = new HashMap<>();
     private final @Nullable WatchService watchService;
-    private volatile boolean closed;
+    private volatile boolean isClosed;
 
     /**
      * A watch that has not started yet.
@@ -82,7 +82,7 @@ public final class FileWatch implements AutoCloseable {
                     files = configuration.watchedFiles();
                     known = WatchedFiles.hashes(files);
                     isCurrent = configuration.matchesFiles();
-                } while (!closed && !files.equals(configuration.watchedFiles()));
+                } while (!isClosed && !files.equals(configuration.watchedFiles()));
                 // The files may have changed after startup loaded them.
                 if (!isCurrent) {
                     configuration.reload(Trigger.WATCH, "file watch");
@@ -90,7 +90,7 @@ public final class FileWatch implements AutoCloseable {
             } catch (RuntimeException e) {
                 log.error("Configuration files could not be checked for changes", e);
             }
-            while (!closed) {
+            while (!isClosed) {
                 awaitEvent();
                 known = reloadIfChanged(known);
             }
@@ -193,7 +193,7 @@ public final class FileWatch implements AutoCloseable {
     /** Stops the watch. A reload in progress is completed. */
     @Override
     public void close() {
-        closed = true;
+        isClosed = true;
         WatchService service = watchService;
         try {
             if (service == null) {

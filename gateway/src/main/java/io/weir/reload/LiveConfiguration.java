@@ -34,7 +34,7 @@ import org.springframework.cloud.gateway.config.GatewayProperties;
  */
 // Concurrency: this object's monitor serialises all changes. The configuration in force is volatile, for
 // readers without the monitor. `applyLock` is held only while a configuration is applied, so an operator who
-// forces a breaker does not wait for a file system.
+// forces a breaker never waits for the file system.
 public final class LiveConfiguration implements OperatorChanges {
 
     /** Applies configurations to the running gateway. */

@@ -12,11 +12,11 @@ import org.springframework.boot.ssl.DefaultSslBundleRegistry;
 import org.springframework.boot.ssl.SslBundle;
 
 /**
- * The SSL bundles in force. Each bundle is tried before it is used, and shown with the end of its validity.
+ * The SSL bundles in force. Each bundle is tried before it is used, and meters show the end of its validity.
  *
  * <p>At the start, only material with which every handshake would fail is refused: some callers accept an
  * expired certificate, and no caller is served by a gateway that does not start. At a rotation,
- * everything that is worse than the present material is refused.
+ * material with any finding is refused, since the present material is better.
  */
 // Concurrency: the registry is thread-safe; one thread rotates.
 public final class TlsBundles extends DefaultSslBundleRegistry {
@@ -44,7 +44,7 @@ public final class TlsBundles extends DefaultSslBundleRegistry {
     }
 
     /**
-     * Shows the validity of material that is in use, without a name for others to use it by.
+     * Shows the validity of material that is in use but not registered as a bundle.
      *
      * @throws IllegalStateException if no handshake can succeed with the material
      */
@@ -72,7 +72,7 @@ public final class TlsBundles extends DefaultSslBundleRegistry {
         if (!findings.isEmpty()) {
             throw new IllegalStateException(text(findings));
         }
-        // Fails, if at all, before the present bundle is replaced.
+        // A failure must occur before the present bundle is replaced.
         bundle.createSslContext();
         super.updateBundle(name, bundle);
         show(name, material);

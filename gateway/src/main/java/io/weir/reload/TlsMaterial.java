@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A handshake fails for every peer if the private key does not belong to its certificate, and for every
  * peer that verifies certificates if a certificate of the chain is outside its validity, or if the chain
- * holds a certificate that certifies no other one of the chain. The order of the chain is not checked: peers
- * sort it. An authority that is trusted may have expired, because bundles of authorities usually hold some
- * that have; but one of them must be valid.
+ * contains a certificate that certifies no other one of the chain. The order of the chain is not checked:
+ * peers sort it. Single trusted authorities may have expired, as is usual in bundles of authorities; but at
+ * least one of them must be valid.
  */
 final class TlsMaterial {
 
@@ -39,11 +39,11 @@ final class TlsMaterial {
     private final @Nullable KeyStore trusted;
 
     /**
-     * Material to decide about.
+     * The material of one bundle.
      *
      * @param keys the store of private keys with their certificates; null: none
      * @param password the password of the keys; null: none
-     * @param alias the one entry of {@code keys} in use; null: all
+     * @param alias the only entry of {@code keys} in use; null: all
      * @param trusted the store of trusted authorities; null: the JVM's
      */
     TlsMaterial(

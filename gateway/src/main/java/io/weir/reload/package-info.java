@@ -4,9 +4,9 @@
  *
  * <h2>What it protects against</h2>
  *
- * An incident in which a changed limit costs a restart, and with it all connections, the state of all
- * breakers, and a cold JVM. And a partial change: new routes with old limits, or one valid line of a file
- * with an invalid one.
+ * A restart in an incident, only to change a limit: it costs all connections and the state of all breakers,
+ * and leaves a cold JVM. A partial change: new routes with old limits, or a valid line from a file with an
+ * invalid one.
  *
  * <h2>Algorithm</h2>
  *
@@ -37,9 +37,8 @@
  *
  * <ul>
  *   <li>Bulkheads are resized in place, so permits in use still count and waiting calls can proceed.
- *   <li>A breaker stays if all its settings are unchanged. If only values change that it derives from the
- *       deadline or the limit, a new breaker continues in the same state with an empty window. If its own
- *       settings change, a new breaker starts closed; a state that an operator forced stays forced.
+ *   <li>A breaker keeps its state and its window. Only if its own settings change does it start closed with
+ *       an empty window; a state that an operator forced stays forced even then.
  *   <li>A connection pool stays unless the address or a {@code connection} property changes. Its size follows
  *       the number of permits.
  *   <li>A series of meters continues as long as its name exists.
@@ -51,24 +50,24 @@
  * {@code reload-on-update}, and only these: another file of their directory neither starts nor delays a
  * rotation. {@link io.weir.reload.TlsBundles} tries new material before it is used
  * ({@link io.weir.reload.TlsMaterial}): the key against its certificate, the chain, the validity. It refuses
- * a bundle whole; the present one stays in use, and the refusal is a line of the log, a counter and a gauge.
- * The server uses new material for the next handshake. Backends with the bundle get new pools, as after a
- * change of the configuration: calls end on the connections that they have.
+ * a bundle as a whole. Then the present bundle stays in use, and the log, a counter and a gauge show the
+ * refusal. The server uses new material for the next handshake. Backends with the bundle get new pools, as
+ * after a change of the configuration: calls under way end on the connections that they have.
  *
  * <p>Spring Boot's own bundles and watch are rejected. They take a key that does not match its certificate,
  * and wait until the whole directory of a file is quiet.
  *
  * <h2>Operators</h2>
  *
- * An operator's change of a limit is a value that overrides all files. It is validated and applied like a
- * file, and shown with the origin {@code operator}. An applied reload discards all such changes, because the
- * files are authoritative from then on. A rejected reload discards none.
+ * An operator's change of a limit overrides all files. It is validated and applied like a file, and shown
+ * with the origin {@code operator}. An applied reload discards all such changes, because the files are
+ * authoritative from then on. A rejected reload discards none.
  *
  * <h2>Concurrency</h2>
  *
  * One monitor serialises all changes. They run on the watch's thread or on a worker thread, never on an event
- * loop. The configuration in force is volatile. Forcing a breaker waits for a change in progress, so it never
- * forces a breaker that is being replaced.
+ * loop. The configuration in force is volatile. An operator who forces a breaker waits until a change in
+ * progress is applied, so that the forced breaker is that of a backend in force.
  *
  * <h2>Why this and not something else</h2>
  *
@@ -90,7 +89,7 @@
  *   <li>A file that is truncated at the end of a route is still valid. If a writer pauses in its middle for
  *       longer than {@code quiet-period}, the partial file may be loaded. Renaming a complete file into place
  *       avoids this. An empty file is rejected.
- *   <li>Environment variables and arguments are those of the running process.
+ *   <li>Environment variables and arguments cannot change: they are those of the running process.
  *   <li>A property that other properties only use as a placeholder ({@code ${calls}}) needs a restart,
  *       because its other readers are unknown.
  *   <li>A route without an id is a new route after each change, with its own meters.

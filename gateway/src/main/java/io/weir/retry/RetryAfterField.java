@@ -9,12 +9,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the field {@code Retry-After} of a backend's answer (RFC 9110, section 10.2.3): the backend's wish
- * that nothing is sent to it earlier.
+ * Reads the field {@code Retry-After} of a backend's answer (RFC 9110, section 10.2.3): the time before which
+ * the backend wants no further request.
  *
  * <p>A date is compared with the {@code Date} of the same answer, so that the clocks of the gateway and of
- * the backend need not agree. A date without {@code Date} names no time that the gateway knows: then the
- * request is not retried.
+ * the backend need not agree. An answer with a date but without {@code Date} is not retried, since the wait
+ * is unknown.
  */
 public final class RetryAfterField {
 
@@ -23,7 +23,10 @@ public final class RetryAfterField {
 
     private RetryAfterField() {}
 
-    /** The time before which the backend wants no retry; 0: no wish, or one that is no number and no date. */
+    /**
+     * The time before which the backend wants no retry; 0: no such field, or its value is neither a number
+     * nor a date.
+     */
     public static long nanos(HttpHeaders head) {
         String value = head.get(HttpHeaderNames.RETRY_AFTER);
         if (value == null || value.isBlank()) {

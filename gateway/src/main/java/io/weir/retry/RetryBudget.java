@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>Each first attempt deposits its share of a retry, and each retry withdraws a whole one. The balance is
  * capped at a hundred deposits, but at least one retry, so that a quiet period does not accumulate retries
- * for a fault. The minimum, called floor, is separate from the balance and refills with time. The design
- * follows Finagle's {@code RetryBudget}, with a cap instead of its time window.
+ * for a later fault. The minimum, called floor, is separate from the balance and refills with time. The
+ * design follows Finagle's {@code RetryBudget}, with a cap instead of its time window.
  */
 public final class RetryBudget {
 

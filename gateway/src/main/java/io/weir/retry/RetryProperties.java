@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * {@code weir.routes.<id>.retry}: retries of requests that may be sent twice. Off unless configured; only a
- * request that was provably not sent is tried once more in any case.
+ * {@code weir.routes.<id>.retry}: retries of requests that may be sent twice. Off unless configured. Without
+ * it, only a request that was provably not sent is tried once more.
  *
  * @param maxAttempts all attempts, the first included; 2 to 10. A second attempt repairs a lost connection;
  *     more attempts mostly add load to a failing backend.
@@ -21,7 +21,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param backoff mean wait before the next attempt, doubled each time and jittered by half; 0 to 10s. The
  *     jitter spreads the retries of requests that failed at the same time. If the backend's answer has a
  *     {@code Retry-After}, the wait is at least that long.
- * @param statuses the backend's statuses that are retried; each 500 to 599. By default those that mean "not
+ * @param statuses the backend's statuses that are retried; each 500 to 599. The default statuses mean "not
  *     now".
  */
 public record RetryProperties(

@@ -21,8 +21,8 @@ final class ExchangeSpan implements ExchangeTrace {
     private final Tracer tracer;
     private final Span span;
     private final Context context;
-    private final boolean recording;
-    private final boolean continued;
+    private final boolean isRecording;
+    private final boolean isContinued;
     private final long epochOffsetNanos;
     private @Nullable Span attempt;
     private int attempts;
@@ -32,15 +32,15 @@ final class ExchangeSpan implements ExchangeTrace {
      * The span of a new exchange.
      *
      * @param span the started span
-     * @param continued whether the caller started the trace
+     * @param isContinued whether the caller started the trace
      * @param epochOffsetNanos difference between nanoseconds since 1970 and the engine's clock
      */
-    ExchangeSpan(Tracer tracer, Span span, boolean continued, long epochOffsetNanos) {
+    ExchangeSpan(Tracer tracer, Span span, boolean isContinued, long epochOffsetNanos) {
         this.tracer = tracer;
         this.span = span;
         this.context = Context.root().with(span);
-        this.recording = span.isRecording();
-        this.continued = continued;
+        this.isRecording = span.isRecording();
+        this.isContinued = isContinued;
         this.epochOffsetNanos = epochOffsetNanos;
     }
 
@@ -59,9 +59,9 @@ final class ExchangeSpan implements ExchangeTrace {
     public @Nullable Consumer<HttpHeaders> attempted(Backend backend, String method, String target, long now) {
         attempts++;
         answered = 0;
-        if (!recording) {
+        if (!isRecording) {
             // Passes the decision on; otherwise the backend would start a trace of its own.
-            return continued ? null : new TraceContext(span.getSpanContext(), false);
+            return isContinued ? null : new TraceContext(span.getSpanContext(), false);
         }
         span.addEvent("weir.attempted", now + epochOffsetNanos, TimeUnit.NANOSECONDS);
         Span started = tracer.spanBuilder(SpanText.name(method, ""))
@@ -71,7 +71,7 @@ final class ExchangeSpan implements ExchangeTrace {
                 .startSpan();
         SpanText.attempt(started, backend, method, target, attempts);
         attempt = started;
-        return new TraceContext(started.getSpanContext(), continued);
+        return new TraceContext(started.getSpanContext(), isContinued);
     }
 
     @Override
@@ -91,7 +91,7 @@ final class ExchangeSpan implements ExchangeTrace {
 
     @Override
     public void ended(ExchangeRecord exchange) {
-        if (!recording) {
+        if (!isRecording) {
             return;
         }
         try {

@@ -22,9 +22,9 @@ import org.slf4j.LoggerFactory;
  * Exports ended spans on a thread of its own. The thread that ends a span never waits: a span that finds the
  * queue full is dropped and counted.
  */
-// Concurrency: the queue is lock-free and bounded. The exporter's thread sets `parked` before its last look
-// at the queue; the span that completes a batch unparks the thread if `parked` is set. If both miss each
-// other, the thread wakes by itself after the interval.
+// Concurrency: the queue is lock-free and bounded. The exporter's thread sets `isParked` before its last look
+// at the queue; the span that completes a batch unparks the thread if `isParked` is set. If the span does not
+// see `isParked` and the thread does not see the span, the thread wakes by itself after the interval.
 final class SpanExport implements SpanProcessor {
 
     /** Maximum number of spans of one export. */
@@ -45,8 +45,8 @@ final class SpanExport implements SpanProcessor {
     private final LongAdder dropped = new LongAdder();
     private final LongAdder failed = new LongAdder();
     private final Thread thread;
-    private volatile boolean parked;
-    private volatile boolean closing;
+    private volatile boolean isParked;
+    private volatile boolean isClosing;
     private long reported;
     private long reportDueAt;
 
@@ -99,10 +99,10 @@ final class SpanExport implements SpanProcessor {
 
     @Override
     public void onEnd(ReadableSpan span) {
-        if (closing || !queue.offerIfBelowThreshold(span, capacity)) {
+        if (isClosing || !queue.offerIfBelowThreshold(span, capacity)) {
             dropped.increment();
-        } else if (parked && queue.size() >= BATCH) {
-            parked = false;
+        } else if (isParked && queue.size() >= BATCH) {
+            isParked = false;
             LockSupport.unpark(thread);
         }
     }
@@ -110,7 +110,7 @@ final class SpanExport implements SpanProcessor {
     /** Exports the queued spans, for two seconds at most. */
     @Override
     public CompletableResultCode shutdown() {
-        closing = true;
+        isClosing = true;
         LockSupport.unpark(thread);
         try {
             if (!thread.join(Duration.ofMillis(CLOSE_MILLIS))) {
@@ -128,7 +128,7 @@ final class SpanExport implements SpanProcessor {
     private void run() {
         boolean last;
         do {
-            last = closing;
+            last = isClosing;
             if (!last) {
                 park();
             }
@@ -142,11 +142,11 @@ final class SpanExport implements SpanProcessor {
     }
 
     private void park() {
-        parked = true;
-        if (queue.size() < BATCH && !closing) {
+        isParked = true;
+        if (queue.size() < BATCH && !isClosing) {
             LockSupport.parkNanos(this, intervalNanos);
         }
-        parked = false;
+        isParked = false;
     }
 
     private List<SpanData> nextBatch() {

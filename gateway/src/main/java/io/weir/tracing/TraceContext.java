@@ -45,17 +45,17 @@ final class TraceContext implements Consumer<HttpHeaders> {
     };
 
     private final Context context;
-    private final boolean continued;
+    private final boolean isContinued;
 
     /**
      * The context for a backend.
      *
      * @param span the span that is the parent of the backend's spans
-     * @param continued whether the caller started the trace
+     * @param isContinued whether the caller started the trace
      */
-    TraceContext(SpanContext span, boolean continued) {
+    TraceContext(SpanContext span, boolean isContinued) {
         this.context = Context.root().with(Span.wrap(span));
-        this.continued = continued;
+        this.isContinued = isContinued;
     }
 
     /** The caller's context; the root context if the caller sent none, or an invalid one. */
@@ -73,7 +73,7 @@ final class TraceContext implements Consumer<HttpHeaders> {
     @Override
     public void accept(HttpHeaders toBackend) {
         W3CTraceContextPropagator.getInstance().inject(context, toBackend, SETTER);
-        if (!continued) {
+        if (!isContinued) {
             toBackend.remove(TRACESTATE);
         }
     }

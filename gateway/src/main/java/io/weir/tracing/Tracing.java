@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 public final class Tracing implements AutoCloseable {
 
     private static final String SCOPE = "io.weir";
-    /** The same as the longest value in the access log. */
+    /** The length limit of values; the same as in the access log. */
     private static final int MAX_VALUE_CHARS = 2_048;
 
     private final SpanExport export;

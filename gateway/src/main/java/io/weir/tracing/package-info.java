@@ -2,8 +2,9 @@
  * Traces for OpenTelemetry: a span for each request and a child span for each attempt, exported over
  * OTLP/HTTP.
  *
- * <p>Off unless {@code weir.tracing.enabled}. While tracing is off, {@link io.weir.tracing.Tracing} does not
- * exist and no class of OpenTelemetry is loaded; a new exchange only finds that it has no trace.
+ * <p>Off unless {@code weir.tracing.enabled}. While tracing is off, there is no
+ * {@link io.weir.tracing.Tracing}, no class of OpenTelemetry is loaded, and an exchange only checks that it
+ * has no trace.
  *
  * <h2>Spans</h2>
  *
@@ -15,22 +16,22 @@
  *   <li>For each attempt, an event {@code weir.attempted} of the server span, and a client span below it. The
  *       backend gets the client span's context in {@code traceparent}.
  *   <li>The queue as two events of the server span: {@code weir.queued}, then {@code weir.permitted} or
- *       {@code weir.left-queue}. They are events and no span, since a wait has no children.
+ *       {@code weir.left-queue}. They are events and not a span, since a wait has no children.
  *   <li>Attributes by OpenTelemetry's conventions for HTTP, and {@code weir.outcome}, {@code weir.reason},
  *       {@code weir.detail}, {@code weir.route}, {@code weir.backend}, {@code weir.door}, {@code
  *       weir.attempts}, {@code weir.queue_ms}, {@code weir.backend_ms}, {@code weir.request_id}, with the
  *       meanings of the access log. {@code error.type} is the reason if the gateway answered itself, and the
- *       status if it passed on a backend's 5xx. A caller's error is no error of a server span. Paths have no
- *       query, since a query may hold secrets.
+ *       status if it passed on a backend's 5xx. A caller's error does not make a server span an error. Paths
+ *       have no query, since a query may hold secrets.
  *   <li>No {@code http.route}: a route of Spring Cloud Gateway is not a path template; it may match a host or
  *       a header.
  * </ul>
  *
  * <h2>Sampling and context</h2>
  *
- * OpenTelemetry's parent-based ratio sampler. If the caller started the trace, with a {@code traceparent}
- * that {@link io.weir.edge.TraceParent} accepts, the caller's sampled flag decides. Of the traces that the
- * gateway starts, a share is recorded. A trace that is not recorded costs an id.
+ * The sampler is OpenTelemetry's parent-based ratio sampler. If the caller started the trace, with a
+ * {@code traceparent} that {@link io.weir.edge.TraceParent} accepts, the caller's sampled flag decides. Of
+ * the traces that the gateway starts, a share is recorded. A trace that is not recorded costs only an id.
  *
  * <p>Backends get the decision, too ({@link io.weir.tracing.TraceContext}, with OpenTelemetry's W3C
  * propagator):
@@ -47,19 +48,19 @@
  * <h2>Export never blocks a request</h2>
  *
  * An ended span goes into a bounded lock-free queue (JCTools' {@code MpscAtomicArrayQueue}), and one thread
- * exports ({@link io.weir.tracing.SpanExport}). A collector that hangs, refuses or is down costs spans, which
- * are counted ({@code weir.spans}), and never a request.
+ * exports ({@link io.weir.tracing.SpanExport}). If a collector hangs, refuses or is down, spans are lost and
+ * counted ({@code weir.spans}); no request is affected.
  *
  * <h2>Rejected</h2>
  *
  * <ul>
  *   <li>OpenTelemetry's {@code BatchSpanProcessor}: it reports dropped spans only to a {@code MeterProvider}
  *       of OpenTelemetry's, so counting and bounding would need a second queue counter around it. It wakes
- *       its thread through an {@code ArrayBlockingQueue}, whose lock event loops take. Its shutdown cannot be
- *       cut off after two seconds while a collector hangs. Ending a span is not cheaper with it: 37 to 193 ns
- *       in four runs, against 28 to 87 ns with the queue here; neither allocates.
+ *       its thread through an {@code ArrayBlockingQueue}, whose lock event loops take. While a collector
+ *       hangs, its shutdown cannot be limited to two seconds. Ending a span is not cheaper with it: 37 to 193
+ *       ns in four runs, against 28 to 87 ns with the queue here; neither allocates.
  *   <li>Micrometer's Observation with a bridge: several allocations and look-ups for each request. The state
- *       machine would have to feed it all the same, since no chain of operators spans an exchange.
+ *       machine would still have to report each step to it, since no chain of operators spans an exchange.
  *   <li>OpenTelemetry's autoconfiguration: a second, unchecked configuration by variables {@code OTEL_*}. The
  *       gateway reads none of them.
  *   <li>OkHttp, the exporter's usual sender: the JDK has an HTTP client.

@@ -40,7 +40,7 @@ class ShareTest {
     }
 
     @Test
-    void isFlooredWhereMoreGatewaysThanPermitsShareTheLimit() {
+    void isFlooredIfMoreGatewaysThanPermitsShareTheLimit() {
         assertThat(Share.of(2, new Membership(3, 0))).isEqualTo(new Share(1, false));
         assertThat(Share.of(2, new Membership(3, 2))).isEqualTo(new Share(1, true));
     }

@@ -128,7 +128,7 @@ class RequestTargetTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"/a/../b", "/a/%2e%2E/b", "/a/.%2e", "/a//../b", "/a/b/.."})
-    void refusesToPreserveAPathThatClimbs(String raw) {
+    void refusesToPreserveAPathWithDotDotSegments(String raw) {
         RequestTarget target = RequestTarget.parse(raw, true);
 
         assertThatThrownBy(target::receivedPath)

@@ -275,7 +275,7 @@ class AdmissionTest {
     }
 
     @Test
-    void givesTheCallsPlaceOfAnOpenedUpgradeToTheNextWaiter() {
+    void givesThePermitOfAnOpenedUpgradeToTheNextWaiter() {
         fixture.bulkhead.resize(1, 2);
         fixture.withWebSocket().start();
         NextWaiter next = new NextWaiter();
@@ -290,7 +290,7 @@ class AdmissionTest {
     }
 
     @Test
-    void holdsNoPlaceOfTheStreamsWhileAnUpgradeWaits() {
+    void holdsNoStreamPermitWhileAnUpgradeWaits() {
         fixture.withWebSocket().takePermit().start();
         assertThat(fixture.bulkhead.queued()).isOne();
         assertThat(fixture.streams.inUse()).isZero();
@@ -328,7 +328,7 @@ class AdmissionTest {
     }
 
     @Test
-    void takesNoPlaceOfTheCallsForAStream() {
+    void takesNoPermitOfTheBulkheadForAStream() {
         fixture.withStreamRoute().withWebSocket().takePermit().start();
         assertThat(fixture.attempts).hasSize(1);
         assertThat(fixture.streams.inUse()).isOne();

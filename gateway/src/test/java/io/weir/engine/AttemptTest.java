@@ -90,7 +90,7 @@ class AttemptTest {
     }
 
     @Test
-    void recordsNoUsualTimeForWhichTheCallerWasWaitedFor() {
+    void excludesTheCallersTimeFromTheUsualTime() {
         ExchangeFixture call = fixture;
         for (int i = 0; i < 5; i++) {
             call = new ExchangeFixture(fixture.usualTime);
@@ -139,7 +139,7 @@ class AttemptTest {
         assertThat(fixture.outcome()).isEqualTo("connection-lost 200");
     }
 
-    /** The caller gets the known result rather than an exceeded deadline. */
+    /** The caller gets the known result instead of deadline-exceeded. */
     @Test
     void isNotRetriedIfTheDeadlinePassesDuringTheBackoff() {
         fixture.withRetry().start();
@@ -282,7 +282,7 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
-        assertThat(fixture.record().detail()).isEqualTo("the body stands still");
+        assertThat(fixture.record().detail()).isEqualTo("the request body stalls");
         assertThat(fixture.breakerCounts()).as("no failure of the backend").isEqualTo("0/0");
     }
 
@@ -300,7 +300,7 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("deadline-exceeded 200");
-        assertThat(fixture.record().detail()).isEqualTo("the stream stands still");
+        assertThat(fixture.record().detail()).isEqualTo("the stream is idle");
         assertThat(fixture.record().answerBytes()).isEqualTo(2);
         assertThat(fixture.caller.received()).isEqualTo("begin 200, reset");
     }
@@ -318,7 +318,7 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-too-slow 200");
-        assertThat(fixture.record().detail()).isEqualTo("the answer is not taken");
+        assertThat(fixture.record().detail()).isEqualTo("the caller does not read the answer");
     }
 
     @Test

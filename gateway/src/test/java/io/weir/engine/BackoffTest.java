@@ -192,7 +192,7 @@ class BackoffTest {
         assertThat(fixture.outcome()).isEqualTo("connect-failed 200");
     }
 
-    // ---------------------------------------------------------------- the backend's wish
+    // ---------------------------------------------------------------- the backend's Retry-After
 
     @Test
     void waitsAsLongAsTheBackendAsksFor() {

@@ -350,7 +350,7 @@ final class ExchangeFixture {
         } while (left > 0);
     }
 
-    /** Time passes while the event loop stands still. */
+    /** Time passes while the event loop pauses. */
     void pause(Duration time) {
         channel.advanceTimeBy(time.toNanos(), TimeUnit.NANOSECONDS);
         channel.runPendingTasks();

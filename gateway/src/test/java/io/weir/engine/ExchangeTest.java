@@ -104,7 +104,7 @@ class ExchangeTest {
             fixture.attempt().fails();
             return fixture;
         }),
-        /** The fallback backend is asked. */
+        /** The fallback backend is called. */
         OTHER(() -> {
             ExchangeFixture fixture = new ExchangeFixture().withOtherBackend().start();
             fixture.attempt().fails();

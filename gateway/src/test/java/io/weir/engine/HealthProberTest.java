@@ -140,7 +140,7 @@ class HealthProberTest {
         }
     }
 
-    /** The next probe is due all the time then; an attempt without a delay would keep an event loop busy. */
+    /** The next probe is then always due; without a delay, the prober would keep an event loop busy. */
     @Test
     void waitsForAnIntervalBetweenAttemptsWhileAllProbesHang() {
         AtomicInteger attempts = new AtomicInteger();

@@ -73,8 +73,7 @@ class HealthScenarioTest {
 
     @ParameterizedTest
     @MethodSource("everyCase")
-    void opensOnlyAsTheRulesSayAndServesAgainSoonAfterTheHeal(
-            Traffic traffic, Duration deadline, Fault fault, long seed) {
+    void opensByTheRulesAndServesAgainSoonAfterTheHeal(Traffic traffic, Duration deadline, Fault fault, long seed) {
         TrafficSimulation simulation = new TrafficSimulation(deadline, LIMIT, LIMIT, seed);
         simulation.service = SERVICE;
         Duration calm = atLeast(traffic.interval.multipliedBy(10), Duration.ofSeconds(1));
@@ -272,7 +271,7 @@ class HealthScenarioTest {
     }
 
     @Test
-    void aHangShowsToImpatientCallers() {
+    void opensOnAHangAlthoughCallersLeaveBeforeTheDeadline() {
         TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), LIMIT, LIMIT, 6);
         simulation.callerTimeout = "500ms";
         simulation.traffic(1, Duration.ofMillis(50), Duration.ofSeconds(2));
@@ -289,9 +288,9 @@ class HealthScenarioTest {
                 .allMatch(ending -> ending.reason() == Reason.CIRCUIT_OPEN && ending.nanos() == 0);
     }
 
-    /** The bounds of this class are missed where the breaker is switched off. */
+    /** Without the breaker, the bounds of this class are missed. */
     @Test
-    void callersWaitWithoutTheBreaker() {
+    void missesTheBoundsWithoutTheBreaker() {
         TrafficSimulation simulation = new TrafficSimulation(Duration.ofSeconds(2), LIMIT, LIMIT, 11, false);
         simulation.traffic(3, Duration.ofMillis(10), Duration.ofSeconds(1));
         simulation.endings.clear();
@@ -302,7 +301,7 @@ class HealthScenarioTest {
                 .hasSizeGreaterThan(2 * (LIMIT + STALL_CALLS));
     }
 
-    // ---------------------------------------------------------------- traffic at which it must not act
+    // ---------------------------------------------------------------- traffic that must not open the breaker
 
     @Test
     void aBurstAfterAnIdleMinuteOpensNothing() {
@@ -343,7 +342,7 @@ class HealthScenarioTest {
         assertThat(simulation.endings).noneMatch(ending -> ending.reason() != null);
     }
 
-    /** A backend that is warm, then hangs until the breaker has opened and nobody waits any more. */
+    /** A backend that is warm, and then hangs until the breaker has opened and no caller waits. */
     private static TrafficSimulation hanging(Duration deadline, int callsPerSecond) {
         TrafficSimulation simulation = new TrafficSimulation(deadline, LIMIT, LIMIT, 2);
         simulation.traffic(1, Duration.ofSeconds(1).dividedBy(callsPerSecond), Duration.ofSeconds(20));

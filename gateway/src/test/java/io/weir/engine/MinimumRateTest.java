@@ -55,7 +55,7 @@ class MinimumRateTest {
     }
 
     @Test
-    void endsNobodyWithoutAMinimum() {
+    void endsNoCallerWithoutAMinimum() {
         MinimumRate any = new MinimumRate(GRACE, 0);
         any.waited(100 * GRACE);
         any.moved(1);

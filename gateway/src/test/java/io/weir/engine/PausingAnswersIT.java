@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** The caller gets what the backend has sent while the backend pauses. */
+/** While the backend pauses, the caller gets the part of the answer that the backend has sent. */
 @ExtendWith(Leaks.class)
 @Timeout(60)
 class PausingAnswersIT {

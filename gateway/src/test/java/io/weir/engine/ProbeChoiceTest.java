@@ -81,7 +81,7 @@ class ProbeChoiceTest {
     }
 
     @Test
-    void aRequestIsTheProbeAfterTwoIntervalsWithoutOneAndIsRefusedAfterTheStallTime() {
+    void usesARequestAsTheProbeAfterTwoIntervalsAndRefusesItAfterTheStallTime() {
         openAndWait(INTERVAL.multipliedBy(2));
         fixture.withRequestBody().start();
         assertThat(fixture.attempts).hasSize(1);
@@ -98,7 +98,7 @@ class ProbeChoiceTest {
     }
 
     @Test
-    void aRequestThatIsTheProbeIsServedIfTheBackendAnswers() {
+    void servesARequestThatIsTheProbeIfTheBackendAnswers() {
         openAndWait(INTERVAL.multipliedBy(2));
         fixture.withRequestBody().start();
         fixture.finish();
@@ -109,7 +109,7 @@ class ProbeChoiceTest {
     }
 
     @Test
-    void aProbeWhoseCallerLeavesFreesItsPlace() {
+    void freesThePlaceOfAProbeWhoseCallerLeaves() {
         openAndWait(INTERVAL.multipliedBy(2));
         fixture.withRequestBody().start();
         fixture.exchange().callerLeft();
@@ -120,7 +120,7 @@ class ProbeChoiceTest {
     }
 
     @Test
-    void aProbeThatComesTooLateForItsDeadlineFreesItsPlace() {
+    void freesThePlaceOfAProbeThatIsTooLateForItsDeadline() {
         fixture.health.resilience4j().transitionToOpenState();
         fixture.withRequestBody().create();
         fixture.advance(ExchangeFixture.DEADLINE);
@@ -132,7 +132,7 @@ class ProbeChoiceTest {
     }
 
     @Test
-    void theRoutesOwnRequestIsTheProbeWhereTheRouteSaysSo() {
+    void usesARequestAsTheProbeIfItsRouteSaysSo() {
         openAndWait(INTERVAL);
         fixture.withProbes(ProbeMode.CALLER).start();
         assertThat(fixture.probes).isEmpty();

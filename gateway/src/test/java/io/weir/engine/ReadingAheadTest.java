@@ -240,14 +240,14 @@ class ReadingAheadTest {
     }
 
     @Test
-    void endsWhenTheBodyStandsStill() {
+    void endsWhenTheBodyStalls() {
         fixture.start();
         upload.sends("part");
         fixture.advance(ExchangeFixture.BODY_IDLE);
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("client-too-slow 408");
-        assertThat(fixture.record().detail()).isEqualTo("the body stands still");
+        assertThat(fixture.record().detail()).isEqualTo("the request body stalls");
     }
 
     @Test
@@ -371,7 +371,7 @@ class ReadingAheadTest {
     }
 
     @Test
-    void endsNoFastUploadForOthersButAsksForItsPermitAtOnce() {
+    void requestsThePermitOfAFastUploadInsteadOfEndingIt() {
         fixture.bulkhead.resize(2, 0);
         fixture.routeLimit.resize(2, 0);
         fixture.start();
@@ -436,7 +436,7 @@ class ReadingAheadTest {
     }
 
     @Test
-    void keepsTheCallWhereItIsWithoutRoomAmongTheStreams() {
+    void keepsACallInTheBulkheadIfTheStreamsAreFull() {
         assertThat(fixture.streams.tryAcquire()).isTrue();
         fixture.start();
         upload.sends(ENOUGH);
@@ -453,7 +453,7 @@ class ReadingAheadTest {
     }
 
     @Test
-    void leavesACallInTheBulkheadWhileOnlyTheBackendIsWaitedFor() {
+    void keepsACallInTheBulkheadWhileItWaitsOnlyForTheBackend() {
         fixture.start();
         upload.sends(ENOUGH);
         upload.ends();

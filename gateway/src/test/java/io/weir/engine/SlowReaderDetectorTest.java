@@ -38,7 +38,7 @@ class SlowReaderDetectorTest {
     }
 
     @Test
-    void countsTheTimeFromTheLastProgressAndNotFromTheLastLook() {
+    void countsTheTimeFromTheLastProgressAndNotFromTheLastCheck() {
         writes(1_000_000);
         received += 500_000;
         assertThat(looksUntil(IDLE.dividedBy(16))).isFalse();

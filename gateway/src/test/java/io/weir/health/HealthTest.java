@@ -204,7 +204,7 @@ class HealthTest {
     }
 
     @Test
-    void halfOpensWhenACallThatStalledIsAnswered() {
+    void halfOpensWhenAStalledCallIsAnswered() {
         Generation stalled = enter();
         open();
 
@@ -214,7 +214,7 @@ class HealthTest {
     }
 
     @Test
-    void staysOpenWhenACallIsAnsweredThatWasSentBeforeTheFailures() {
+    void staysOpenIfACallSentBeforeTheFailuresIsAnswered() {
         Generation sentBefore = enter();
         fail(20);
 
@@ -310,7 +310,7 @@ class HealthTest {
     }
 
     @Test
-    void letsOneCallerAtATimeThroughWhereNothingElseCame() {
+    void letsOneCallerAtATimeThroughIfThereIsNoOtherProbe() {
         open();
         now += 199 * MILLIS;
         assertThat(health.tryStartLastResort(now, 0)).isNull();
@@ -480,7 +480,7 @@ class HealthTest {
 
     @ParameterizedTest
     @CsvSource({"CLOSED", "OPEN", "HALF_OPEN"})
-    void isForcedClosedFromEveryStateAndObservesOn(State from) {
+    void isForcedClosedFromEveryStateAndKeepsObserving(State from) {
         enter(from);
         health.forceClosed();
         fail(100);
@@ -564,9 +564,9 @@ class HealthTest {
         assertThat(log.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
                 .containsExactly(
-                        "Backend orders opened: failing, 20 of 20 calls failed: connection-lost",
-                        "Backend orders half-opened: a probe was answered",
-                        "Backend orders closed: the backend has recovered");
+                        "Breaker of backend orders opened: failing, 20 of 20 calls failed: connection-lost",
+                        "Breaker of backend orders half-opened: a probe was answered",
+                        "Breaker of backend orders closed: the backend has recovered");
     }
 
     // ---------------------------------------------------------------- fixtures

@@ -22,7 +22,7 @@ class AdaptiveLimitTest {
     private final AdaptiveLimit limit = limit(Bounds.DEFAULT);
 
     @Test
-    void startsWithTheInitialLimitAndNoBeliefs() {
+    void startsWithTheInitialLimitAndWithoutFigures() {
         assertThat(limit.beliefs()).isEqualTo(new Beliefs(8, 0, 0, 0, Change.INITIAL, 0));
         assertThat(limit.queueCapacity()).isEqualTo(32);
     }
@@ -97,7 +97,8 @@ class AdaptiveLimitTest {
 
     @ParameterizedTest
     @CsvSource({
-        // A 503 with Retry-After says it all; one without says it if it is faster than an answer.
+        // A 503 with Retry-After is a sign of overload. A 503 without it is a sign if it is faster than an
+        // answer.
         "SHED,        50, true",
         "UNAVAILABLE,  1, true",
         "UNAVAILABLE, 50, false"

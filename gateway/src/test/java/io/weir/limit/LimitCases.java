@@ -12,13 +12,13 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What the adaptive limit and the queue are judged by, beside the grid: overload, changes of the backend,
- * calm traffic, retries, several gateways, priorities, tenants. Each case has a figure, of which it wants at
- * least or at most so much, as the median of some runs.
+ * The cases, in addition to the grid, that judge the adaptive limit and the queue: overload, changes of the
+ * backend, calm traffic, retries, several gateways, priorities, tenants. Each case measures one figure as the
+ * median of some runs, and has a bound for it.
  */
 final class LimitCases {
 
-    /** Seeds on which nothing was fitted. */
+    /** Seeds that were not used for fitting. */
     static final List<Long> SEEDS = List.of(20_241L, 20_242L, 20_243L, 20_244L, 20_245L);
 
     /**
@@ -260,7 +260,10 @@ final class LimitCases {
 
     // ---- figures
 
-    /** Answers of a phase, of those that the backend can give, or that were offered. */
+    /**
+     * The answers of a phase, as a share of those that the backend can give, or of the offered calls if those
+     * are fewer.
+     */
     private static double goodput(LimitSimulation simulation, int phase, double capacity) {
         return simulation.results.get(phase).goodput / simulation.possible(phase, capacity);
     }

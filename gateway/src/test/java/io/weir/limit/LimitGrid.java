@@ -18,13 +18,13 @@ import java.util.TreeSet;
  */
 final class LimitGrid {
 
-    /** Not a seed on which anything was fitted. */
+    /** A seed that was not used for fitting. */
     static final long SEED = 20_240;
 
     /**
      * One backend.
      *
-     * @param kind how it works on more calls than it has workers
+     * @param kind its behaviour when it has more calls than workers
      * @param workers calls that it works on at once
      * @param service mean time of one call, in seconds
      */
@@ -85,7 +85,7 @@ final class LimitGrid {
         return cells(List.of(1, 4, 10, 64, 300), List.of(.002, .02, .05, .2), List.of(Service.values()));
     }
 
-    /** A part of it, of a few seconds. */
+    /** A part of the grid, which takes a few seconds. */
     static List<Cell> part() {
         return cells(List.of(10, 64), List.of(.02, .2), List.of(Service.DETERMINISTIC, Service.EXPONENTIAL)).stream()
                 .filter(cell -> cell.isAsserted() || cell.workers == 10)

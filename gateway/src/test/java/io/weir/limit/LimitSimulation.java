@@ -17,16 +17,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Gateways in front of one backend, in virtual time: the real {@link Limit} and the real
- * {@link QueueingBulkhead}, callers and a backend that are simulated. Callers arrive at random (exponential
- * intervals). A call whose deadline passes is answered by the gateway; the backend goes on with it, the worst
- * case. Times in seconds.
+ * {@link QueueingBulkhead}, with simulated callers and a simulated backend. Callers arrive at random
+ * (exponential intervals). If a call's deadline passes, the gateway answers it, and the backend continues to
+ * work on it, which is the worst case. Times are in seconds.
  */
 final class LimitSimulation {
 
     private static final double ROUND_TRIP = .0002;
     private static final double REFUSAL = .0003;
 
-    /** How the backend works on more calls than it has workers. */
+    /** The backend's behaviour when it has more calls than workers. */
     enum Kind {
         /** They wait in a queue without a bound. */
         FIFO,

@@ -18,7 +18,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import reactor.netty.resources.LoopResources;
 
-/** Limits of scope cluster: bulkhead and breaker of this gateway follow its share. */
+/** Limits of scope cluster: the bulkhead follows this gateway's share. */
 class LiveBackendsTest {
 
     private final LoopResources loops = LoopResources.create("live-backends", 1, true);

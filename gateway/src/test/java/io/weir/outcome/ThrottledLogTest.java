@@ -42,7 +42,7 @@ class ThrottledLogTest {
     }
 
     @Test
-    void writesOneLinePerSecondAndTellsTheNumberOfOthers() {
+    void writesOneLinePerSecondWithTheNumberOfOmittedOnes() {
         for (int i = 0; i < 1000; i++) {
             log.error(i, "failed", failure);
         }

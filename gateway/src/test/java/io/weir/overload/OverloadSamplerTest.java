@@ -91,7 +91,7 @@ class OverloadSamplerTest {
     }
 
     @Test
-    void takesNoPauseOfTheProcessForAStuckLoop() {
+    void doesNotReportAPauseOfTheProcessAsAStuckLoop() {
         sampler.startLoops();
         healthy.idle(50);
         sampler.sample();

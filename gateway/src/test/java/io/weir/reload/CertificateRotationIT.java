@@ -197,7 +197,7 @@ class CertificateRotationIT {
     }
 
     @Test
-    void followsARotationBesideAFileThatNeverRests() throws Exception {
+    void followsARotationBesideAFileThatChangesAllTheTime() throws Exception {
         X509Bundle first = certificate().buildSelfSigned();
         X509Bundle second = certificate().buildSelfSigned();
         writeCertificate(first);

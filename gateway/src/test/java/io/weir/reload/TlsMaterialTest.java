@@ -162,7 +162,7 @@ class TlsMaterialTest {
     }
 
     @Test
-    void tellsTheFirstEndInAChain() throws Exception {
+    void reportsTheEarliestExpiryOfAChain() throws Exception {
         X509Bundle root = certificate("root")
                 .ecp256()
                 .notAfter(END.minus(Duration.ofDays(7)))

@@ -251,8 +251,8 @@ public final class ObservedGateway implements AutoCloseable {
     }
 
     /**
-     * A caller that takes whatever it is given. A proxy and no mock: mocking instruments classes, and then
-     * they allocate.
+     * A caller that accepts every call. It is a proxy and not a mock, because mocking instruments classes,
+     * which then allocate.
      */
     public static Caller caller(HttpHeaders headers, @Nullable RequestFacts facts) {
         EmbeddedChannel channel = new EmbeddedChannel();

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Healths of backends, for tests of their users. */
+/** Creates the health of a backend, for tests of classes that use it. */
 public final class TestHealth {
 
     private static final int LIMIT = 1000;

@@ -17,15 +17,15 @@ final class ConnectionLedger {
 
     private static final class RequestState {
         private int held;
-        private boolean waiting;
-        private boolean inDeadlock;
+        private boolean isWaiting;
+        private boolean isInDeadlock;
     }
 
     private final int poolSize;
     private final Map<Object, RequestState> states = new HashMap<>();
     private int held;
     private long deadlocks;
-    private boolean deadlocked;
+    private boolean isDeadlocked;
 
     ConnectionLedger(int poolSize) {
         this.poolSize = poolSize;
@@ -33,14 +33,14 @@ final class ConnectionLedger {
 
     /** {@code request} begins to wait for a connection. Returns whether this closes a deadlock. */
     synchronized boolean beginWait(Object request) {
-        states.computeIfAbsent(request, _ -> new RequestState()).waiting = true;
+        states.computeIfAbsent(request, _ -> new RequestState()).isWaiting = true;
         return detectDeadlock();
     }
 
     /** {@code request} has acquired a connection. */
     synchronized void acquired(Object request) {
         RequestState state = states.computeIfAbsent(request, _ -> new RequestState());
-        state.waiting = false;
+        state.isWaiting = false;
         state.held++;
         held++;
     }
@@ -48,11 +48,11 @@ final class ConnectionLedger {
     /** {@code request} timed out while waiting. Returns whether it was part of a deadlock. */
     synchronized boolean timedOut(Object request) {
         RequestState state = states.computeIfAbsent(request, _ -> new RequestState());
-        boolean wasInDeadlock = state.inDeadlock;
-        state.waiting = false;
-        state.inDeadlock = false;
+        boolean wasInDeadlock = state.isInDeadlock;
+        state.isWaiting = false;
+        state.isInDeadlock = false;
         removeIfIdle(request, state);
-        deadlocked = false;
+        isDeadlocked = false;
         return wasInDeadlock;
     }
 
@@ -64,7 +64,7 @@ final class ConnectionLedger {
         }
         state.held--;
         held--;
-        deadlocked = false;
+        isDeadlocked = false;
         removeIfIdle(request, state);
     }
 
@@ -75,28 +75,28 @@ final class ConnectionLedger {
 
     /** Whether a deadlock exists now. */
     synchronized boolean isDeadlocked() {
-        return deadlocked;
+        return isDeadlocked;
     }
 
     private boolean detectDeadlock() {
-        if (deadlocked || held < poolSize) {
+        if (isDeadlocked || held < poolSize) {
             return false;
         }
         for (RequestState state : states.values()) {
-            if (state.held > 0 && !state.waiting) {
+            if (state.held > 0 && !state.isWaiting) {
                 return false;
             }
         }
-        deadlocked = true;
+        isDeadlocked = true;
         deadlocks++;
         for (RequestState state : states.values()) {
-            state.inDeadlock = state.held > 0;
+            state.isInDeadlock = state.held > 0;
         }
         return true;
     }
 
     private void removeIfIdle(Object request, RequestState state) {
-        if (state.held == 0 && !state.waiting) {
+        if (state.held == 0 && !state.isWaiting) {
             states.remove(request);
         }
     }

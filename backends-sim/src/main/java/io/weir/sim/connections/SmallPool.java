@@ -36,7 +36,7 @@ class SmallPool implements AutoCloseable {
         this.properties = properties;
         this.permits = new Semaphore(properties.poolSize(), true);
         this.ledger = new ConnectionLedger(properties.poolSize());
-        // HikariCP opens the pool with the first request, so an unused pool costs the database nothing.
+        // HikariCP opens the pool at the first request, so an unused pool opens no connection.
         pool.setPoolName("small");
         pool.setJdbcUrl(location.jdbcUrl("weir-sim-connections"));
         pool.setUsername(location.username());
@@ -102,7 +102,7 @@ class SmallPool implements AutoCloseable {
         }
     }
 
-    /** A nested method that needs a connection and does not know its caller. */
+    /** A nested method, which does not know whether its caller holds a connection. */
     private void useInner(Object request) throws SQLException {
         if (REQUEST_CONNECTION.isBound()) {
             work(REQUEST_CONNECTION.get());

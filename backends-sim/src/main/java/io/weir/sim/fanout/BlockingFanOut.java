@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
-/** A thread waits for each answer. The executor decides whether it is a platform thread or a virtual one. */
+/**
+ * A fan-out in which a thread waits for each answer. The executor decides whether that is a platform thread
+ * or a virtual one.
+ */
 final class BlockingFanOut implements FanOut {
 
     private final HttpClient client;

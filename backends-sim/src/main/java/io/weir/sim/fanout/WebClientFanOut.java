@@ -9,7 +9,10 @@ import org.springframework.web.reactive.function.client.WebClient;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** No thread waits: {@code WebClient}, combined by {@code Mono.zip} or called one after the other. */
+/**
+ * A fan-out in which no thread waits: calls of {@code WebClient}, combined by {@code Mono.zip} or made one
+ * after the other.
+ */
 final class WebClientFanOut implements FanOut {
 
     private final WebClient client;

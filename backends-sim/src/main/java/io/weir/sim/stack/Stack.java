@@ -21,7 +21,7 @@ public enum Stack {
     /** No service: only keeps the machine's shared PostgreSQL running and prints its URL. */
     POSTGRES(ServerType.NONE, DriverType.NONE, false);
 
-    /** The serverType server, and the class that the jar must contain for it. */
+    /** The web server, and the class that the jar must contain for it. */
     public enum ServerType {
         SERVLET(WebApplicationType.SERVLET, "org.springframework.web.servlet.DispatcherServlet"),
         REACTIVE(WebApplicationType.REACTIVE, "org.springframework.web.reactive.DispatcherHandler"),
@@ -35,7 +35,7 @@ public enum Stack {
             this.requiredClass = requiredClass;
         }
 
-        /** Spring Boot's enum for it. */
+        /** Spring Boot's type of web application for this server. */
         public WebApplicationType type() {
             return type;
         }

@@ -17,8 +17,8 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.LL_Result;
 
 /**
- * Pairs of concurrent operations on a backend's health, on real hardware. An outcome ends with the permits
- * that are given back for each one taken, or with the state after both operations. Outcomes that are not
+ * Pairs of concurrent operations on a backend's health, on real hardware. An outcome ends with the number of
+ * times that each taken permit was given back, or with the state after both operations. Outcomes that are not
  * listed are forbidden.
  */
 public final class HealthCollisions {

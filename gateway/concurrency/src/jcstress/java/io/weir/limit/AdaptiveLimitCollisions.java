@@ -19,7 +19,7 @@ public final class AdaptiveLimitCollisions {
 
     private AdaptiveLimitCollisions() {}
 
-    /** Two event loops each bring two samples. */
+    /** Two event loops report two samples each. */
     @JCStressTest
     @Outcome(id = "4", expect = ACCEPTABLE, desc = "Each sample was processed once.")
     @Outcome(id = "[0123]", expect = FORBIDDEN, desc = "A sample is lost.")
@@ -46,7 +46,7 @@ public final class AdaptiveLimitCollisions {
         }
     }
 
-    /** The limit changes while another loop brings a sample: the bulkhead has the last number. */
+    /** The limit changes while another loop reports a sample: the bulkhead has the last limit. */
     @JCStressTest
     @Outcome(id = "4, 4", expect = ACCEPTABLE, desc = "Three time-outs halve the limit of 8; the bulkhead follows.")
     @Outcome(id = "4, 8", expect = FORBIDDEN, desc = "The bulkhead missed the change.")

@@ -14,15 +14,15 @@ import org.openjdk.jcstress.infra.results.LLLL_Result;
 import org.openjdk.jcstress.infra.results.LLL_Result;
 
 /**
- * Pairs of concurrent operations on a bulkhead that evicts. A waiter's fate is {@code G} for each grant and
- * {@code E} for each eviction, or {@code -}. An outcome ends with the bulkhead's figures: permits in use +
- * queued calls. Outcomes that are not listed are forbidden.
+ * Pairs of concurrent operations on a bulkhead that evicts. A waiter's outcome is {@code G} for each grant
+ * and {@code E} for each eviction, or {@code -}. An outcome ends with the bulkhead's figures: permits in use
+ * + queued calls. Outcomes that are not listed are forbidden.
  */
 public final class EvictingBulkheadCollisions {
 
     private EvictingBulkheadCollisions() {}
 
-    /** A waiter that records its fate. */
+    /** A waiter that records its outcome. */
     static final class Call extends Waiter {
         private volatile String fate = "";
 

@@ -110,7 +110,7 @@ public final class CommandLine {
     }
 
     /**
-     * Executes a command line. Ends the process, unless the command is to start the gateway.
+     * Executes a command line. Ends the process, except if the command starts the gateway.
      *
      * @param gateway starts the gateway with arguments for Spring Boot
      */

@@ -104,8 +104,8 @@ public final class ConfigurationSnapshot {
     }
 
     /**
-     * The settings from files and from an operator that no other source overrides, by path. Only these can
-     * change after the start.
+     * The settings from files and from an operator, by path, except those that another source overrides. Only
+     * these can change after the start.
      */
     Map<String, Setting> changeable() {
         return changeable.get();

@@ -39,7 +39,7 @@ final class ConfigurationSources {
     private final Map<LoadedFile, YamlFile> files;
     private final Supplier<RawTree> rawTree;
     private final List<ConfigurationProblem> problems = new ArrayList<>();
-    private boolean readable = true;
+    private boolean isReadable = true;
 
     private ConfigurationSources(ConfigurableEnvironment environment, Map<LoadedFile, YamlFile> files) {
         this.environment = environment;
@@ -137,7 +137,7 @@ final class ConfigurationSources {
 
     /** Whether the properties were loaded in spite of the problems. */
     boolean areReadable() {
-        return readable;
+        return isReadable;
     }
 
     /** The tree of all property names in these sources. */
@@ -158,7 +158,7 @@ final class ConfigurationSources {
         } catch (RuntimeException | StackOverflowError e) {
             // A YAML alias that contains itself overflows the stack.
             failure = e;
-            readable = false;
+            isReadable = false;
         }
         problems.addAll(files.problems());
         files.yamlFiles().values().forEach(file -> problems.addAll(file.problems()));

@@ -28,7 +28,7 @@ import org.springframework.core.env.Environment;
 
 /**
  * Finds valid values that contradict each other. Only explicit values can contradict: a default that exceeds
- * an explicit limit is no mistake and simply never applies.
+ * an explicit limit is valid, and never applies.
  */
 final class ConsistencyCheck {
 
@@ -177,7 +177,7 @@ final class ConsistencyCheck {
             return;
         }
         if (probe.value() == ProbeMode.PATH && path.isEmpty()) {
-            report(probe, "a health-path beside it");
+            report(probe, "also a health-path");
         } else if (probe.value() != ProbeMode.PATH && path.isPresent()) {
             report(probe, "path, since a health-path is set");
         }
@@ -186,7 +186,7 @@ final class ConsistencyCheck {
                         .value(backend + ".protocol", UpstreamProtocol.class)
                         .filter(protocol -> protocol == UpstreamProtocol.H2)
                         .isEmpty()) {
-            report(probe, "protocol: h2 beside it, since gRPC needs HTTP/2");
+            report(probe, "also protocol: h2, since gRPC needs HTTP/2");
         }
     }
 

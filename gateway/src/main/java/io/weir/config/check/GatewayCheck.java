@@ -105,8 +105,8 @@ final class GatewayCheck {
     }
 
     /**
-     * Refuses Spring Boot's own handling of forwarded headers: it believes every caller, also the path in
-     * {@code X-Forwarded-Prefix}, behind the back of the edge.
+     * Refuses Spring Boot's own handling of forwarded headers. It would trust every caller, even for the path
+     * in {@code X-Forwarded-Prefix}, and would bypass the edge's rules.
      */
     private void checkForwardHeaders() {
         String strategy = environment.getProperty(FORWARD_HEADERS, NO_STRATEGY);
@@ -117,7 +117,7 @@ final class GatewayCheck {
                     setting == null ? SourceLocation.outsideFiles("configuration") : setting.location(),
                     setting == null ? FORWARD_HEADERS : setting.path(),
                     strategy,
-                    "none; the networks of trusted proxies are " + TRUSTED_PROXIES));
+                    "none; list the trusted proxies in " + TRUSTED_PROXIES));
         }
     }
 

@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the properties in one file of Spring Boot's configuration metadata, which is JSON.
  *
- * <p>Its own reader, because the check precedes each start: in a cold JVM the classes of a general JSON
- * parser take longer to load than all these files take to read. It supports escapes only where a text is
- * skipped: names of properties and types have none.
+ * <p>Not a general JSON parser, because the check precedes each start: in a cold JVM such a parser's classes
+ * take longer to load than all these files take to read. This reader supports escapes only in texts that it
+ * skips: names of properties and types have none.
  */
 final class MetadataReader {
 
@@ -21,7 +21,7 @@ final class MetadataReader {
      * A property.
      *
      * @param type the type in Java's notation; null if unknown
-     * @param isRemoved whether this version does not read it any more
+     * @param isRemoved whether this version no longer reads it
      * @param replacement the property to use instead; null if there is none
      */
     record MetadataProperty(

@@ -36,14 +36,14 @@ final class RawTree {
 
     private final String path;
     private final String name;
-    private final boolean bracketed;
+    private final boolean isBracketed;
     private final Map<String, RawTree> children = new LinkedHashMap<>();
     private final List<Setting> settings = new ArrayList<>();
 
-    private RawTree(String path, String name, boolean bracketed) {
+    private RawTree(String path, String name, boolean isBracketed) {
         this.path = path;
         this.name = name;
-        this.bracketed = bracketed;
+        this.isBracketed = isBracketed;
     }
 
     static RawTree root() {
@@ -105,11 +105,11 @@ final class RawTree {
      * ignore.
      */
     boolean isBracketed() {
-        return bracketed;
+        return isBracketed;
     }
 
     boolean isIndex() {
-        return bracketed && !name.isEmpty() && name.chars().allMatch(Character::isDigit);
+        return isBracketed && !name.isEmpty() && name.chars().allMatch(Character::isDigit);
     }
 
     Stream<RawTree> children() {
@@ -133,7 +133,7 @@ final class RawTree {
                 children().flatMap(RawTree::leaves));
     }
 
-    /** Whether only environment variables set it, whose names may belong to another program. */
+    /** Whether only environment variables set this name; such a name may belong to another program. */
     boolean isEnvironmentOnly() {
         return allSettings().allMatch(Setting::isEnvironmentVariable);
     }
@@ -163,7 +163,7 @@ final class RawTree {
         return nodes.stream()
                 .flatMap(RawTree::children)
                 .filter(child ->
-                        !child.bracketed && PropertyNames.uniform(child.name).equals(uniform))
+                        !child.isBracketed && PropertyNames.uniform(child.name).equals(uniform))
                 .toList();
     }
 

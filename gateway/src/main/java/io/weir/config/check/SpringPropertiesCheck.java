@@ -11,7 +11,7 @@ import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Checks the names of Spring Boot's and Spring Cloud's properties, which the binder ignores if they are
- * misspelt. The values are Spring Boot's.
+ * misspelt. Spring Boot itself checks the values.
  *
  * <p>Below {@code server}, {@code management} and {@code logging} every name must be known. Below {@code
  * spring} an unknown name is reported only if it resembles a known one: parts of Spring read properties
@@ -111,7 +111,8 @@ final class SpringPropertiesCheck {
     }
 
     /**
-     * The known name that differs in so few letters that the other one is a mistake; null if there is none.
+     * The known name that differs in so few letters that the given name must be a mistake; null if there is
+     * none.
      */
     private static @Nullable String nearest(String name, Iterable<String> known, int minLength) {
         String uniform = PropertyNames.uniform(name);

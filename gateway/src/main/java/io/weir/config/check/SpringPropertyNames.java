@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The tree of the property names that Spring Boot, Spring Cloud and Weir's own endpoints read, from the
- * configuration metadata in the jars of the class path. A jar that an installation adds brings its own.
+ * configuration metadata in the jars of the class path. A jar that an installation adds contains the metadata
+ * of its own properties.
  *
  * <p>Immutable after its creation.
  */

@@ -23,8 +23,8 @@ import org.springframework.web.util.UriComponentsBuilder;
 import org.springframework.web.util.UriTemplate;
 
 /**
- * The template variables that a route's Path and Host predicates always provide, whichever of their patterns
- * matches.
+ * The template variables that a route's Path and Host predicates always provide, regardless of the pattern
+ * that matches.
  */
 final class TemplateVariables {
 

@@ -53,7 +53,7 @@ final class YamlFile {
     private final List<ConfigurationProblem> problems = new ArrayList<>();
     private final Map<String, List<Integer>> lines = new HashMap<>();
     private final List<Node> documents = new ArrayList<>();
-    private boolean duplicates;
+    private boolean hasDuplicates;
 
     private YamlFile(String name, String text) {
         this.name = name;
@@ -98,7 +98,7 @@ final class YamlFile {
 
     /** Whether the file is a single YAML document without problems. */
     boolean isSingleValidDocument() {
-        return problems.isEmpty() && !duplicates && documents.size() == 1;
+        return problems.isEmpty() && !hasDuplicates && documents.size() == 1;
     }
 
     /**
@@ -106,7 +106,7 @@ final class YamlFile {
      * line numbers.
      */
     String readable() {
-        if (!duplicates) {
+        if (!hasDuplicates) {
             return text;
         }
         StringWriter merged = new StringWriter();
@@ -125,11 +125,11 @@ final class YamlFile {
     int line(String path, int near) {
         List<Integer> candidates = lines.getOrDefault(path, List.of());
         if (candidates.isEmpty()) {
-            return duplicates ? 0 : near;
+            return hasDuplicates ? 0 : near;
         }
         // The text with merged keys has other line numbers.
         return candidates.stream()
-                .filter(line -> !duplicates && line <= near)
+                .filter(line -> !hasDuplicates && line <= near)
                 .max(Integer::compare)
                 .orElseGet(candidates::getFirst);
     }
@@ -270,7 +270,7 @@ final class YamlFile {
     }
 
     private void reportDuplicate(String path, NodeTuple first, NodeTuple second) {
-        duplicates = true;
+        hasDuplicates = true;
         addProblem(
                 second.getKeyNode().getStartMark(),
                 path,

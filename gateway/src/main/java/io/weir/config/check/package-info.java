@@ -26,8 +26,8 @@
  *       including defaults, by property path as {@link io.weir.config.check.ValidValues}.
  *   <li>{@link io.weir.config.check.BackendsCheck}, {@link io.weir.config.check.GatewayCheck} and
  *       {@link io.weir.config.check.ConsistencyCheck} compare valid values with each other. Only explicit
- *       values can contradict: a default wait of 100 ms with a deadline of 80 ms is no mistake, because the
- *       deadline ends the wait.
+ *       values can contradict each other: a default wait of 100 ms with a deadline of 80 ms is valid, because
+ *       the deadline ends the wait.
  *   <li>{@link io.weir.config.check.RoutesCheck} and {@link io.weir.config.check.DefinitionsCheck} create the
  *       predicates and filters with Spring Cloud Gateway's own factories. They also reject arguments that
  *       Spring Cloud Gateway would ignore, and arguments that would fail at each request: a missing variable
@@ -45,8 +45,8 @@
  * <h2>Why this and not something else</h2>
  *
  * <ul>
- *   <li>Before the start and not during it: Spring Boot has no phase in which all properties exist, no bean
- *       exists, and several problems can be reported. {@code --validate} is the same check with another
+ *   <li>The check precedes the start: Spring Boot has no phase in which all properties exist, no bean exists,
+ *       and several problems can be reported. {@code --validate} runs the same check with another
  *       environment.
  *   <li>Spring Boot's binder with {@code ignoreUnknownFields = false} and {@code @Validated}: it stops at the
  *       first group with a problem, suggests no name, and still converts 64.7 to 64. The records keep their
@@ -54,16 +54,17 @@
  *   <li>A complete load by Spring Boot and its binder at each reload: both are designed for startup. Together
  *       they used more than half of a reload's CPU time, which slows requests down on machines with few
  *       cores.
- *   <li>An own YAML loader in place of Spring Boot's environment: it would have to reimplement profiles,
- *       imports, placeholders, environment variables and {@code .properties}, and would differ.
- *   <li>An own application context for Spring Cloud Gateway's factories: its refresh starts an HTTP client
- *       and takes a second. The factories come from a bean factory that is never refreshed.
+ *   <li>A YAML loader of our own in place of Spring Boot's environment: it would have to reimplement
+ *       profiles, imports, placeholders, environment variables and {@code .properties}, and would behave
+ *       differently.
+ *   <li>A separate application context for Spring Cloud Gateway's factories: its refresh starts an HTTP
+ *       client and takes a second. The factories come from a bean factory that is never refreshed.
  *   <li>A list of Spring's property names from the build: it would not have the names of the jars that an
  *       installation adds, and their properties would be refused.
  *   <li>A general JSON parser for the metadata: the classes of Jackson took 115 ms of CPU time to load and
- *       warm up before each start, more than all else of this step ({@link
- *       io.weir.config.check.MetadataReader}).
- *   <li>No type expresses percent, so the messages of the constraints do.
+ *       warm up before each start, more than the rest of this step
+ *       ({@link io.weir.config.check.MetadataReader}).
+ *   <li>A type for percentages: there is none, so the messages of the constraints state the unit.
  * </ul>
  *
  * <h2>The JSON Schema</h2>
@@ -72,10 +73,10 @@
  * {@link io.weir.config.check.PropertySchema}. A library was measured as an alternative:
  * {@code jsonschema-generator} 4.38 of victools, with its module for Jakarta Validation. 95 lines with it
  * produced a schema without the 88 descriptions, the 65 defaults and the 34 patterns of scalars; with these
- * it needs about as many lines as the own code, and one more library. In this schema almost no type has its
- * standard form: a scalar may also be a placeholder, a list may be comma-separated text, names with dots are
- * valid, defaults are annotations of parameters, and descriptions come from the configuration metadata. So
- * each type needs a custom definition.
+ * it needs about as many lines as the present code, and one more library. In this schema almost no type has
+ * its standard form: a scalar may also be a placeholder, a list may be comma-separated text, names with dots
+ * are valid, defaults are annotations of parameters, and descriptions come from the configuration metadata.
+ * So each type needs a custom definition.
  *
  * <h2>Limitations</h2>
  *

@@ -312,7 +312,7 @@ class ConfigurationCheckTest {
         assertThat(ConfigurationCheck.ofArguments("--spring.config.additional-location=file:" + file)
                         .lines())
                 .isEqualTo(file + ":1: server.forward-headers-strategy: native "
-                        + "(expected: none; the networks of trusted proxies are weir.edge.trusted-proxies)\n");
+                        + "(expected: none; list the trusted proxies in weir.edge.trusted-proxies)\n");
     }
 
     @Test

@@ -213,7 +213,7 @@ class ConsistencyCheckTest {
                               uri: http://orders:8080
                               recovery: { probe: path }
                         """,
-                        problem(5, "weir.backends.orders.recovery.probe", "path", "expected: a health-path beside it")),
+                        problem(5, "weir.backends.orders.recovery.probe", "path", "expected: also a health-path")),
                 row(
                         "a path that no probe asks for",
                         """
@@ -241,7 +241,7 @@ class ConsistencyCheckTest {
                                 5,
                                 "weir.backends.orders.recovery.probe",
                                 "grpc-health",
-                                "expected: protocol: h2 beside it, since gRPC needs HTTP/2")),
+                                "expected: also protocol: h2, since gRPC needs HTTP/2")),
                 row(
                         "a stall that is longer than the deadline",
                         """

@@ -133,7 +133,7 @@ class SpringPropertiesCheckTest {
                 "info.app.name",
                 "my.own.name",
             })
-    void acceptsAName(String property) {
+    void acceptsAKnownName(String property) {
         assertThat(check(property)).isEmpty();
     }
 
