@@ -169,7 +169,7 @@ final class AnswerWindow extends Flux<ByteBuf> implements CoreSubscriber<ByteBuf
 
     /** Looks at the channel's room, now or as soon as the writer has written the buffers that have passed. */
     private void planLook(long passed) {
-        if (!LOOKING.compareAndSet(this, 0, 1)) {
+        if (looking != 0 || !LOOKING.compareAndSet(this, 0, 1)) {
             return;
         }
         if (callerLoop.inEventLoop() && !isWriterAsking) {

@@ -25,7 +25,7 @@ final class ManagementTokens {
      */
     record Holder(String name, boolean mayChange) {}
 
-    private record KnownToken(byte[] value, Holder holder) {}
+    private record KnownToken(String value, Holder holder) {}
 
     private final List<KnownToken> tokens = new ArrayList<>();
 
@@ -37,7 +37,7 @@ final class ManagementTokens {
 
     private void add(@Nullable String token, String name, boolean mayChange) {
         if (token != null) {
-            tokens.add(new KnownToken(token.getBytes(StandardCharsets.UTF_8), new Holder(name, mayChange)));
+            tokens.add(new KnownToken(token, new Holder(name, mayChange)));
         }
     }
 
@@ -62,7 +62,7 @@ final class ManagementTokens {
         for (KnownToken token : tokens) {
             // Each comparison takes the same time wherever the values differ, and a match does not end the
             // loop.
-            if (MessageDigest.isEqual(given, token.value())) {
+            if (MessageDigest.isEqual(given, token.value().getBytes(StandardCharsets.UTF_8))) {
                 holder = token.holder();
             }
         }

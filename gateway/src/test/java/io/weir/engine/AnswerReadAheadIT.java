@@ -137,10 +137,10 @@ class AnswerReadAheadIT {
         awaitStandstill();
 
         long held = directBytes() - idleDirectBytes;
-        System.out.printf("%s, %s: %d KiB for each of %d answers%n", route, door, held / READERS >> 10, READERS);
+        System.out.printf("%s, %s: %d KiB for each of %d answers%n", route, door, (held / READERS) >> 10, READERS);
         assertThat(held / READERS)
                 .as("direct memory for each answer")
-                .isLessThanOrEqualTo(factor * (READ_AHEAD_BYTES + LAST_READ_BYTES));
+                .isLessThanOrEqualTo((long) factor * (READ_AHEAD_BYTES + LAST_READ_BYTES));
 
         // Over HTTP/2, all answers share a connection.
         assertThat(small(door, route)).as("a caller that reads").isEqualTo("small");

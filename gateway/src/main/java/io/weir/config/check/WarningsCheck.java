@@ -101,7 +101,7 @@ final class WarningsCheck {
 
     /** The patterns of a Path predicate; empty for any other predicate. */
     private static List<String> patterns(PredicateDefinition predicate) {
-        return predicate.getName().equals(PATH)
+        return PATH.equals(predicate.getName())
                 ? predicate.getArgs().values().stream()
                         .filter(argument -> argument.startsWith("/"))
                         .toList()
