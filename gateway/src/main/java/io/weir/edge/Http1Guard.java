@@ -248,7 +248,7 @@ final class Http1Guard extends ChannelDuplexHandler implements CallerConnection.
         if (state.openRequests() == 0) {
             linger(context, false);
         } else if (state.isWritingResponse() && state.openRequests() == 1) {
-            // Half an answer is out; no other one follows.
+            // A part of an answer is sent already, so no other answer can follow.
             report(bad, RequestId.of(receivedId(request)), request, 0, 0);
             state.enter(Phase.LINGERING);
             LingeringClose.reset(context);

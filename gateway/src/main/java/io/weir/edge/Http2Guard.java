@@ -52,9 +52,9 @@ import org.jspecify.annotations.Nullable;
 final class Http2Guard extends ChannelDuplexHandler implements CallerConnection.Guard {
 
     /**
-     * Widens the connection's window from 64 KiB to 1 MiB, as Envoy recommends for an edge. Each stream's is
-     * 64 KiB. With the same window for the connection, one upload that its backend does not read would hold
-     * up all other uploads of the connection.
+     * Widens the connection's window from 64 KiB to 1 MiB, as Envoy recommends for an edge. Each stream's
+     * window is 64 KiB. With the same window for the connection, one upload that its backend does not read
+     * would hold up all other uploads of the connection.
      */
     private static final int MORE_WINDOW_BYTES = (1 << 20) - Http2CodecUtil.DEFAULT_WINDOW_SIZE;
 

@@ -22,7 +22,7 @@ public final class RequestId {
         return of(headers.get(X_REQUEST_ID));
     }
 
-    /** The same for a value of the field; null: none. */
+    /** The id for a value of the field {@code X-Request-Id}; null: the request has none. */
     static String of(@Nullable CharSequence received) {
         if (received != null) {
             String id = received.toString();

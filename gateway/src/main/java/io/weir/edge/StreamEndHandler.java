@@ -59,7 +59,8 @@ public final class StreamEndHandler extends ChannelDuplexHandler {
         boolean isReset = event instanceof Http2ResetFrame;
         context.fireUserEventTriggered(event);
         if (isReset) {
-            // Later: the codec closes the stream after this event, and then sends no reset in return.
+            // As a later task: the codec closes the stream after this event, and then sends no reset in
+            // return.
             context.channel().eventLoop().execute(context.channel()::close);
         }
     }

@@ -51,9 +51,9 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
 
     private boolean isPermitUsed;
     private boolean isSample;
-    /** Of the permit; without a meaning while none is held. */
+    /** The mark of the permit's sample; it has no meaning while no permit is held. */
     private int limitMark;
-    /** What the end of the call says about the backend, so far. */
+    /** The evidence of the call's end about the backend's limit, so far. */
     private Evidence evidence = Evidence.NONE;
 
     private @Nullable BulkheadDryRun dryRun;
@@ -324,7 +324,7 @@ final class Admission extends QueueingBulkhead.Waiter implements ExchangePhase, 
         evidence = end;
     }
 
-    /** The call has no answer; its end may say something about the backend's limit. */
+    /** The call has no answer; its end may still be evidence about the backend's limit. */
     void markUnanswered(Evidence end) {
         evidence = end;
     }

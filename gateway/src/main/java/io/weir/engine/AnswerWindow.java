@@ -23,7 +23,7 @@ import reactor.util.context.Context;
  * written. The window passes this demand on in small steps. The bytes that have passed and are not written
  * are the channel's pending bytes, which Netty counts: over HTTP/1.1 those that the socket has not taken,
  * over HTTP/2 those that wait for the caller's window. The channel's high water mark is the size of the
- * window, so the channel itself tells when it has room again.
+ * window, so the channel itself reports when it has room again.
  *
  * <pre>
  *  limit = bytes that had passed at the last look, plus the room of the channel at that look
@@ -167,7 +167,7 @@ final class AnswerWindow extends Flux<ByteBuf> implements CoreSubscriber<ByteBuf
         }
     }
 
-    /** Looks at the channel's room, now or as soon as the writer has written what has passed. */
+    /** Looks at the channel's room, now or as soon as the writer has written the buffers that have passed. */
     private void planLook(long passed) {
         if (looking != 0 || !LOOKING.compareAndSet(this, 0, 1)) {
             return;

@@ -58,7 +58,7 @@ abstract non-sealed class Attempt implements ExchangePhase {
     private final HealthEvidence evidence;
     private final long startedAt;
     private HttpHeaders head = EmptyHttpHeaders.INSTANCE;
-    /** What the answer says about the backend's limit. */
+    /** The evidence of the answer about the backend's limit. */
     private Evidence answer = Evidence.ANSWERED;
     /** Written before the request is sent, and so before a connection's event loop reads it. */
     private @Nullable Consumer<HttpHeaders> traceContext;
@@ -486,12 +486,12 @@ abstract non-sealed class Attempt implements ExchangePhase {
         }
     }
 
-    /** The backend has answered; what it answered is a sample for its limit. */
+    /** The backend has answered; its answer is a sample for its limit. */
     final void markAnswered(long now) {
         admission.markSample(undisturbed(answer, now));
     }
 
-    /** The evidence for the limit; none if the gateway itself stood still during the attempt. */
+    /** The evidence for the limit; none if the gateway itself has paused during the attempt. */
     private Evidence undisturbed(Evidence end, long now) {
         return evidence.sawPause(now) ? Evidence.NONE : end;
     }

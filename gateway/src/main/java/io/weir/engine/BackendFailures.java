@@ -56,7 +56,7 @@ final class BackendFailures {
         return backend.settings().failureStatuses().get(status) ? ofStatus(status) : ofGrpcStatus(backend, head);
     }
 
-    /** What an answer's head says about the backend's limit. */
+    /** The evidence of an answer's head about the backend's limit. */
     static Evidence signOfLoad(int status, HttpHeaders head) {
         if (status != UNAVAILABLE && status != TOO_MANY_REQUESTS) {
             return Evidence.ANSWERED;

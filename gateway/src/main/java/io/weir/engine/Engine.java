@@ -146,7 +146,7 @@ public final class Engine {
         if (exchange.isStream()) {
             streams.incrementAndGet();
         }
-        // Added before the drain is checked: an exchange that {@link #endAll} misses is refused here.
+        // Added before the drain is checked: an exchange that endAll() misses is refused here.
         exchange.inFlightOnLoop().add(exchange);
         if (drain.isRefusing()) {
             return Refuse.SHUTTING_DOWN;

@@ -20,8 +20,8 @@ import reactor.netty.channel.ChannelOperations;
  *
  * <p>Reactor Netty's own inbound has two faults for a slow reader. It reads on until 32 buffers wait,
  * whatever the demand. And its rest, which is read when the answer is complete, switches the reading of a
- * connection that already belongs to another call. So this class takes its buffers as they come, which
- * bypasses its queue, and switches the reading of the connection only while the answer owns the connection.
+ * connection that already belongs to another call. So this class takes the buffers as they come, which
+ * bypasses that queue, and switches the reading of the connection only while the answer owns the connection.
  *
  * <p>Concurrency: confined to the connection's event loop, except {@link #subscribe}, {@link #request} and
  * {@link #cancel}.
@@ -135,7 +135,10 @@ final class PausableInbound implements Publisher<Object>, CoreSubscriber<Object>
         drain();
     }
 
-    /** Delivers what waits, then the end of the body; without either, reads the connection again. */
+    /**
+     * Delivers the waiting buffers, then the end of the body; if there is neither, reads the connection
+     * again.
+     */
     private void drain() {
         if (isDelivering || isOver) {
             return;

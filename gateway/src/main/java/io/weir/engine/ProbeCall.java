@@ -19,11 +19,11 @@ import reactor.netty.http.client.HttpClientRequest;
 import reactor.netty.http.client.HttpClientResponse;
 
 /**
- * A {@link ProbeRequest} on its way. It ends when its answer is read or cut, when it fails, or when it has
+ * A {@link ProbeRequest} in flight. It ends when its answer is read or cut, when it fails, or when it has
  * taken as long as a probe may.
  *
  * <p>Concurrency: the time-out may fire on another thread than the connection's. It closes the connection on
- * the connection's event loop. It does not cancel the subscription of a request that is on its way: Reactor
+ * the connection's event loop. It does not cancel the subscription of a request in flight: Reactor
  * Netty would neither deliver nor release an answer that arrives at the same moment. Either the time-out
  * finds the connection, or the connection finds that the time has passed.
  */
@@ -73,7 +73,10 @@ final class ProbeCall {
         return body.isReadable() ? out.sendObject(body.duplicate()) : out;
     }
 
-    /** Completes when the answer is read or cut. A probe whose answer is good has ended before. */
+    /**
+     * Completes when the answer is read or cut. A probe with a good answer ends earlier, with the answer's
+     * head.
+     */
     private Publisher<Void> judge(HttpClientResponse answer, Connection from) {
         return request.rule().isGood(answer, from).flatMap(good -> {
             if (good) {

@@ -47,9 +47,9 @@
  *
  * <p><b>Samples.</b> Each permit of a backend's bulkhead is one sample of its limit, from the permit to its
  * release; {@link io.weir.engine.Admission} holds both. The end is evidence if the backend caused it: an
- * answer (a 503, or a 429 with {@code Retry-After}, as such), a failed connection, a deadline. Nothing is
- * learnt from callers who leave or are slow, from the gateway's own errors and pauses, and from calls whose
- * permits the breaker has given back. Probes and streams hold no such permit.
+ * answer (among them a 503, and a 429 with {@code Retry-After}, as signs of overload), a failed connection, a
+ * deadline. No evidence comes from callers who leave or are slow, from the gateway's own errors and pauses,
+ * or from calls whose permits the breaker has given back. Probes and streams hold no such permit.
  *
  * <p><b>Slow callers.</b> A caller must not hold a permit while it sends or reads slowly.
  * {@link io.weir.engine.ReadingAhead} reads the body before the exchange asks for a permit, up to a limit for

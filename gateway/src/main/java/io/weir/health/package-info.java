@@ -43,7 +43,7 @@
  * described above, or that set deadlines which no backend can meet. Results of calls that were sent before
  * the last opening are ignored, because they have already opened the breaker once.
  *
- * <p><b>Overload is not failure.</b> Beside a limit that adapts, missed deadlines and fast 503s lower the
+ * <p><b>Overload is not failure.</b> With an adaptive limit, missed deadlines and fast 503s lower the
  * limit. The breaker counts them only while the limit is at its smallest value, or while less than a tenth of
  * the calls is answered. Otherwise an overload that the limit ends within a second opens the breaker, which
  * then refuses all calls instead of the surplus. A stall opens the breaker in any case.

@@ -32,7 +32,7 @@ public final class AdaptiveLimit implements Limit {
     private static final double MILLIS_PER_SECOND = 1e3;
     private static final double NANOS_PER_MILLI = 1e6;
 
-    /** A belief that differs by less than this share is not worth a publication. */
+    /** A figure that has changed by less than this share is not published again. */
     private static final double NOTICEABLE = 1 / 16.;
 
     /** A backend that answers less than this share of its calls fails; a lower limit does not help it. */
@@ -93,7 +93,7 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
-    /** A 503 within this time is a fast one, however fast the backend answers. */
+    /** A 503 within this time counts as fast, whatever the backend's base latency is. */
     private static final long MIN_FAST_NANOS = 1_000_000;
 
     private record Settings(Bounds bounds, double deadline) {}
@@ -175,8 +175,8 @@ public final class AdaptiveLimit implements Limit {
     }
 
     /**
-     * Changes the settings, and keeps what was learnt. {@link Bounds#initial} has no effect on a limit that
-     * has learnt something.
+     * Changes the settings, and keeps the measurements. {@link Bounds#initial} has no effect once the limit
+     * has measured something.
      *
      * @param deadlineNanos the deadline of the backend's calls
      */
@@ -187,7 +187,7 @@ public final class AdaptiveLimit implements Limit {
         }
     }
 
-    /** Whether an end may be one of too many calls, and a lower limit may help against it. */
+    /** Whether an end may be a sign of overload that a lower limit can relieve. */
     boolean absorbs(Evidence end, long latencyNanos) {
         Published seen = published;
         return seen.canHelp

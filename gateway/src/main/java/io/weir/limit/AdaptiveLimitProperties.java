@@ -6,15 +6,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code weir.backends.<name>.bulkhead.limit}: the bounds of a limit that the gateway finds itself ({@code
- * max-concurrent-calls: auto}). A default beyond a configured bound gives way to it.
+ * max-concurrent-calls: auto}). A configured bound replaces a default that lies beyond it.
  *
  * @param min smallest limit; 1 to 1000000, at most {@code initial} and {@code max}; default: 2. A backend
- *     that does its useful work with fewer calls needs a fixed limit.
+ *     that works best with fewer calls needs a fixed limit.
  * @param max largest limit; 1 to 1000000; default: 1000. The backend's connection pool has room for as many
  *     calls.
- * @param initial limit before anything is measured; 1 to 1000000, at most {@code max}; default: 8. A smaller
- *     one suits a backend that answers fewer than 16 / deadline calls per second; a larger one spares the
- *     first burst its wait.
+ * @param initial limit before anything is measured; 1 to 1000000, at most {@code max}; default: 8. Lower it
+ *     for a backend that answers fewer than 16 calls within its deadline; raise it so that a first burst does
+ *     not wait.
  */
 public record AdaptiveLimitProperties(
         @Min(1) @Max(QueueingBulkhead.LARGEST) @Nullable Integer min,

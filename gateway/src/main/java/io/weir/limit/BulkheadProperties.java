@@ -16,12 +16,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param maxConcurrentCalls calls in the backend at once; {@code auto} or 1 to 1000000; default auto: the
  *     gateway finds the number from answers per second and latency, within {@code limit}. A call counts until
  *     the backend's last byte or the call's cancellation. A fixed number suits a backend whose calls take
- *     longer than half the deadline. By Little's law 64 calls carry 640 requests/s of 100 ms.
+ *     longer than half the deadline. By Little's law, 64 calls at once serve 640 requests/s of 100 ms each.
  * @param queueCapacity calls that may wait for a permit at once; {@code auto} or 0 to 1000000; default auto:
- *     as many as are probably answered in time, or 32 beside a fixed limit. The queue absorbs bursts that are
- *     shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity.
+ *     the number of calls that are probably answered in time; 32 with a fixed limit. The queue absorbs bursts
+ *     that are shorter than the wait; 0 refuses at once. A longer queue adds waiting, not capacity.
  * @param maxWaitDuration longest wait for a permit; {@code auto} or 0 to 1m, at most the backend's deadline;
- *     default auto: half the deadline, or 100ms beside a fixed limit. Long enough for a burst to pass, short
+ *     default auto: half the deadline; 100ms with a fixed limit. Long enough for a burst to pass, short
  *     enough to leave the call time for its answer. With 0 no call waits.
  * @param limit the bounds of {@code max-concurrent-calls: auto}.
  * @param enforce whether calls wait and are refused. If not, every call proceeds at once, and calls that
@@ -57,7 +57,7 @@ public record BulkheadProperties(
     /**
      * The settings of the limit and its queue.
      *
-     * @param permits this gateway's share of a fixed limit; any number if the limit adapts
+     * @param permits this gateway's share of a fixed limit; ignored if the limit is adaptive
      * @param deadlineNanos the backend's deadline
      */
     public LimitSettings settings(int permits, long deadlineNanos) {
@@ -71,7 +71,7 @@ public record BulkheadProperties(
         return maxWaitDuration.orElse(isAdaptive() ? deadline.dividedBy(2) : FIXED_MAX_WAIT);
     }
 
-    /** The most calls that the limit can permit, beyond an operator's changes. */
+    /** The largest number of calls that the limit can permit, apart from an operator's changes. */
     public int largestLimit() {
         return maxConcurrentCalls.orElse(limit.bounds().max());
     }

@@ -3,10 +3,11 @@ package io.weir.limit;
 import io.weir.limit.Limit.Change;
 
 /**
- * The last change of an adaptive limit, for people to see.
+ * The last change of an adaptive limit, for operators.
  *
  * <p>A probe lowers the limit for a moment. If the limit is afterwards as before, the last change is again
- * the one before the probe: an operator looks for the reason of the number, and the probe is not its reason.
+ * the one before the probe: an operator looks for the reason of the present number, and the probe is not that
+ * reason.
  *
  * <p>Times in seconds since the limit was created. Not thread-safe.
  */

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>its {@link Limit}, fixed or adaptive;
- *   <li>an operator's limit, which holds until it is released; a fixed limit gives way to it, so that an
- *       operator can also raise it;
+ *   <li>an operator's limit, which holds until it is released; it replaces a fixed limit, so an operator can
+ *       also raise that;
  *   <li>the ceiling that the backend's health sets while the backend recovers.
  * </ul>
  *
@@ -31,14 +31,14 @@ public final class LimitInForce {
     /** No limit by an operator, and no ceiling. */
     public static final int NONE = Integer.MAX_VALUE;
 
-    /** The mark of a call from which nothing is learnt. */
+    /** The mark of a call that gives no sample. */
     private static final int NO_SAMPLE = -1;
 
     private final QueueingBulkhead bulkhead;
     private final LongSupplier nanoClock;
     private final LongSupplier wallClock;
     private final AtomicReference<Configured> configured;
-    /** The limit that learns, also while a fixed one is in force; null: there was none yet. */
+    /** The adaptive limit, which is kept while a fixed one is in force; null if there has been none. */
     private volatile @Nullable Limit learning;
 
     private volatile @Nullable QueueingBulkhead dryRun;
@@ -91,7 +91,7 @@ public final class LimitInForce {
         update();
     }
 
-    /** A limit that is given, with the bulkhead's present queue. For tests. */
+    /** A given limit, with the bulkhead's present queue. For tests. */
     public LimitInForce(QueueingBulkhead bulkhead, Limit limit) {
         this.bulkhead = bulkhead;
         this.nanoClock = () -> 0;
@@ -173,7 +173,7 @@ public final class LimitInForce {
         isFixedByOperator = isOperators;
     }
 
-    /** Gives a bulkhead that only counts the same numbers; null: there is none. */
+    /** Sets the bulkhead of the dry run, which gets the same numbers; null: there is none. */
     public void countIn(@Nullable QueueingBulkhead counting) {
         dryRun = counting;
         update();
@@ -246,16 +246,16 @@ public final class LimitInForce {
         return value <= operatorLimit && value <= ceiling.getAsInt();
     }
 
-    /** Without enforcement a lower limit is not put to the test, so nothing can be measured at it. */
+    /** Without enforcement, calls exceed the lower limit of a probe, so the probe measures nothing. */
     private boolean isFutileProbe(Limit limit) {
         return dryRun != null && limit.beliefs().lastChange() == Change.PROBE;
     }
 
     /**
-     * Whether an end is a matter of the limit alone, and not a failure of the backend: the backend seems to
-     * have too much to do, and a lower limit may help.
+     * Whether an end is evidence for the limit only, and not a failure of the backend: it is a sign of
+     * overload that a lower limit can relieve.
      *
-     * @param latencyNanos the time that the backend had the call
+     * @param latencyNanos the time of the call in the backend
      */
     public boolean absorbs(Evidence end, long latencyNanos) {
         return configured.get().limit instanceof AdaptiveLimit adaptive
@@ -293,12 +293,12 @@ public final class LimitInForce {
         return operators != NONE || isFixedByOperator ? Binding.OPERATOR : Binding.FIXED;
     }
 
-    /** What the limit is based on. */
+    /** The figures behind the limit. */
     public Beliefs beliefs() {
         return limit().beliefs();
     }
 
-    /** Changes of the adaptive limit for this reason, since the backend exists; 0 if it never had one. */
+    /** Changes of the adaptive limit for this reason, since the backend was created; 0 if it has had none. */
     public long changes(Change reason) {
         Limit limit = learning;
         return limit == null ? 0 : limit.changes(reason);

@@ -8,9 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of an adaptive limit. Its changes are at debug: under load there are several in a second, and the
- * metrics show them. When it reaches its floor or its ceiling, that is at info, since then it cannot do what
- * it should: at most one line in {@value #INTERVAL_MINUTES} minutes for each backend.
+ * The log of an adaptive limit. Changes are logged at debug: under load there are several in a second, and
+ * the metrics show them. Reaching the floor or the ceiling is logged at info, since the limit cannot adapt
+ * further: at most one line in {@value #INTERVAL_MINUTES} minutes for each backend.
  */
 // Concurrency: confined to the thread that processes the limit's samples.
 public final class LimitLog {
@@ -69,7 +69,7 @@ public final class LimitLog {
         } else {
             beforeProbe = 0;
             logChange(beliefs, beliefs.lastChange().word());
-            // A probe may go below the floor, and is over in a moment.
+            // A probe may go below the floor for a moment.
             moved(now, beliefs.lastChange());
         }
         last = now;

@@ -4,8 +4,8 @@ package io.weir.limit;
  * The configured part of a backend's limit and queue.
  *
  * @param fixed the number that the configuration sets; 0: the limit adapts
- * @param bounds the bounds of a limit that adapts
- * @param queueCapacity the limit on waiters; {@link #AUTO}: the limit that adapts sets it, too
+ * @param bounds the bounds of an adaptive limit
+ * @param queueCapacity the limit on waiters; {@link #AUTO}: the adaptive limit also sets it
  * @param deadlineNanos the deadline of the backend's calls
  */
 public record LimitSettings(int fixed, AdaptiveLimit.Bounds bounds, int queueCapacity, long deadlineNanos) {
@@ -18,7 +18,7 @@ public record LimitSettings(int fixed, AdaptiveLimit.Bounds bounds, int queueCap
         return new LimitSettings(permits, AdaptiveLimit.Bounds.DEFAULT, queueCapacity, 0);
     }
 
-    /** The settings of a limit that adapts, and of a queue that evicts the oldest call. */
+    /** The settings of an adaptive limit, and of a queue that evicts the oldest call. */
     public static LimitSettings adaptive(AdaptiveLimit.Bounds bounds, int queueCapacity, long deadlineNanos) {
         return new LimitSettings(0, bounds, queueCapacity, deadlineNanos);
     }

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Suggested limit.</b> One backend has one estimate. Where the limit is adaptive, that limit is the
  * suggestion, and its base latency is the uncongested service time. Where the limit is fixed, the suggestion
  * is the limit at which {@link Knee} would rest, with &lambda; and the uncongested service time as measured
- * here: the same formula. It needs traffic that says something about a limit: on average {@value
+ * here: the same formula. It needs enough traffic: on average {@value
  * #MIN_ACTIVE_CALLS} calls in the backend, or half of the limit. Below that there is no suggestion: a
  * backend that gets a call per second needs no limit of 2, and an adaptive limit would not have moved either.
  *

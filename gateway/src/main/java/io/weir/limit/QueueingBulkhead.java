@@ -298,7 +298,7 @@ public final class QueueingBulkhead {
 
     /**
      * Changes both limits as {@link #resize(int, int)} does, and the treatment of calls that find the queue
-     * full. Calls that wait already keep their places.
+     * full. Waiting calls keep their places.
      */
     public void resize(int maxConcurrentCalls, int queueCapacity, Overflow overflow) {
         while (true) {

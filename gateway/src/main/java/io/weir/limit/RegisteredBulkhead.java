@@ -121,7 +121,7 @@ public final class RegisteredBulkhead implements Bulkhead {
 
     /**
      * Sets an operator's limit at once, without waiting for permits. It replaces a fixed limit, and is the
-     * ceiling of one that adapts, until a change to {@value QueueingBulkhead#LARGEST} or more releases it.
+     * ceiling of an adaptive limit, until a change to {@value QueueingBulkhead#LARGEST} or more releases it.
      * Reloads keep it. The queue's capacity does not change.
      *
      * @throws IllegalArgumentException for a setting that this bulkhead does not support: a wait, or unfair

@@ -98,19 +98,19 @@
  * adaptive limit with one sample for each permit, and only while that limit's own number is the lowest:
  * otherwise the samples show the effect of another number. A call that started under another number ends
  * without evidence. The queue of an adaptive limit evicts; the queue of a fixed one refuses newcomers, so
- * that a configured number behaves as it always did.
+ * that the behaviour of fixed limits does not change.
  *
  * <p>Where the bulkhead is not enforced, the limit learns from the calls in flight, and a second bulkhead
  * with the same numbers counts the calls to refuse. Its probes are discarded: calls above the lower limit are
  * not held back, so nothing is measured at it. So the dry run of a backend that became slower finds a lower
  * limit than the limit in force would.
  *
- * <h2>What people see</h2>
+ * <h2>Figures for operators</h2>
  *
- * {@link io.weir.limit.Limit.Beliefs} are all that metrics, endpoint, dashboard and log show. A change of a
- * sixteenth in the latency or the rate is published, a smaller one is not: a publication allocates. {@link
- * io.weir.limit.LastChange} keeps the reason of the number: a probe every ten seconds would hide it. {@link
- * io.weir.limit.LimitInForce} knows where the number in force comes from.
+ * {@link io.weir.limit.Limit.Beliefs} hold all figures that metrics, endpoint, dashboard and log show. A
+ * change of the latency or the rate is published only from a sixteenth on, since a publication allocates.
+ * {@link io.weir.limit.LastChange} keeps the reason for the number, which a probe every ten seconds would
+ * otherwise hide. {@link io.weir.limit.LimitInForce} knows where the number in force comes from.
  *
  * <h2>Estimate of the uncongested time, and the suggested limit</h2>
  *
@@ -124,12 +124,12 @@
  * <p>A backend has one suggested limit. With an adaptive limit it is that limit, and the uncongested time
  * shown is its base latency. A fixed limit is only observed, so its suggestion is weaker: the limit at which
  * {@code Knee} would rest (1.15 n + &radic;limit = limit), with n = present calls per second &times;
- * uncongested time. There is no suggestion while the calls say nothing about a limit. Rejected:
+ * uncongested time. There is no suggestion while the calls are too few. Rejected:
  *
  * <ul>
- *   <li>An adaptive limit in the shadow of a fixed one: it finds the knee by acting. Its growth would bring
- *       no answers, its probes would measure nothing, and calls beyond its own number would count as evidence
- *       for it.
+ *   <li>An adaptive limit that runs without effect beside a fixed one: an adaptive limit finds the knee by
+ *       changing the load. Its growth would bring no answers, its probes would measure nothing, and calls
+ *       beyond its own number would count as evidence for it.
  *   <li>A factor of its own, as before (1.5 &lambda;W): a second formula, and 1 permit for one call a second.
  * </ul>
  *

@@ -14,8 +14,8 @@ record CompartmentPermits(QueueingBulkhead bulkhead, LimitInForce limitInForce) 
 
     @Override
     public int limit() {
-        // While an adaptive limit measures, it may be below its floor for a moment. One call that waits then would
-        // be enough for a stall.
+        // While an adaptive limit measures, it may be below its floor for a moment. One call that waits then
+        // would be enough for a stall.
         int atRest = Math.max(limitInForce.permits(), limitInForce.min());
         return Math.min(atRest, limitInForce.operatorLimit());
     }

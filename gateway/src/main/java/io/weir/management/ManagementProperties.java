@@ -12,15 +12,14 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param token bearer token that permits reads and changes; the audit names its holder "operator"; 16
  *     to 1024 characters; default: none. A token is required if the port listens on another address than
- *     loopback. With any token configured, every request needs one, except health probes.
- * @param readOnlyToken bearer token that permits reads only, for scraping and looking; 16 to 1024 characters;
- *     default: none.
+ *     loopback. If any token is configured, every request needs one, except health probes.
+ * @param readOnlyToken bearer token that permits reads only, for Prometheus and dashboards; 16 to 1024
+ *     characters; default: none.
  * @param operators further bearer tokens that permit reads and changes, by the names that the audit shows;
  *     each 16 to 1024 characters; default: none.
  * @param allowedHosts host names by which clients may address the port, without a port; {@code *.example.com}
  *     means every name below; IP addresses and {@code localhost} are always allowed; default: none. Any other
- *     name is refused with 421, since an attacker can point a name of his own to this machine (DNS
- *     rebinding).
+ *     name is refused with 421, since an attacker's DNS name can point to this machine (DNS rebinding).
  */
 public record ManagementProperties(
         @Nullable @Size(min = 16, max = 1024) String token,

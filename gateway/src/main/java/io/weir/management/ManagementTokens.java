@@ -60,7 +60,8 @@ final class ManagementTokens {
         byte[] given = authorization.substring(SCHEME.length()).strip().getBytes(StandardCharsets.UTF_8);
         Holder holder = null;
         for (KnownToken token : tokens) {
-            // Takes constant time, wherever the two differ; and no match ends the loop early.
+            // Each comparison takes the same time wherever the values differ, and a match does not end the
+            // loop.
             if (MessageDigest.isEqual(given, token.value().getBytes(StandardCharsets.UTF_8))) {
                 holder = token.holder();
             }

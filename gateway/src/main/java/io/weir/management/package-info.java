@@ -14,10 +14,10 @@
  * operator's machine can reach a loopback port from any site. The token, for all requests except health
  * probes and the files of the dashboard page ({@link io.weir.management.ManagementTokens}).
  *
- * <p><b>Two rights.</b> The read-only token is for scrapers and screens, which many people can look into; a
- * token of an operator permits changes, too. Each has a name, and the audit (log, dashboard, list of changes)
- * shows the name and the address, never the token. The host is checked with a token as well: one rule for
- * every request is simpler to trust, and names of services are one line in the configuration.
+ * <p><b>Two rights.</b> The read-only token is for scrapers and screens, which many people can read; an
+ * operator's token also permits changes. Each has a name, and the audit (log, dashboard, list of changes)
+ * shows the name and the address, never the token. The host is checked even if tokens are configured: one
+ * rule for every request is simpler to trust, and the names of services need only one line of configuration.
  *
  * <p><b>Breakers are forced through {@link io.weir.management.WeirEndpoint}</b>, not through Resilience4j's
  * endpoints. Those are read-only by default: their POST creates a breaker for an unknown name, and does not

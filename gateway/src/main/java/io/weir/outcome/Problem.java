@@ -84,8 +84,8 @@ public final class Problem {
     }
 
     /**
-     * The length of the {@linkplain #body body} in bytes, for the access log, which has its line before the
-     * body is written.
+     * The length of the {@linkplain #body body} in bytes, for the access log, which writes its line before
+     * the body is written.
      */
     public static int length(Refusal refusal, String requestId) {
         int length = prebuilt(refusal.reason()).start.length

@@ -126,7 +126,8 @@ class AttemptTest {
 
         fixture.assertEndedCleanly();
         assertThat(fixture.outcome()).isEqualTo("connection-lost 502");
-        assertThat(fixture.record().answerBytes()).isZero();
+        // The size of the refusal only.
+        assertThat(fixture.record().answerBytes()).isEqualTo(FakeCaller.REFUSAL_BYTES);
     }
 
     @Test

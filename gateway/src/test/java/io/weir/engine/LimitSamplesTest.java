@@ -98,7 +98,7 @@ class LimitSamplesTest {
 
     @Test
     void aDeadlineThatPassesWhileTheGatewayStandsStillSaysNothing() {
-        fixture.start();
+        fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
         fixture.pause(ExchangeFixture.DEADLINE);
 
@@ -108,7 +108,7 @@ class LimitSamplesTest {
 
     @Test
     void anAnswerAcrossAPauseOfTheGatewaySaysNothing() {
-        fixture.start();
+        fixture.withMeasuredPauses().start();
         fixture.attempt().connects();
         fixture.pause(Duration.ofMillis(200));
         fixture.finish();

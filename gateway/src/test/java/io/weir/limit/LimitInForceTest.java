@@ -39,7 +39,7 @@ class LimitInForceTest {
     }
 
     @Test
-    void theLimitThatAdaptsSetsPermitsAndQueue() {
+    void anAdaptiveLimitSetsPermitsAndQueue() {
         LimitInForce limit = limit(ADAPTIVE);
         assertThat(bulkhead).hasToString("0 of 8 in use, 0 of 32 queued");
 
@@ -54,7 +54,7 @@ class LimitInForceTest {
     }
 
     @Test
-    void aConfiguredQueueKeepsItsCapacityBesideALimitThatAdapts() {
+    void aConfiguredQueueKeepsItsCapacityBesideAnAdaptiveLimit() {
         LimitInForce limit = limit(LimitSettings.adaptive(Bounds.DEFAULT, 5, DEADLINE));
         overload(limit, 1_000);
         assertThat(bulkhead.queueCapacity()).isEqualTo(5);
@@ -197,7 +197,7 @@ class LimitInForceTest {
     }
 
     @Test
-    void evictsOnlyBesideALimitThatAdapts() {
+    void evictsOnlyWithAnAdaptiveLimit() {
         LimitInForce limit = limit(LimitSettings.adaptive(new Bounds(1, 1, 1), 1, DEADLINE));
         bulkhead.tryAcquire();
         TestWaiter first = new TestWaiter();

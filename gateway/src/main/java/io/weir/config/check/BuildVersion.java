@@ -7,7 +7,7 @@ import java.util.Properties;
 
 /**
  * The version of this build, from {@code META-INF/build-info.properties}, which Maven writes into the jar.
- * {@code --version}, {@code /actuator/info} and the metric {@code weir_build_info} all show this one.
+ * {@code --version}, {@code /actuator/info} and the metric {@code weir_build_info} all show it.
  */
 public final class BuildVersion {
 

@@ -29,7 +29,8 @@ import tools.jackson.databind.json.JsonMapper;
 class SpringPropertiesCheckTest {
 
     /** Names in the documents that are relative to {@code weir}. */
-    private static final Set<String> NO_PROPERTIES = Set.of("management.token");
+    private static final Set<String> NO_PROPERTIES = Set.of(
+            "management.token", "management.read-only-token", "management.operators", "management.allowed-hosts");
 
     @ParameterizedTest(name = "{0}")
     @CsvSource({
