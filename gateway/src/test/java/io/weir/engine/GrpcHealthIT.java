@@ -47,6 +47,7 @@ class GrpcHealthIT {
         /** The message is there, but the call failed. */
         SERVING_BUT_FAILED(new byte[] {0, 0, 0, 0, 2, 8, 1}, 14);
 
+        @SuppressWarnings("ImmutableEnumChecker") // Nobody changes it.
         private final byte[] message;
         private final int status;
 

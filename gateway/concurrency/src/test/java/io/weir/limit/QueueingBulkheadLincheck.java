@@ -32,11 +32,11 @@ import org.junit.jupiter.api.Test;
  * Random scenarios of concurrent operations, in interleavings of Lincheck's model checker and of its stress
  * run. The model checker runs one thread at a time, so its tests run in a JVM that sees one processor: there
  * the threads that must wait sleep, and elsewhere they spin, which takes four times the processor time. The
- * stress run, with the tag {@code stress}, needs threads at the same time. After all threads have ended, no permit may be lost ({@link Calls#assertNothingLost}). In addition, a
- * sequential order of the same operations on a {@link Sequential} bulkhead must explain their results, within
- * the contract: a permit on its way counts as in use. So the results of other calls are exact while no waiter
- * leaves, or while neither a resize nor a full queue reveals a permit on its way to a waiter that has just
- * left.
+ * stress run, with the tag {@code stress}, needs threads at the same time. After all threads have ended, no
+ * permit may be lost ({@link Calls#assertNothingLost}). In addition, a sequential order of the same
+ * operations on a {@link Sequential} bulkhead must explain their results, within the contract: a permit on
+ * its way counts as in use. So the results of other calls are exact while no waiter leaves, or while neither
+ * a resize nor a full queue reveals a permit on its way to a waiter that has just left.
  */
 public class QueueingBulkheadLincheck {
 

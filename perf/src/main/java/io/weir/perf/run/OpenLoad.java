@@ -62,7 +62,9 @@ public final class OpenLoad {
         return new OpenLoad(client.headers(headers -> headers.set(name, value)), paths, timeout, answerBytes);
     }
 
-    /** How late a request of any load was sent at most, except in the first seconds, while this JVM is cold. */
+    /**
+     * How late a request of any load was sent at most, except in the first seconds, while this JVM is cold.
+     */
     public static long latestMillis() {
         return TimeUnit.NANOSECONDS.toMillis(LATEST_NANOS.get());
     }

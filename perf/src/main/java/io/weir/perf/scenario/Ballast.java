@@ -15,7 +15,9 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 
-/** A Java agent that raises the live set of its JVM to the share of the heap that a file names, in percent. */
+/**
+ * A Java agent that raises the live set of its JVM to the share of the heap that a file names, in percent.
+ */
 final class Ballast {
 
     private static final String MEASURED = "live set was: ";

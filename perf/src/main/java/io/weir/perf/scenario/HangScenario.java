@@ -33,7 +33,10 @@ final class HangScenario {
     /** The permits of a ramp at its start. */
     private static final int RAMP_START = 5;
 
-    /** Longer than the time between two probes: a quarter of {@code stall-duration}, which is half the deadline. */
+    /**
+     * Longer than the time between two probes: a quarter of {@code stall-duration}, which is half the
+     * deadline.
+     */
     private static final int PROBE_INTERVALS_MILLIS = 1_000;
 
     private static final int PROBE_INTERVAL_MILLIS = 100;
