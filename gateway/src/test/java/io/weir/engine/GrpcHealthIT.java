@@ -49,6 +49,7 @@ class GrpcHealthIT {
 
         @SuppressWarnings("ImmutableEnumChecker") // Nobody changes it.
         private final byte[] message;
+
         private final int status;
 
         Answer(byte[] message, int status) {
