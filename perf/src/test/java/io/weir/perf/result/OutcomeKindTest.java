@@ -52,7 +52,7 @@ class OutcomeKindTest {
     void classifiesReasonsLikeTheGateway() throws IOException {
         String kinds = Files.readString(GATEWAY.resolve("java/io/weir/engine/ExchangeOutcomes.java"));
         Matcher cases =
-                Pattern.compile("case ([A-Z_,\\s]+?) -> Kind\\.([A-Z]+);").matcher(kinds);
+                Pattern.compile("case ([A-Z_,\\s]+?) ->\\s+Kind\\.([A-Z]+);").matcher(kinds);
         TreeMap<String, String> ofTheGateway = new TreeMap<>();
         while (cases.find()) {
             for (String reason : cases.group(1).split(",", -1)) {
