@@ -28,8 +28,7 @@ import org.springframework.util.unit.DataSize;
  *     {@code client-too-slow}; 100ms to 10m.
  * @param readAhead bytes of a request's body that are read before its exchange asks for a permit of the
  *     backend, so that a caller that uploads slowly holds no permit; 0B to 1MB. 0B: none is read. Streams,
- *     gRPC and {@code Expect: 100-continue} always get their permit first. The same number of bytes of a
- *     response is read ahead of a caller that reads slowly.
+ *     gRPC and {@code Expect: 100-continue} always get their permit first.
  * @param readAheadTotal limit on the bytes that are read ahead for all exchanges together; 1MB to 1TB;
  *     default: a tenth of the direct memory. Above it, the slowest uploads end with {@code client-too-slow}.
  * @param minBodyRate lowest rate, per second, at which a caller must send its request's body and read its

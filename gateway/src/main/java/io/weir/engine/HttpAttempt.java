@@ -200,15 +200,16 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
 
     @Override
     Publisher<ByteBuf> relay() {
-        Engine engine = exchange.engine();
-        Caller caller = exchange.record().caller();
         Relay relay = new Relay(
-                new PausableInbound(connection(), connectionChannel()), Long.MAX_VALUE, this, engine.nanoClock());
-        if (caller.readsFailureInTrailers()) {
+                connection().inbound().receiveObject(),
+                Long.MAX_VALUE,
+                this,
+                exchange.engine().nanoClock());
+        if (exchange.record().caller().readsFailureInTrailers()) {
             relay.holdFailure();
         }
         download = relay;
-        return new AnswerWindow(relay, caller.channel(), engine.limits().readAheadBytes());
+        return relay;
     }
 
     /** The backend pauses within a small answer: it is passed on as it arrives. */

@@ -16,10 +16,9 @@ import reactor.util.context.Context;
  * Passes a body on, from the caller to the backend or back, and measures for how long each side waits for the
  * other.
  *
- * <p>Demand passes unchanged. For a request's body, the writer determines the window: Reactor Netty keeps at
- * most 128 buffers of 8 KiB unflushed. For an answer, {@link AnswerWindow} determines it. While there is
- * demand and no buffer arrives, the relay waits for the source. While there is no demand, it waits for the
- * sink. These two times separate the backend's time from the caller's.
+ * <p>Demand passes unchanged, so the writer determines the window: Reactor Netty keeps at most 128 buffers of
+ * 8 KiB unflushed. While there is demand and no buffer arrives, the relay waits for the source. While there
+ * is no demand, it waits for the sink. These two times separate the backend's time from the caller's.
  *
  * <p>Concurrency: signals arrive on the source's event loop, demand and cancellation on the sink's, which may
  * be another. {@code demand} is an atomic counter. The times are volatile, and each has one writer at a time;

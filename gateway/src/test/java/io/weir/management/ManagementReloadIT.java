@@ -117,7 +117,7 @@ class ManagementReloadIT {
         assertThat(answer.statusCode()).isEqualTo(200);
         assertThat(Instant.parse(json(answer).path("at").asString())).isBetween(before, Instant.now());
         assertThat(json(answer).path("trigger").asString()).isEqualTo("request");
-        assertThat(json(answer).path("by").asString()).startsWith("127.0.0.1:");
+        assertThat(json(answer).path("by").asString()).startsWith("operator (127.0.0.1:");
         assertThat(json(answer).path("differences")).hasSize(1);
         assertThat(json(answer).at("/differences/0/before").asString()).isEqualTo("4");
         assertThat(json(answer).at("/differences/0/after").asString()).isEqualTo("9");
@@ -258,9 +258,9 @@ class ManagementReloadIT {
         assertThat(limit.path("text").asString()).isEqualTo("20");
         assertThat(limit.path("origin").asString()).isEqualTo("operator");
         assertThat(config.at("/changes/0/trigger").asString()).isEqualTo("operator");
-        assertThat(config.at("/changes/0/by").asString()).startsWith("127.0.0.1:");
+        assertThat(config.at("/changes/0/by").asString()).startsWith("operator (127.0.0.1:");
         await().untilAsserted(() -> assertThat(output.getAll())
-                .contains("Configuration changed by 127.0.0.1:")
+                .contains("Configuration changed by operator (127.0.0.1:")
                 .contains("weir.backends.orders.bulkhead.max-concurrent-calls: 4 -> 20"));
 
         // The second one does not undo the first.
