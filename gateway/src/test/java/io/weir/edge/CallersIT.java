@@ -508,7 +508,7 @@ class CallersIT extends GatewayTests {
     void isResetWhenItsSlowReadingExceedsTheDeadline(Door door) throws Exception {
         backend.behave(CallersIT::answerWithoutEnd);
         String path = door.path(BRIEF, "sipping");
-        try (TestCaller caller = TestCaller.to(gateway.port())) {
+        try (TestCaller caller = TestCaller.withSmallWindow(gateway.port())) {
             caller.send(TestCaller.head("GET", path));
             assertThat(caller.readHead().status()).isEqualTo(200);
             Thread.ofVirtual().start(() -> readSlowly(caller));
@@ -522,7 +522,7 @@ class CallersIT extends GatewayTests {
     /** Reads often enough for the idle timeout, but too little for the deadline. */
     private static void readSlowly(TestCaller caller) {
         try {
-            while (caller.in().readNBytes(65_536).length > 0) {
+            while (caller.in().readNBytes(8_192).length > 0) {
                 Thread.sleep(20);
             }
         } catch (IOException e) {

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
@@ -89,7 +90,18 @@ public final class TestCaller implements AutoCloseable {
 
     /** Connects to a port on loopback. */
     public static TestCaller to(int port) throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
+        return connected(new Socket(), port);
+    }
+
+    /** Connects to a port on loopback, and lets few bytes wait in the kernel: a slow reader shows soon. */
+    public static TestCaller withSmallWindow(int port) throws IOException {
+        Socket socket = new Socket();
+        socket.setReceiveBufferSize(4_096);
+        return connected(socket, port);
+    }
+
+    private static TestCaller connected(Socket socket, int port) throws IOException {
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
         socket.setTcpNoDelay(true);
         socket.setSoTimeout((int) TestGateway.PATIENCE.toMillis());
         return new TestCaller(socket);
