@@ -211,8 +211,8 @@ final class BreakerCases {
         }
         long answered = RefusalsScenario.count(requests, Request::succeeded);
         // Of 100 and 320 that are possible.
-        int least = options.quick() ? 30 : 300;
-        int most = options.quick() ? 100 : 10;
+        int least = options.quick() ? 20 : 300;
+        int most = options.quick() ? 300 : 10;
         return promises -> promises.add(
                 "answers after 1.2 s, deadline of 2 s, 20 callers: answered",
                 "at least " + least + ", refused " + most,
