@@ -1,7 +1,6 @@
 package io.weir.engine;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
@@ -56,9 +55,7 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     /** The answer has failed and ends with trailers that tell the caller so. */
     private boolean endsEarly;
 
-    /** The connection's channel, or its stream of an HTTP/2 connection. */
-    private volatile @Nullable Channel connectionChannel;
-
+    private volatile @Nullable EventLoop connectionLoop;
     private volatile boolean cancelled;
     private volatile boolean isUnsent;
     private volatile @Nullable Connection request;
@@ -268,8 +265,8 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
      * loop.
      */
     void connected(Connection established) {
-        // Read now: a connection does not know its channel any more once its answer is complete.
-        connectionChannel = established.channel();
+        // Read now: a connection does not know its event loop any more once its answer is complete.
+        connectionLoop = established.channel().eventLoop();
         request = established;
     }
 
@@ -339,12 +336,20 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
             } else {
                 passRequestTrailers();
             }
-        } else if (failure == null) {
-            HttpHeaders trailers = trailers();
-            runOnExchangeLoop(() -> complete(trailers));
+            relay.passEnd(failure);
         } else {
-            runOnExchangeLoop(() -> answerBroken(failure));
+            HttpHeaders trailers = failure == null ? trailers() : EmptyHttpHeaders.INSTANCE;
+            runOnExchangeLoop(() -> answerEnded(relay, trailers, failure));
         }
+    }
+
+    private void answerEnded(Relay relay, HttpHeaders trailers, @Nullable Throwable failure) {
+        if (failure == null) {
+            complete(trailers);
+        } else {
+            answerBroken(failure);
+        }
+        relay.passEnd(failure);
     }
 
     /**
@@ -402,15 +407,11 @@ class HttpAttempt extends Attempt implements CoreSubscriber<Void>, Relay.Listene
     }
 
     private EventLoop connectionLoop() {
-        return connectionChannel().eventLoop();
-    }
-
-    private Channel connectionChannel() {
-        Channel channel = connectionChannel;
-        if (channel == null) {
+        EventLoop loop = connectionLoop;
+        if (loop == null) {
             throw new IllegalStateException("no connection is established");
         }
-        return channel;
+        return loop;
     }
 
     /** Closes the connection of an answer that is not read. */

@@ -30,7 +30,10 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     /** Receives the end of a relay, on the source's event loop. */
     interface Listener {
 
-        /** The source has completed or failed. Called before the sink learns it. */
+        /**
+         * The source has completed or failed. The sink does not know it yet: the listener {@linkplain #passEnd
+         * passes the end on} once the exchange knows it.
+         */
         void relayEnded(Relay relay, @Nullable Throwable failure);
     }
 
@@ -58,8 +61,11 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
     private volatile boolean hasEnded;
     private volatile boolean isStopped;
     private boolean isFailureHeld;
-    /** The sink has received its last signal. Confined to the source's event loop. */
-    private boolean isSinkTold;
+    /**
+     * The sink has received its last signal. {@link #endEarly} is called only if the exchange was cancelled
+     * before {@link #passEnd}, so one of the two event loops writes it.
+     */
+    private volatile boolean isSinkTold;
 
     private volatile long bytes;
     private volatile long startedAt;
@@ -146,9 +152,6 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
         }
         end();
         listener.relayEnded(this, failure);
-        if (!isFailureHeld) {
-            sink().onError(failure);
-        }
     }
 
     @Override
@@ -157,9 +160,20 @@ final class Relay extends Flux<ByteBuf> implements CoreSubscriber<Object>, Subsc
             return;
         }
         end();
-        isSinkTold = true;
         listener.relayEnded(this, null);
-        sink().onComplete();
+    }
+
+    /**
+     * Passes the end of the source on to the sink. A writer can complete as soon as it knows the end, on its
+     * own event loop, so the exchange must know it before.
+     */
+    void passEnd(@Nullable Throwable failure) {
+        if (failure == null) {
+            isSinkTold = true;
+            sink().onComplete();
+        } else if (!isFailureHeld) {
+            sink().onError(failure);
+        }
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
@@ -29,6 +30,9 @@ final class FakeCaller implements Caller {
     boolean hasBody;
     boolean webSocket;
     Publisher<?> upload = Mono.empty();
+
+    /** Receives the body of an answer that is passed on as it arrives. */
+    Consumer<Publisher<ByteBuf>> download = body -> {};
 
     @Nullable
     Refusal refusal;
@@ -88,6 +92,7 @@ final class FakeCaller implements Caller {
     @Override
     public void begin(int status, HttpHeaders head, Publisher<ByteBuf> body) {
         received.add("begin " + status);
+        download.accept(body);
     }
 
     @Override

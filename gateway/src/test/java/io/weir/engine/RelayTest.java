@@ -19,7 +19,7 @@ class RelayTest {
     private final AtomicLong clock = new AtomicLong(1_000);
     private final TestPublisher<OwnedBuffer> source = TestPublisher.create();
     private final List<@Nullable Throwable> ended = new ArrayList<>();
-    private final Relay relay = new Relay(source, LIMIT, (of, failure) -> ended.add(failure), clock::get);
+    private final Relay relay = new Relay(source, LIMIT, this::passEnd, clock::get);
     private final Sink sink = new Sink();
 
     @Test
@@ -82,6 +82,23 @@ class RelayTest {
     @Test
     void hasNothingToStopBeforeItsSubscription() {
         assertThat(relay.stop()).isFalse();
+    }
+
+    @Test
+    void keepsTheEndUntilTheListenerPassesItOn() {
+        Relay held = new Relay(source, LIMIT, (of, failure) -> ended.add(failure), clock::get);
+        held.subscribe(sink);
+        source.complete();
+        assertThat(held.hasEnded()).isTrue();
+        assertThat(sink.isDisposed()).isFalse();
+
+        held.passEnd(null);
+        assertThat(sink.isDisposed()).isTrue();
+    }
+
+    private void passEnd(Relay of, @Nullable Throwable failure) {
+        ended.add(failure);
+        of.passEnd(failure);
     }
 
     private static OwnedBuffer bytes(int count) {
