@@ -6,8 +6,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * The calls that were sent to a backend between two openings of its breaker, and their evidence of a stall.
  * Results of calls of an earlier generation say nothing about the backend any more.
  *
- * <p>The generation also decides who gives a permit back. Until the breaker opens, each call gives its own
- * permit back, after {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all
+ * <p>The generation also decides which side gives a permit back. Until the breaker opens, each call gives its
+ * own permit back, after {@link #leave}. When the breaker opens, {@link #close} takes over the permits of all
  * calls that are still in the backend: a call that hangs must not hold a permit that a recovered backend
  * needs.
  */

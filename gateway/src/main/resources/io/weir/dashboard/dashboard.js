@@ -338,7 +338,7 @@ const REASONS = {
   probe: (when) => 'Lowered for a moment, to measure the backend with fewer calls.',
 };
 
-/** One sentence for people who do not know the algorithm. */
+/** Explains the limit in one sentence, without the terms of the algorithm. */
 function limitReason({ binds, inForce, own, min, max, reason, changedAt }, suggested, at) {
   const needed = suggested > 0 ? ` The present calls need ${suggested}.` : '';
   if (binds === 'operator') {
