@@ -28,6 +28,7 @@ import io.weir.testing.TestGateway;
 import io.weir.testing.UnwillingPort;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -37,6 +38,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,13 +51,21 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ApplicationEventMulticaster;
 
 /**
- * The effect of a reload on the configuration, on retained objects, and on requests in flight.
+ * The effect of a reload on the configuration, on retained objects, and on requests in flight. Tests share a
+ * gateway, since a start takes longer than a test: each begins with a new backend {@code orders}, which no
+ * test before has used. A test that changes more than the configuration starts a gateway of its own.
  */
 class ReloadIT {
 
     private static final String SMALL =
             "bulkhead: { max-concurrent-calls: 2, queue-capacity: 4, max-wait-duration: 20s }";
     private static final String PATIENT = "deadline: 60s, circuit-breaker: { slow-call-duration-threshold: 60s }";
+
+    /**
+     * The shared gateway first. They close together, since the first one to close stops the event loops of
+     * all.
+     */
+    private static final List<TestGateway> GATEWAYS = new ArrayList<>();
 
     private final HeldCalls calls = new HeldCalls();
     private TestBackend backend;
@@ -67,16 +77,33 @@ class ReloadIT {
         Awaitility.setDefaultTimeout(TestGateway.PATIENCE);
         backend = TestBackend.healthy();
         other = TestBackend.start((request, conversation) -> conversation.answer(200, "other"));
-        gateway = TestGateway.start(yaml(backend, SMALL, PATIENT));
+        if (GATEWAYS.isEmpty()) {
+            GATEWAYS.add(TestGateway.start(yaml("between-tests", other)));
+        }
+        gateway = GATEWAYS.getFirst();
+        reloaded(yaml("between-tests", other));
+        awaitNoResources("orders");
+        reloaded(yaml(backend, SMALL, PATIENT));
+        awaitNoResources("between-tests");
+    }
+
+    private void startOwnGateway(String yaml) {
+        gateway = TestGateway.start(yaml);
+        GATEWAYS.add(gateway);
     }
 
     @AfterEach
     void stop() {
         calls.release();
         gateway.assertNothingHeld();
-        gateway.close();
         backend.close();
         other.close();
+    }
+
+    @AfterAll
+    static void stopGateways() {
+        GATEWAYS.forEach(TestGateway::close);
+        GATEWAYS.clear();
     }
 
     /** A backend {@code orders} with these properties, and a route through each door. */
@@ -142,6 +169,7 @@ class ReloadIT {
 
     @Test
     void doesNothingWithoutADifference() {
+        startOwnGateway(yaml(backend, SMALL, PATIENT));
         Backend before = gateway.backend("orders");
 
         ConfigurationChange change = reload();
@@ -155,11 +183,10 @@ class ReloadIT {
     /** The configured limit, and this gateway's share of it as one of three or of thirty gateways. */
     @Test
     void dividesALimitOfScopeCluster() {
-        gateway.close();
         try (FakeDns dns = new FakeDns(3)) {
             String among = "weir:\n  cluster: { gateways: %s, dns-server: \"%s\", refresh-interval: 100ms }"
                     .formatted(FakeDns.NAME, dns.address());
-            gateway = TestGateway.start(yaml(backend, limit(10, "gateway")).replace("weir:", among));
+            startOwnGateway(yaml(backend, limit(10, "gateway")).replace("weir:", among));
             QueueingBulkhead bulkhead = gateway.backend("orders").bulkhead();
             assertThat(bulkhead.maxConcurrentCalls()).isEqualTo(10);
             await().until(() -> gateway.bean(GatewayCount.class).gateways() == 3);
@@ -247,6 +274,7 @@ class ReloadIT {
 
     @Test
     void movesARouteToTheOtherDoor() {
+        startOwnGateway(yaml(backend, SMALL, PATIENT));
         assertThat(get(Door.COMPILED).status()).isEqualTo(200);
 
         reloaded(yaml(backend, SMALL, PATIENT)
@@ -588,6 +616,7 @@ class ReloadIT {
     @ParameterizedTest
     @ValueSource(strings = {"bulkhead", "backend", "route"})
     void changesNothingIfTheCreationOfAPartFails(String part) {
+        startOwnGateway(yaml(backend, SMALL, PATIENT));
         reloaded(limited(1, yaml(backend, SMALL, PATIENT)));
         AtomicBoolean fails = failing(part);
         Routes before = gateway.bean(LiveRoutes.class).get();
@@ -624,6 +653,7 @@ class ReloadIT {
 
     @Test
     void keepsTheMetersOfARouteAfterAFailedMoveToTheOtherDoor() {
+        startOwnGateway(yaml(backend, SMALL, PATIENT));
         String before = limited(1, yaml(backend, SMALL, PATIENT));
         reloaded(before);
         assertThat(get(Door.COMPILED).status()).isEqualTo(200);
@@ -695,6 +725,7 @@ class ReloadIT {
 
     @Test
     void isAppliedEvenIfListenersThrow() {
+        startOwnGateway(yaml(backend, SMALL, PATIENT));
         gateway.bean(CircuitBreakerRegistry.class).getEventPublisher().onEntryReplaced(event -> {
             throw new IllegalStateException("a breaker that is replaced");
         });
@@ -756,7 +787,7 @@ class ReloadIT {
 
     @Test
     void appliesConcurrentReloadsOneAfterTheOther() {
-        List<CompletableFuture<ConfigurationChange>> changes = new java.util.ArrayList<>();
+        List<CompletableFuture<ConfigurationChange>> changes = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
             String yaml = yaml(i % 2 == 0 ? other : backend, SMALL.replace("calls: 2", "calls: " + (i + 3)), PATIENT);
             changes.add(CompletableFuture.supplyAsync(() -> reload(yaml)));
@@ -776,6 +807,7 @@ class ReloadIT {
 
     @Test
     void rejectsChangesWhileDraining() {
+        startOwnGateway(yaml(backend, SMALL, PATIENT));
         Backend before = gateway.backend("orders");
         gateway.bean(Drain.class).enter(Drain.Phase.ANNOUNCED);
 
