@@ -31,7 +31,9 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,6 +58,9 @@ class DashboardBrowserIT {
 
     private static final Path CHROMIUM = Path.of("/usr/bin/chromium");
     private static final Path DRIVER = Path.of("/usr/bin/chromedriver");
+    /** A test that starts a gateway of its own. */
+    private static final String OWN_GATEWAY = "own-gateway";
+
     private static final String TOKEN = "0123456789abcdef0123";
 
     @TempDir
@@ -64,6 +69,8 @@ class DashboardBrowserIT {
     private static @Nullable ChromeDriver started;
 
     private TestBackend backend;
+
+    @SuppressWarnings("NullAway.Init") // Before each test, or by the test.
     private TestGateway gateway;
 
     @BeforeAll
@@ -108,9 +115,11 @@ class DashboardBrowserIT {
     }
 
     @BeforeEach
-    void startGateway() {
+    void startGateway(TestInfo test) {
         backend = TestBackend.healthy();
-        gateway = setup().start();
+        if (!test.getTags().contains(OWN_GATEWAY)) {
+            gateway = setup().start();
+        }
     }
 
     @AfterEach
@@ -229,8 +238,8 @@ class DashboardBrowserIT {
      * mode.
      */
     @Test
+    @Tag(OWN_GATEWAY)
     void drawsEveryFigureOfABackend() {
-        gateway.close();
         try (TestBackend sick = TestBackend.start((request, conversation) ->
                 conversation.write("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"))) {
             gateway = setup().backend("sick", sick.uri(), "circuit-breaker: { enforce: false }")
@@ -299,8 +308,8 @@ class DashboardBrowserIT {
 
     /** Every call finds the limit full, so it grows; then a recovering backend holds it down. */
     @Test
+    @Tag(OWN_GATEWAY)
     void showsWhyAnAdaptiveLimitIsWhatItIs() {
-        gateway.close();
         gateway = setup().backend(
                         "learns", backend.uri(), "deadline: 2s", "bulkhead: { limit: { min: 2, initial: 2, max: 4 } }")
                 .route("learns", "learns")
@@ -376,8 +385,8 @@ class DashboardBrowserIT {
      * The page shows whole seconds above ten; the countdown starts at 50 seconds, with a jitter of a tenth.
      */
     @Test
+    @Tag(OWN_GATEWAY)
     void showsTheTimeToABreakersNextProbe() {
-        gateway.close();
         gateway = setup().backend("patient", backend.uri(), "recovery: { probe-interval: 50s }")
                 .start();
         open(gateway.managementPort());
@@ -514,8 +523,8 @@ class DashboardBrowserIT {
 
     /** Sorted by name, the failing backend would be last. */
     @Test
+    @Tag(OWN_GATEWAY)
     void movesAFailingBackendToTheTopAndBackAfterItsRecovery() throws IOException {
-        gateway.close();
         gateway = setup().backend("billing", backend.uri())
                 .backend("accounts", backend.uri())
                 .start();
@@ -666,8 +675,8 @@ class DashboardBrowserIT {
     }
 
     @Test
+    @Tag(OWN_GATEWAY)
     void asksForTheTokenOncePerTab() {
-        gateway.close();
         gateway = setup().weir("management: { token: " + TOKEN + " }").start();
         open(gateway.managementPort());
         awaitText("#token", "Management token");
