@@ -7,7 +7,7 @@
  *
  * <table><caption>Files in {@code perf/results/EXPERIMENT/MODE/}</caption>
  * <tr><td>{@code run.properties}</td><td>{@code experiment}, {@code mode}, {@code command}, {@code
- * limit.sentence}; {@code question}: the question of the experiment; {@code x}: the unit of a series' steps; {@code
+ * limit.sentence}; {@code question} of the experiment; {@code x}: the unit of a series' steps; {@code
  * valid} and {@code invalid.why}: an invalid run is compared with nothing; the environment of the
  * run</td></tr>
  * <tr><td>{@code steps.csv}</td><td>{@code step,label,x,began_ms,ended_ms}: steps of the same label with an
